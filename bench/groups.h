@@ -14,8 +14,10 @@ void bf16_measure(bench *b);
 void training_measure(bench *b);
 void data_measure(bench *b);
 void peers_measure(bench *b);
+void transformer_measure(bench *b);
 void epochs_measure(bench *b);
 void saving_measure(bench *b);
+void cuda_measure(bench *b);
 
 double bf16_target(void); /* how many times as fast as f32 it is to be on this chip */
 

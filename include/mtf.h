@@ -127,14 +127,14 @@ typedef struct mtf_session_opts {
     const char     *machine;  /* what "auto" layouts are chosen for, as in mtf_layout_opts         */
     bool            measure;  /* count and time every instruction, for mtf_program_measured      */
     int             patience; /* seconds that a processor waits for another; default 600        */
-    bool            tf32;     /* cards round the factors of f32 products to 11 bits: faster       */
+    bool            tf32;     /* cards may round factors of f32 products to 11 bits; faster      */
     /* Receives every text that the session prints: errors at mtf_close, print ops.  Default: none. */
     void (*say)(void *context, const char *text);
     void *say_context;
 } mtf_session_opts;
 
-/* Takes --seed, --threads, --device, --memory, --mesh, --layout, --state-layout, --machine, --patience
- * from the arguments, leaves the others to the program (mtf_option), and prints errors on stderr.
+/* Takes --seed, --threads, --device, --memory, --mesh, --layout, --state-layout, --machine, --patience,
+ * --tf32 from the arguments, leaves the others to the program (mtf_option), and prints errors on stderr.
  *
  * Started by mpirun or srun, each process is a rank with some of the mesh's processors.  Every rank
  * makes the same calls with the same values; a fetch gives each of them the whole tensor. */

@@ -10,7 +10,7 @@ import mesh_tensorflow as mtf
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from contest import serve
+from contest import serve_steps
 
 threads, size = int(sys.argv[1]), int(sys.argv[2])
 mesh_shape, layout = sys.argv[3:5] if len(sys.argv) > 3 else ("one:1", "")

@@ -11,7 +11,7 @@ import mesh_tensorflow as mtf
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from contest import serve
+from contest import serve_steps
 
 EXAMPLES, PIXELS = 60000, 28 * 28
 threads, source, size, folder = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]

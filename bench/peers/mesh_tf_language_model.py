@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 from mesh_tensorflow.transformer import transformer, transformer_layers
 
-from contest import serve
+from contest import serve_steps
 
 threads, size = int(sys.argv[1]), int(sys.argv[2])
 mesh_shape, layout = sys.argv[3:5] if len(sys.argv) > 3 else ("one:1", "")

@@ -10,7 +10,7 @@ import numpy
 import torch
 import torch.nn.functional as F
 
-from contest import serve
+from contest import serve_steps
 
 threads, mode, batch, folder = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
 torch.set_num_threads(threads)

@@ -156,6 +156,7 @@ mtf_session *session_new_from(int argc, char **argv)
     s->opts.layout = mtf_option(s, "layout", NULL);
     s->opts.state_layout = mtf_option(s, "state-layout", NULL);
     s->opts.machine = mtf_option(s, "machine", NULL);
+    s->opts.tf32 = mtf_option(s, "tf32", NULL) != NULL;
     return s;
 }
 
@@ -216,7 +217,7 @@ void session_complain(mtf_session *s)
         for (int j = 0; j < s->noptions; j++)
             if (s->options[j].asked) nearest_offer(&near, s->options[j].name);
         static const char *const known[] = {"seed",   "threads",      "device",  "memory",  "mesh",
-                                            "layout", "state-layout", "machine", "patience"};
+                                            "layout", "state-layout", "machine", "patience", "tf32"};
         for (size_t j = 0; j < sizeof known / sizeof *known; j++) nearest_offer(&near, known[j]);
         char hint[100];
         fail(&s->fault, ERR_USAGE, "unknown option --%s%s", s->options[i].name,

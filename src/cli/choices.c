@@ -43,6 +43,7 @@ mtf_session *choose_session(const options *o, bool measure, int *status)
                                                       .state_layout = option_nth(o, "state-layout", 0),
                                                       .machine = option_nth(o, "machine", 0),
                                                       .patience = (int)patience,
+                                                      .tf32 = option_given(o, "tf32"),
                                                       .measure = measure});
     *status = STATUS_FAILED;
     if (!s || check_threads(o, s)) return s;

@@ -195,7 +195,7 @@ static int run(const options *o)
                       .most_axes = (int)axes,
                       .want = (int)show,
                       .seconds = (double)seconds}};
-    j.session = file_session(&(mtf_session_opts){0});
+    j.session = file_session(&(mtf_session_opts){.device = option_nth(o, "device", 0)});
     if (!j.session) return STATUS_FAILED;
     search_file(&j);
     return close_session(j.session);
@@ -203,6 +203,7 @@ static int run(const options *o)
 
 static const option_spec table[] = {
     OPTION_TABLE(mesh_options),
+    OPTION_TABLE(planning_options),
     OPTION_GROUP("the search"),
     {"objective", "time|memory", false, "what is to be least; default: time", "time|memory"},
     {"memory-limit", "BYTES", false, "what a processor may use: 4096, 64K, 100M, 2G; default: what --machine says"},

@@ -57,6 +57,17 @@ static bool add_binding(const options *o, arena *a, const char *option, const ch
     return list[*n - 1] != NULL;
 }
 
+/* On a mesh that is yet to be found nobody knows how many sequences a processor will have: the batch
+ * is not taken apart, unless a parameter that was given says so. */
+static const char one_microbatch[] =
+    "serialize_num_microbatches.tokens_per_microbatch_per_replica = None";
+
+static bool mesh_is_open(const options *o)
+{
+    const char *mesh = option_nth(o, "mesh", 0);
+    return mesh && strncmp(mesh, "auto:", 5) == 0;
+}
+
 /* Binds the vocabulary of the command line, so that the configuration that is saved with the checkpoints
  * is enough to open the model again from any folder.  Errors are reported when it is opened. */
 static bool add_vocabulary(const options *o, arena *a, const char **list, int *n)
@@ -100,7 +111,7 @@ static bool add_training(const options *o, mtf_session *s, const char **list, in
     for (int training = 0; training < 2; training++) {
         const char *option = option_nth(o, training ? "text" : "eval-text", 0);
         const char *lines = option ? text_binding(s, training, option) : NULL;
-        fault_clear(&s->fault);
+        if (option && !lines) fault_clear(&s->fault);
         if (lines) list[(*n)++] = lines;
         if (lines && training && option_given(o, "no-shuffle"))
             list[(*n)++] = "train/text_dataset.shuffle = False";
@@ -117,9 +128,12 @@ bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
     const char *const *given = list_of(o, a, "gin_param");
     int                n = 0;
     while (given && given[n]) n++;
-    const char **params = arena_array(a, const char *, n + 8);
+    const char **params = arena_array(a, const char *, n + 9);
     TRY(given && params);
-    memcpy(params, given, sizeof *params * (size_t)n);
+    bool open = mesh_is_open(o);
+    if (open) params[0] = one_microbatch;
+    memcpy(params + open, given, sizeof *params * (size_t)n);
+    n += open;
     TRY(add_binding(o, a, "mesh", "run.mesh_shape", params, &n) &&
         add_binding(o, a, "layout", "run.layout_rules", params, &n) &&
         add_vocabulary(o, a, params, &n) && add_training(o, s, params, &n));

@@ -44,7 +44,9 @@ enum op_flags {
     OP_STORE = 32,    /* its output is stored in the variable that is its first input */
     OP_ANYWHERE = 64, /* takes its input in any placement, also one finer than the layout */
     OP_IDENTITY = 4,  /* its output is its first input; copies of a region omit the effect */
-    OP_MOVES = 128    /* each element of its output is one of an input's, or a constant */
+    OP_MOVES = 128,   /* each element of its output is one of an input's, or a constant */
+    OP_ALIKE = 256,   /* lowers cut dimensions alike on all processors whose parts are equal */
+    OP_REGROUPS = 512 /* keeps the row-major order of the elements of its input */
 };
 
 /* A call of a composite op: its inputs and attributes, complete with defaults. */

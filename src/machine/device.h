@@ -46,6 +46,8 @@ typedef struct device_context {
 } device_context;
 
 struct region; /* machine/overlap.h */
+struct wire;   /* machine/wire.h */
+struct ranks;  /* machine/ranks.h */
 
 /* What processors of one process do in each other's memory, where that is not the host's.  All of it is
  * queued; functions return false after an error. */
@@ -75,18 +77,28 @@ typedef struct device_step {
     void            *recording; /* belongs to the device */
 } device_step;
 
+/* Memory that contexts share, such as a card's. */
+typedef struct memory_bank {
+    int     number;    /* contexts of the same number share it */
+    char    name[120]; /* "card 0 (NVIDIA H200)" */
+    int64_t left, all; /* bytes */
+} memory_bank;
+
 struct device {
     const char *name;
     const char *says;
     bool        host_memory; /* the host can read and write the device's memory directly */
     const device_peers *peers; /* NULL where host_memory is set */
-    /* A processor's context; NULL after an error. */
-    device_context *(*open_context)(device *d, int processor);
+    /* A processor's context; NULL after an error.  `place` is its number among the processors of this
+     * machine, which may have several cards. */
+    device_context *(*open_context)(device *d, int processor, int place);
     void (*close_context)(device_context *c);
     /* Memory for a program's slab or a variable; NULL after an error. */
     void *(*alloc)(device_context *c, size_t bytes);
     void (*release)(device_context *c, void *memory, size_t bytes);
     size_t (*taken)(device_context *c, const void *memory); /* bytes that the allocator counted */
+    /* The memory that alloc takes from; NULL: the host's. */
+    bool (*bank)(device_context *c, memory_bank *b);
     /* From the host, whose memory may change afterwards, and to the host.  Any context may be used
      * if no queued work uses either side. */
     void (*write)(device_context *c, void *to, const void *from, size_t bytes);
@@ -109,6 +121,9 @@ struct device {
     bool (*run)(device_context *c, const program *p, int index, run_state *r); /* one instruction */
     bool (*end)(device_context *c, const program *p, run_state *r);
     size_t (*scratch_bytes)(device *d, const program *p, int threads); /* of all threads */
+    /* Connects this processor, which is alone in its process, with those of the other ranks.  NULL:
+     * the host connects them. */
+    struct wire *(*open_wire)(device_context *c, const mesh *m, struct ranks *r);
     void (*close)(device *d);
     mtf_session *session;
 };

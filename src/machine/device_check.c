@@ -63,9 +63,9 @@ device_context *device_check_over(device *check, device_context *inner)
     return wrap(check, inner, false);
 }
 
-static device_context *check_open_context(device *d, int processor)
+static device_context *check_open_context(device *d, int processor, int place)
 {
-    device_context *inner = inner_of(d)->open_context(inner_of(d), processor);
+    device_context *inner = inner_of(d)->open_context(inner_of(d), processor, place);
     device_context *outer = wrap(d, inner, true);
     if (inner && !outer) inner_of(d)->close_context(inner);
     return outer;
@@ -94,19 +94,27 @@ static void fill(device_context *c, void *memory, int value, size_t bytes)
     }
 }
 
-/* A host-readable copy of memory, or memory itself; valid until the next call; NULL: error. */
+/* A copy of memory that the host can read, or memory itself; valid until the next call. */
 static const char *view(device_context *c, const void *memory, size_t bytes)
 {
     if (under(c)->host_memory || bytes == 0) return memory;
     check_context *x = (check_context *)c;
-    mtf_session   *s = c->device->session;
-    if (x->room < bytes) {
-        x->mirror = block_renew(&s->allocator, &s->fault, x->mirror, bytes);
-        x->room = x->mirror ? bytes : 0;
-        if (!x->mirror) return NULL;
-    }
     under(c)->read(x->inner, x->mirror, memory, bytes);
     return x->mirror;
+}
+
+/* Steps allocate nothing, so there is room for the largest buffer before the first. */
+static bool make_mirror(device_context *c, const program *p)
+{
+    check_context *x = (check_context *)c;
+    mtf_session   *s = c->device->session;
+    size_t         most = CHECK_GUARD;
+    for (int b = 0; b < p->nbuffers; b++)
+        if ((size_t)p->buffers[b].bytes > most) most = (size_t)p->buffers[b].bytes;
+    if (under(c)->host_memory || x->room >= most) return true;
+    x->mirror = block_renew(&s->allocator, &s->fault, x->mirror, most);
+    x->room = x->mirror ? most : 0;
+    return x->mirror != NULL;
 }
 
 static const char *view_buffer(device_context *c, const program *p, int b, const run_state *r)
@@ -132,6 +140,11 @@ static size_t check_taken(device_context *c, const void *memory)
     return under(c)->taken(inside(c), memory);
 }
 
+static bool check_bank(device_context *c, memory_bank *b)
+{
+    return under(c)->bank(inside(c), b);
+}
+
 static void check_write(device_context *c, void *to, const void *from, size_t bytes)
 {
     under(c)->write(inside(c), to, from, bytes);
@@ -154,7 +167,7 @@ static void check_wait(device_context *c)
 
 static bool check_prepare(device_context *c, const program *p, run_state *r)
 {
-    return !under(c)->prepare || under(c)->prepare(inside(c), p, r);
+    return make_mirror(c, p) && (!under(c)->prepare || under(c)->prepare(inside(c), p, r));
 }
 
 static void check_forget(device_context *c, const program *p, run_state *r)
@@ -215,6 +228,11 @@ static bool check_combine(device_context *c, fold_kind kind, mtf_dtype type, int
 
 static const device_peers check_peers = {check_peers_prepare, check_mark, check_follow,
                                          check_copy,          check_copy_region, check_combine};
+
+static struct wire *check_open_wire(device_context *c, const mesh *m, struct ranks *r)
+{
+    return under(c)->open_wire(inside(c), m, r);
+}
 
 /* ---- looking at elements ---- */
 
@@ -457,6 +475,7 @@ device *device_check_open(mtf_session *s, device *inner)
                        .alloc = check_alloc,
                        .release = check_release,
                        .taken = check_taken,
+                       .bank = inner->bank ? check_bank : NULL,
                        .write = check_write,
                        .read = check_read,
                        .stage = check_stage,
@@ -469,6 +488,7 @@ device *device_check_open(mtf_session *s, device *inner)
                        .run = check_run,
                        .end = check_end,
                        .scratch_bytes = check_scratch,
+                       .open_wire = inner->open_wire ? check_open_wire : NULL,
                        .close = check_close,
                        .session = s};
     return &c->face;

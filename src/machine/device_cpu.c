@@ -21,8 +21,9 @@ typedef struct cpu_device {
     int    host_threads; /* of the BLAS, as the host program set them */
 } cpu_device;
 
-static device_context *cpu_open_context(device *d, int processor)
+static device_context *cpu_open_context(device *d, int processor, int place)
 {
+    (void)place;
     device_context *c = block_alloc(&d->session->allocator, &d->session->fault, sizeof *c, true);
     if (c) *c = (device_context){d, processor};
     return c;

@@ -55,10 +55,9 @@ static int64_t scratch_bytes(const program *p, int threads)
 site machine_site(const mtf_session *s, int threads)
 {
     site here = {.threads = threads, .scratch_bytes = scratch_bytes, .wire_bytes = wire_room_bytes};
+    here.cards = abilities_of_card(s->opts.device);
 #if MTF_HAVE_CUDA
-    if (abilities_of_card(s->opts.device)) here.scratch_bytes = cuda_scratch;
-#else
-    (void)s;
+    if (here.cards) here.scratch_bytes = cuda_scratch;
 #endif
     return here;
 }

@@ -9,6 +9,7 @@
 #define MACHINE_RANKS_H
 
 #include "base/session.h"
+#include "space/mesh.h"
 
 typedef struct ranks ranks;
 
@@ -19,12 +20,20 @@ bool   ranks_over(void); /* has MPI been finalised? */
 int    ranks_number(const ranks *r);
 int    ranks_count(const ranks *r);
 int    ranks_cores(const ranks *r); /* cores of the machine that this process may use */
+int    ranks_place(const ranks *r); /* number of this rank among those of its machine */
+/* From now on messages name the processors of ranks. */
+void ranks_know_mesh(ranks *r, const mesh *m);
 
 /* Has another rank failed?  Its error is then in the session, unless the session had one
  * already. */
 bool ranks_alarmed(ranks *r);
 bool ranks_foreign(const ranks *r); /* did the session's error come from another rank? */
 void ranks_tell(ranks *r); /* sends the session's error to all other ranks */
+/* For a rank that waits for its device: false, with an error, if another rank has failed or was lost
+ * during `what`. */
+bool ranks_look(ranks *r, const char *what);
+/* The first other rank that neither waits nor answers; -1: all do.  Takes a second for each. */
+int ranks_silent(ranks *r);
 
 /* These return false after an error; `what` names the operation in the message about a late
  * rank. */

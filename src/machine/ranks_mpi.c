@@ -302,6 +302,20 @@ bool ranks_answers(ranks *r, int rank)
     return false;
 }
 
+bool ranks_look(ranks *r, const char *what)
+{
+    answer(r);
+    if (ranks_alarmed(r)) return false;
+    return !notice_loss(r) || ranks_say_lost(r, what);
+}
+
+int ranks_silent(ranks *r)
+{
+    for (int k = 0; k < r->count; k++)
+        if (k != r->number && !ranks_answers(r, k)) return k;
+    return -1;
+}
+
 /* Tells the other ranks that the error was printed.  A rank that does not acknowledge is stuck and
  * would never exit, so the job is aborted. */
 static void spread_word(ranks *r)

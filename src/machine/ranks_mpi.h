@@ -17,7 +17,8 @@ typedef struct rank_error {
 
 struct ranks {
     mtf_session *session;
-    int          number, count, node; /* node: number of ranks on this machine */
+    int          number, count, node; /* node: number of ranks on this machine, */
+    int          place;               /* and the number of this one among them */
     MPI_Comm     comm, alarm;         /* data; errors and pings */
     bool         ours;                /* this library initialised MPI */
     const mesh  *mesh;                /* the mesh over all ranks; NULL: not known yet */

@@ -124,8 +124,10 @@ static void meet_neighbours(ranks *r)
     if (cards && near && found && offers && r->mailboxes) {
         if (may_share()) r->mailboxes[r->number] = mailbox_open(&mine.mailbox);
         gather(r, &mine, cards, sizeof mine);
-        for (int k = 0; k < r->count; k++)
+        for (int k = 0; k < r->count; k++) {
+            if (k == r->number) r->place = r->node;
             if (is_near(&cards[k], &mine)) near[r->node++] = cards[k].process;
+        }
         watch_open(&r->watch, s, r->node, near, LINKS);
         make_links(r, cards, offers, found);
         map_mailboxes(r, cards, found);
@@ -207,6 +209,16 @@ int ranks_number(const ranks *r)
 int ranks_count(const ranks *r)
 {
     return r->count;
+}
+
+int ranks_place(const ranks *r)
+{
+    return r->place;
+}
+
+void ranks_know_mesh(ranks *r, const mesh *m)
+{
+    r->mesh = m;
 }
 
 /* The cores to which the starter has bound the process, or an equal share of all. */

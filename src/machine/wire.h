@@ -2,7 +2,7 @@
  *
  * A wire is a table of functions over private state.  Every processor calls the
  * same collectives in the same order; each call returns when this processor's
- * result is complete.
+ * result is complete, or is queued on its device.
  */
 #ifndef MACHINE_WIRE_H
 #define MACHINE_WIRE_H
@@ -23,6 +23,9 @@ typedef struct wire_moved {
 
 struct wire {
     const char *name;
+    /* Operands are combined in the order of the group's members: sums are the same, bit for bit, on
+     * every wire that does so. */
+    bool ordered;
     /* Allocates what the program's collectives need, so that a step allocates nothing; may be
      * NULL. */
     bool (*prepare)(wire *w, int me, const program *p);

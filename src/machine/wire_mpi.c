@@ -239,6 +239,7 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
     size_t    count = (size_t)(end - first);
     if (!w) return NULL;
     w->face = (wire){.name = "mpi",
+                     .ordered = true,
                      .prepare = mpi_prepare,
                      .run = mpi_run,
                      .abort = mpi_abort,
@@ -250,7 +251,7 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
                      .mesh = m,
                      .failed = -1};
     w->ranks = r;
-    r->mesh = m;
+    ranks_know_mesh(r, m);
     w->first = first;
     w->end = end;
     w->processors = mesh_size(m);

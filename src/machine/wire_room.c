@@ -37,6 +37,30 @@ static bool is_here(const place *p, int processor)
     return processor >= p->process.begin && processor < p->process.begin + p->process.size;
 }
 
+static bool cards_combine(fold_kind kind, mtf_dtype type)
+{
+    return kind == FOLD_SUM || !dtype_is_float(type);
+}
+
+bool cards_reduce(const instr *i)
+{
+    return cards_combine(i->reduce.kind, i->out[0].type);
+}
+
+bool cards_reduce_scatter(const mesh *m, int me, const instr *i)
+{
+    const scatter_args *how = &i->reduce_scatter;
+    group               g = group_of(m, me, scatter_axes(how));
+    int64_t             size = scatter_kept(m, how, &g.here).size;
+    bool                equal = cards_combine(how->kind, i->out[0].type);
+    for (int k = 0; k < g.n && equal; k++) {
+        mesh_point there = mesh_place(m, group_member(m, &g, k));
+        span       kept = scatter_kept(m, how, &there);
+        equal = kept.size == size && kept.begin == k * size;
+    }
+    return equal;
+}
+
 static void reduce_needs(const place *p, const instr *i, needs *n)
 {
     group   g = group_of(p->mesh, p->me, i->reduce.axes);
@@ -45,6 +69,7 @@ static void reduce_needs(const place *p, const instr *i, needs *n)
     if (site_swaps(p->site, p->mesh, g.n, i->size[0] * bytes)) shard = i->size[0] * bytes;
     n->parts = g.n;
     if (site_meets(p->site, p->mesh, p->me, i->reduce.axes)) return;
+    if (p->site->cards && cards_reduce(i)) return;
     int64_t others = count_others(p, &g), largest = (i->size[0] + g.n - 1) / g.n * bytes;
     n->work = others * mpi_aligned(shard);
     n->messages = (int)others * 2 * (mpi_pieces(shard) + mpi_pieces(largest));
@@ -58,6 +83,7 @@ static void scatter_needs(const place *p, const instr *i, needs *n)
     int64_t             kept = scatter_kept(p->mesh, how, &g.here).size * bytes;
     n->parts = g.n;
     if (site_meets(p->site, p->mesh, p->me, scatter_axes(how))) return;
+    if (p->site->cards && cards_reduce_scatter(p->mesh, p->me, i)) return;
     int64_t others = count_others(p, &g), parts = cut_parts(p->mesh, &how->to);
     int64_t largest = (how->size + parts - 1) / parts * how->row * bytes;
     n->work = others * mpi_aligned(kept);

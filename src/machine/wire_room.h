@@ -14,6 +14,10 @@ typedef struct needs {
 
 int     mpi_pieces(int64_t bytes);  /* the number of messages for `bytes` bytes */
 int64_t mpi_aligned(int64_t bytes); /* `bytes` rounded up to the alignment */
+/* Does the library of the cards do this reduction of processor `me` in one call?  Its maxima and minima
+ * of floats ignore NaN, and what it scatters are equal parts in the order of the members. */
+bool cards_reduce(const instr *i);
+bool cards_reduce_scatter(const mesh *m, int me, const instr *i);
 /* The most that any collective of the program needs, for processor `me`. */
 needs wire_needs(const site *s, const mesh *m, int me, const program *p);
 /* Bytes of working space that the wire of a site has for processor `me`. */

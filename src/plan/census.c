@@ -256,8 +256,35 @@ bool census_take(census *c)
     return true;
 }
 
+/* Elements before one of dimension d and the next. */
+static int64_t elements_outside(const mtf_shape *shape, int d)
+{
+    int64_t n = 1;
+    for (int k = 0; k < d; k++) n *= shape->dims[k].size;
+    return n;
+}
+
+/* Where the order of elements stays, equal parts of a dimension are the same elements before and
+ * after: it begins at the same place, however the elements inside are grouped. */
+static bool keeps_parts(const mesh *m, const node *n, const layout_rule *r)
+{
+    const mtf_shape *in = &n->in[0]->shape, *out = &n->out[0]->shape;
+    int              a = shape_find(in, r->dim), b = shape_find(out, r->dim);
+    int              parts = cut_parts(m, &r->cut);
+    return a >= 0 && b >= 0 && in->dims[a].size % parts == 0 && out->dims[b].size % parts == 0 &&
+           elements_outside(in, a) == elements_outside(out, b);
+}
+
+/* May the op do something else on the first or the last processor along the rule's axes? */
+static bool has_edges(const mesh *m, const node *n, const layout_rule *r)
+{
+    dim_split s = n->op->split(n, r->dim);
+    if (s != SPLIT_OWN && s != SPLIT_OWN_SUM) return false;
+    return !(n->op->flags & OP_ALIKE) && !(n->op->flags & OP_REGROUPS && keeps_parts(m, n, r));
+}
+
 /* Axes that cut a dimension along which some operation needs elements beyond its part. */
-static unsigned axes_with_edges(const mtf_graph *g, const layout *l)
+static unsigned axes_with_edges(const mesh *m, const mtf_graph *g, const layout *l)
 {
     unsigned axes = 0;
     for (int i = 0; i < g->ntensors; i++) {
@@ -267,8 +294,7 @@ static unsigned axes_with_edges(const mtf_graph *g, const layout *l)
             const mtf_shape *shape = k < 0 ? &x->shape : &n->in[k]->shape;
             for (int d = 0; d < shape->ndims; d++) {
                 const layout_rule *r = layout_find(l, shape->dims[d].name);
-                dim_split          s = r ? n->op->split(n, r->dim) : SPLIT_FREE;
-                if (s == SPLIT_OWN || s == SPLIT_OWN_SUM) axes |= cut_axes(&r->cut);
+                if (r && has_edges(m, n, r)) axes |= cut_axes(&r->cut);
             }
         }
     }
@@ -292,6 +318,6 @@ bool census_open(census *c)
         TRY(survey_make(&c->survey, c->nfetches, c->fetches));
     if (!c->sample) c->sample = census_plan(c, c->processors - 1);
     TRY(c->sample && list_cut_dims(c) && list_fetched(c));
-    c->edges = axes_with_edges(c->graph, c->opts.layout);
+    c->edges = axes_with_edges(c->mesh, c->graph, c->opts.layout);
     return true;
 }

@@ -322,9 +322,13 @@ bool estimate_largest(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                       const estimate_opts *opts, double *seconds, int64_t *peak, int64_t *instrs)
 {
     int       last = mesh_size(opts->mesh) - 1;
-    plan_opts how = {
-        .guard = opts->guard, .layout = opts->layout, .here = mesh_place(opts->mesh, last)};
-    program *q = plan_program(g, nfetches, fetches, &how);
+    plan_opts how = {.guard = opts->guard,
+                     .layout = opts->layout,
+                     .here = mesh_place(opts->mesh, last),
+                     .draft = true,
+                     .survey = opts->survey,
+                     .memory = opts->memory};
+    program  *q = plan_program(g, nfetches, fetches, &how);
     TRY(q != NULL);
     price p;
     bool  ok = price_one(opts, q, last, &q->arena, &p);

@@ -16,7 +16,8 @@ typedef struct estimate_opts {
     int64_t       guard;     /* as in plan_opts */
     price_rates   rates;
     bool          count;         /* with counters */
-    const mtf_allocator *memory; /* as in plan_opts */
+    const mtf_allocator *memory; /* as in plan_opts, as is */
+    const struct survey *survey; /* this: for estimate_largest */
 } estimate_opts;
 
 typedef struct estimate {

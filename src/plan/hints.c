@@ -3,17 +3,18 @@
 
 #include <string.h>
 
+#include "base/free_list.h"
 #include "plan/passes.h"
 
 /* The most layouts to try, and the most instructions to plan for them; dimensions of the largest
  * tensors come first. */
-enum { MOST_TRIALS = 200, MOST_INSTRS = 200 * 1000 };
+enum { MOST_TRIALS = 200, MOST_INSTRS = 100 * 1000 };
 
 typedef struct trial {
     mtf_graph           *graph;
     int                  nfetches;
     mtf_tensor *const   *fetches;
-    const estimate_opts *opts;
+    estimate_opts        opts;
     const bool          *live;
     layout               layout; /* rules of the current trial */
     int                  most;   /* number of trials */
@@ -40,7 +41,7 @@ static bool is_legal(const trial *t)
 static void try_layout(trial *t, const char *add, const char *remove)
 {
     mtf_session  *s = t->graph->session;
-    estimate_opts o = *t->opts;
+    estimate_opts o = t->opts;
     double        seconds;
     int64_t       peak, instrs;
     if (t->best->tried >= t->most || !mtf_ok(s) || !is_legal(t)) return;
@@ -58,7 +59,7 @@ static void try_layout(trial *t, const char *add, const char *remove)
 /* Tries the layout without `out` (NULL: all rules stay), with `in` (NULL: none is added). */
 static void try_change(trial *t, const layout_rule *out, const layout_rule *in)
 {
-    const layout *l = t->opts->layout;
+    const layout *l = t->opts.layout;
     t->layout.nrules = 0;
     for (int k = 0; k < l->nrules; k++)
         if (&l->rules[k] != out) t->layout.rules[t->layout.nrules++] = l->rules[k];
@@ -71,7 +72,7 @@ static bool write_rule(trial *t, layout_rule *r)
     textbuf text = {.arena = &t->graph->session->arena};
     text_add(&text, "%s:", r->dim);
     for (int k = 0; k < r->cut.n; k++)
-        text_add(&text, "%s%s", k ? "+" : "", t->opts->mesh->name[r->cut.axis[k]]);
+        text_add(&text, "%s%s", k ? "+" : "", t->opts.mesh->name[r->cut.axis[k]]);
     r->text = text_done(&text);
     return r->text != NULL;
 }
@@ -79,10 +80,10 @@ static bool write_rule(trial *t, layout_rule *r)
 /* dim:axis, or, if the dimension is cut already, dim:its axes+axis. */
 static bool try_adding(trial *t, const char *dim)
 {
-    const layout_rule *known = layout_find(t->opts->layout, dim);
-    for (int a = 0; a < t->opts->mesh->naxes && t->best->tried < t->most; a++) {
+    const layout_rule *known = layout_find(t->opts.layout, dim);
+    for (int a = 0; a < t->opts.mesh->naxes && t->best->tried < t->most; a++) {
         layout_rule rule = known ? *known : (layout_rule){.dim = dim};
-        if (t->opts->mesh->size[a] == 1 || cut_axes(&rule.cut) >> a & 1) continue;
+        if (t->opts.mesh->size[a] == 1 || cut_axes(&rule.cut) >> a & 1) continue;
         rule.cut.axis[rule.cut.n++] = (uint8_t)a;
         TRY(write_rule(t, &rule));
         try_change(t, known, &rule);
@@ -93,7 +94,7 @@ static bool try_adding(trial *t, const char *dim)
 /* Tries to move the axes of each rule to `dim`. */
 static bool try_moving(trial *t, const char *dim)
 {
-    const layout *l = t->opts->layout;
+    const layout *l = t->opts.layout;
     for (int r = 0; r < l->nrules && !layout_find(l, dim) && t->best->tried < t->most; r++) {
         layout_rule rule = {.dim = dim, .cut = l->rules[r].cut};
         TRY(write_rule(t, &rule));
@@ -134,26 +135,26 @@ static weighed_dim *weigh_dims(const trial *t, arena *scratch, int *n)
 static bool try_all(trial *t, arena *scratch)
 {
     survey s = {.graph = t->graph, .scratch = scratch};
-    TRY(survey_live(&s, t->nfetches, t->fetches));
+    TRY(survey_make(&s, t->nfetches, t->fetches));
     t->live = s.live;
+    t->opts.survey = &s;
     hint   *b = t->best;
     int64_t instrs;
-    TRY(estimate_largest(t->graph, t->nfetches, t->fetches, t->opts, &b->seconds_now, &b->peak_now,
+    TRY(estimate_largest(t->graph, t->nfetches, t->fetches, &t->opts, &b->seconds_now, &b->peak_now,
                          &instrs));
     t->most = (int)(MOST_INSTRS / (instrs + 1)) < MOST_TRIALS ? (int)(MOST_INSTRS / (instrs + 1))
                                                               : MOST_TRIALS;
     /* Less than a hundredth is not worth a hint. */
     b->seconds = 0.99 * b->seconds_now;
-    t->layout = (layout){.mesh = t->opts->mesh,
-                         .nstate = t->opts->layout->nstate,
-                         .state = t->opts->layout->state,
-                         .rules = arena_array(scratch, layout_rule, t->opts->layout->nrules + 1)};
+    t->layout = (layout){.mesh = t->opts.mesh,
+                         .nstate = t->opts.layout->nstate,
+                         .state = t->opts.layout->state,
+                         .rules = arena_array(scratch, layout_rule, t->opts.layout->nrules + 1)};
     TRY(t->layout.rules != NULL);
     int          n;
     weighed_dim *dims = weigh_dims(t, scratch, &n);
     TRY(dims || mtf_ok(t->graph->session));
-    for (int r = 0; r < t->opts->layout->nrules; r++)
-        try_change(t, &t->opts->layout->rules[r], NULL);
+    for (int r = 0; r < t->opts.layout->nrules; r++) try_change(t, &t->opts.layout->rules[r], NULL);
     for (int d = 0; d < n; d++) TRY(try_adding(t, dims[d].name) && try_moving(t, dims[d].name));
     return mtf_ok(t->graph->session);
 }
@@ -163,8 +164,12 @@ bool hint_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const est
 {
     *best = (hint){0};
     arena scratch = arena_make(&g->session->allocator, &g->session->fault);
-    trial t = {.graph = g, .nfetches = nfetches, .fetches = fetches, .opts = opts, .best = best};
-    bool  ok = try_all(&t, &scratch);
+    trial t = {.graph = g, .nfetches = nfetches, .fetches = fetches, .opts = *opts, .best = best};
+    free_list memory; /* of the programs that are planned */
+    free_list_open(&memory, &g->session->allocator);
+    t.opts.memory = &memory.as;
+    bool ok = try_all(&t, &scratch);
+    free_list_close(&memory);
     arena_free(&scratch);
     return ok;
 }

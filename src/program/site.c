@@ -50,6 +50,7 @@ bool site_is_here(const site *s, const mesh *m, int me, int processor)
 bool site_meets(const site *s, const mesh *m, int me, unsigned axes)
 {
     if (is_one_process(s)) return true;
+    if (s->cards) return false;
     group g = group_of(m, me, axes);
     bool  all = widest(s, m) == 1 && g.n > 1 && g.n <= MAILBOX_BYTES / CACHE_LINE;
     for (int k = 0; k < g.n && all && s->host; k++)
@@ -77,5 +78,5 @@ bool site_takes_whole(int n, int64_t bytes)
 
 bool site_swaps(const site *s, const mesh *m, int n, int64_t bytes)
 {
-    return n <= SWAP_MEMBERS && widest(s, m) == 1 && bytes <= SWAP_BYTES;
+    return !s->cards && n <= SWAP_MEMBERS && widest(s, m) == 1 && bytes <= SWAP_BYTES;
 }

@@ -15,6 +15,7 @@ struct site {
     int        ranks;   /* number of processes; up to 1: threads of one process */
     int        hosts;   /* number of blocks of ranks that share memory; up to 1: all do */
     const int *host;    /* or, by rank: ranks with equal numbers do; NULL: `hosts` applies */
+    bool       cards;   /* they are cards: those of different processes exchange messages only */
     int        threads; /* of each process, shared by its processors */
     /* Bytes of working space: of kernels, and of the wire for a processor.  NULL: not counted. */
     int64_t (*scratch_bytes)(const program *p, int threads);

@@ -74,8 +74,8 @@ static double bytes_of_copies(const subject *s, const program *q)
 
 /* One processor's program. */
 static bool cost_of_program(const subject *s, const layout *l, const price_rates *r,
-                            const program *q, const mesh_point *here, arena *a,
-                            cost_listener *tell, void *context, cost *c)
+                            const program *q, const mesh_point *here, arena *a, cost_listener *tell,
+                            void *context, cost *c)
 {
     price p = {
         .program = q, .mesh = l->mesh, .layout = l, .here = *here, .rates = *r, .brief = true};
@@ -100,8 +100,17 @@ static bool add_other(const subject *s, const layout *l, const price_rates *r, p
     return true;
 }
 
+/* Already too slow: the exact time does not matter. */
+static bool is_enough(const subject *s, const cost *c)
+{
+    return s->enough > 0 && c->seconds > s->enough;
+}
+
 /* Where parts are uneven, or some processors fetch more than others, the last one need not be the
- * slowest: prices one processor of each kind. */
+ * slowest: prices one processor of each kind.  Along a cut length every processor may fetch a different
+ * amount, which grows from one to the next: of more than MOST_KINDS, SOME_KINDS are priced, evenly
+ * spaced. */
+enum { MOST_KINDS = 12, SOME_KINDS = 4 };
 static bool ask_others(census *kinds, const subject *s, const price_rates *r, cost *c)
 {
     const layout *l = kinds->opts.layout;
@@ -109,15 +118,16 @@ static bool ask_others(census *kinds, const subject *s, const price_rates *r, co
     if (census_is_even(kinds)) return true;
     kinds->edges = ~0u; /* also what is received differs at the edges */
     TRY(census_take(kinds));
-    for (int k = 0; k < kinds->nkinds; k++) {
+    int n = kinds->nkinds, apart = n > MOST_KINDS ? (n + SOME_KINDS - 1) / SOME_KINDS : 1;
+    for (int k = n - 1; k >= 0 && !is_enough(s, c); k -= apart) {
         const kind *x = &kinds->kinds[k];
         int         last = kinds->processors - 1;
         if (x->last == last) continue;
         program *q = census_plan(kinds, x->first);
         bool     ok = q != NULL;
         /* The last processor of a kind has the largest shards of reductions. */
-        for (int n = 0; ok && n < (x->last > x->first ? 2 : 1); n++) {
-            mesh_point here = mesh_place(l->mesh, n ? x->last : x->first);
+        for (int i = 0; ok && i < (x->last > x->first ? 2 : 1); i++) {
+            mesh_point here = mesh_place(l->mesh, i ? x->last : x->first);
             ok = add_other(s, l, r, q, &here, c);
         }
         program_free(q);

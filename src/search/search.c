@@ -12,8 +12,9 @@
 #include "search/descent.h"
 #include "search/price_cache.h"
 
-/* Small graphs are searched whole. */
-enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000 };
+/* Small graphs are searched whole.  WORK is the most nodes to plan, QUICK_WORK that of a large graph of
+ * which only the time matters: the best is found early, and the rest proves the last few percent. */
+enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000, QUICK_WORK = 500 * 1000 };
 /* Leaves in a list, and in one without bounds; how many of an incomplete list are priced; lists. */
 enum { SOME_LEAVES = 500, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
 enum { MOST_EXTRA = 60 }; /* layouts priced only to find the runners-up */
@@ -23,7 +24,7 @@ typedef struct search {
     search_answer     *answer;
     mtf_session       *session;
     arena             *scratch;
-    free_list              memory;                    /* memory of the programs that are planned */
+    free_list          memory;                /* memory of the programs that are planned */
     subject            whole, reduced, fewer; /* fewer: one copy less, to see what a copy adds */
     space              space;
     parts              parts;
@@ -124,6 +125,21 @@ static bool add_copies(search *s, const layout *l, cost *c)
     return cost_add_copies(&s->reduced, &s->fewer, l, &s->opts->rates, c);
 }
 
+/* Of the k-th best that is kept; seconds or bytes. */
+static double value_kept(const search *s, int k)
+{
+    return k < s->kept.n ? candidate_value(&s->kept, &s->kept.list[k]) : INFINITY;
+}
+
+/* A layout must be better than this to matter: than the last of the wanted ones, or than the best
+ * once MOST_EXTRA layouts were priced for the others. */
+static double to_beat(const search *s)
+{
+    int want = s->opts->want < 1 || s->extra > MOST_EXTRA ? 1 : s->opts->want;
+    if (want > MOST_KEPT) want = MOST_KEPT;
+    return value_kept(s, want - 1);
+}
+
 /* A layout that was priced before is taken from the cache. */
 static bool price_cuts(search *s, const cuts *c, cost *x)
 {
@@ -134,6 +150,7 @@ static bool price_cuts(search *s, const cuts *c, cost *x)
         return true;
     }
     TRY(space_layout(&s->space, c, s->rules, NULL, &l));
+    if (s->reduced.quick) s->reduced.enough = to_beat(s);
     TRY(parts_price(&s->parts, c, &l, &s->opts->rates, x) && add_copies(s, &l, x));
     s->work += (int64_t)s->reduced.graph->nnodes * x->programs;
     s->answer->priced++;
@@ -147,12 +164,6 @@ static bool try_cuts(search *s, const cuts *c, cost *x)
     if (!s->limit || x->peak <= s->limit)
         candidates_add(&s->kept, &(candidate){.cuts = *c, .cost = *x});
     return true;
-}
-
-/* Of the k-th best that is kept; seconds or bytes. */
-static double value_kept(const search *s, int k)
-{
-    return k < s->kept.n ? candidate_value(&s->kept, &s->kept.list[k]) : INFINITY;
 }
 
 /* ---- bounds ---- */
@@ -185,18 +196,9 @@ static double bound(const void *context, const cuts *c, uint64_t decided)
     return parts_bound(&s->parts, c, decided);
 }
 
-/* A layout must be better than this to matter: than the last of the wanted ones, or than the best
- * once MOST_EXTRA layouts were priced for the others. */
-static double to_beat(const search *s)
-{
-    int want = s->opts->want < 1 || s->extra > MOST_EXTRA ? 1 : s->opts->want;
-    if (want > MOST_KEPT) want = MOST_KEPT;
-    return value_kept(s, want - 1);
-}
-
 static bool out_of_time(search *s)
 {
-    int64_t most = s->opts->work ? s->opts->work : WORK;
+    int64_t most = s->opts->work ? s->opts->work : s->reduced.quick ? QUICK_WORK : WORK;
     if (s->opts->plain) return false;
     if (s->opts->deadline > 0 && clock_thread() > s->opts->deadline) s->answer->late = true;
     return s->work > most || s->answer->late;
@@ -212,7 +214,8 @@ static bool try_leaves(search *s, double *left)
     while (l->n && !out_of_time(s) && s->answer->priced < most) {
         leaf x = leaves_pop(l);
         x.bound = bound(s, &x.cuts, EVERY_SEARCHED);
-        if (l->n && x.bound > l->heap[0].bound * (1 + SAME_PRICE)) { /* costs recorded since raised it */
+        if (l->n &&
+            x.bound > l->heap[0].bound * (1 + SAME_PRICE)) { /* costs recorded since raised it */
             if (x.bound <= to_beat(s) * (1 + SAME_PRICE)) leaves_push(l, &x);
             continue;
         }
@@ -311,7 +314,7 @@ static bool find_peak(search *s, candidate *x)
     const subject *w = &s->whole;
     estimate_opts  o = {
          .mesh = s->space.mesh, .layout = &x->layout, .rates = s->opts->rates, .memory = w->memory};
-    cost          *believed = price_cache_find(&s->priced, &x->cuts);
+    cost *believed = price_cache_find(&s->priced, &x->cuts);
     TRY(estimate_peak(w->graph, w->nfetches, w->fetches, &o, &x->cost.peak));
     if (x->cost.peak <= believed->peak) return true;
     believed->peak = x->cost.peak;
@@ -339,6 +342,8 @@ static bool finish(search *s)
     int            most = s->reduced.copies && want < 4 ? 4 : want;
     for (int k = 0; k < s->kept.n && k < most; k++) {
         if (k >= want && too_far(s, &few, &s->kept.list[k])) break;
+        s->whole.enough =
+            k >= want && s->reduced.quick ? candidate_value(&few, &few.list[want - 1]) : 0;
         TRY(price_whole(s, &s->kept.list[k], &x));
         candidates_add(&few, &x);
     }

@@ -1,6 +1,8 @@
 /* The graph to lay out, whole or without repeated layers. */
 #include "search/subject.h"
 
+#include <string.h>
+
 #include "graph/attr.h"
 
 enum { LEAST_COPIES = 4, PERIODS = 64 }; /* that are worth leaving out; tried from each node on */
@@ -30,14 +32,20 @@ static uint64_t shape_sound(uint64_t h, const mtf_tensor *x)
     return h;
 }
 
-/* Attributes of OP_UNIQUE nodes only distinguish them from each other, so they do not count. */
+/* Attributes that distinguish nodes but not their costs: those of OP_UNIQUE nodes, and which random
+ * numbers are drawn. */
+static bool tells_apart(const node *n, int k)
+{
+    return n->op->flags & OP_UNIQUE || strcmp(n->op->attrs[k].name, "stream") == 0;
+}
+
 static uint64_t node_sound(uint64_t h, const node *n)
 {
     h = hash_bytes(h, &n->op, sizeof n->op);
     for (int i = 0; i < n->nin; i++) h = shape_sound(h, n->in[i]);
     for (int o = 0; o < n->nout; o++) h = shape_sound(h, n->out[o]);
-    for (int k = 0; n->op->attrs && n->op->attrs[k].name && !(n->op->flags & OP_UNIQUE); k++)
-        h = attr_hash(n->op->attrs[k].kind, &n->attrs[k], h);
+    for (int k = 0; n->op->attrs && n->op->attrs[k].name; k++)
+        if (!tells_apart(n, k)) h = attr_hash(n->op->attrs[k].kind, &n->attrs[k], h);
     for (int b = 0; n->op->blocks && n->op->blocks[b]; b++)
         for (int k = 0; k < n->blocks[b]->nnodes; k++) h = node_sound(h, n->blocks[b]->nodes[k]);
     return h;

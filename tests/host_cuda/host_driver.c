@@ -1,7 +1,8 @@
 /* The driver's functions for a card that is the host.
  *
- * Work on a queue is done before the call returns, in the order of calls, so that events
- * are always past.  Between cuStreamBeginCapture and cuStreamEndCapture it is recorded.
+ * Work on a queue is done before the call returns, in the order of calls, unless it waits
+ * for another process: then it is done by later calls that ask for the queue.  Between
+ * cuStreamBeginCapture and cuStreamEndCapture it is recorded.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "host_compile.h"
 #include "host_memory.h"
@@ -36,6 +38,7 @@ static const struct {
     {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
     {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
     {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
     {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
      "operation not permitted when stream is capturing"},
@@ -108,9 +111,16 @@ CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
     return CUDA_SUCCESS;
 }
 
+CUresult cuDeviceGetUuid(CUuuid *id, CUdevice device)
+{
+    memset(id, 0, sizeof *id);
+    id->bytes[0] = (char)(device + 1);
+    return CUDA_SUCCESS;
+}
+
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
 {
-    *can = device != peer;
+    *can = device != peer && !getenv("MTF_HOST_CUDA_APART");
     return CUDA_SUCCESS;
 }
 
@@ -191,6 +201,7 @@ CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 
 CUresult cuStreamDestroy(CUstream stream)
 {
+    host_forget(stream);
     free(stream);
     return CUDA_SUCCESS;
 }
@@ -201,14 +212,23 @@ static CUresult while_recording(CUstream stream)
     return stream && stream->recording ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
+static void drain(CUstream stream)
+{
+    while (stream && !host_go_on(stream)) usleep(50);
+}
+
 CUresult cuStreamSynchronize(CUstream stream)
 {
-    return while_recording(stream);
+    CUresult now = while_recording(stream);
+    if (now == CUDA_SUCCESS) drain(stream);
+    return now;
 }
 
 CUresult cuStreamQuery(CUstream stream)
 {
-    return while_recording(stream);
+    CUresult now = while_recording(stream);
+    if (now != CUDA_SUCCESS || !stream || host_go_on(stream)) return now;
+    return CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventCreate(CUevent *event, unsigned int flags)
@@ -230,6 +250,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
     clock_gettime(CLOCK_MONOTONIC, &now);
     event->milliseconds = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
     event->recording = stream ? stream->recording : NULL;
+    event->stream = stream && stream->first ? stream : NULL;
     return CUDA_SUCCESS;
 }
 
@@ -238,6 +259,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 {
     (void)flags;
     CUgraph graph = event->recording;
+    if (!graph && event->stream != stream) drain(event->stream);
     if (!graph || !stream || stream->recording) return CUDA_SUCCESS;
     if (graph->njoined == MOST_JOINED) return CUDA_ERROR_OUT_OF_MEMORY;
     graph->joined[graph->njoined++] = stream;
@@ -247,14 +269,13 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 
 CUresult cuEventSynchronize(CUevent event)
 {
-    (void)event;
+    drain(event->stream);
     return CUDA_SUCCESS;
 }
 
 CUresult cuEventQuery(CUevent event)
 {
-    (void)event;
-    return CUDA_SUCCESS;
+    return !event->stream || host_go_on(event->stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)

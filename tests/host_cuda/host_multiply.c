@@ -24,8 +24,8 @@ static float widen_f16(uint16_t h)
 {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, rest = h & 1023;
     if (exponent == 31) return f32_of_bits(sign | 0x7f800000u | rest << 13);
-    float size = exponent ? f32_of_bits((exponent + 112) << 23 | rest << 13)
-                          : (float)rest * 0x1p-24f;
+    float size =
+        exponent ? f32_of_bits((exponent + 112) << 23 | rest << 13) : (float)rest * 0x1p-24f;
     return f32_of_bits(sign | bits_of_f32(size));
 }
 
@@ -63,8 +63,7 @@ static double get(const void *from, cudaDataType type, int64_t at)
     switch (type) {
     case CUDA_R_64F: return ((const double *)from)[at];
     case CUDA_R_16F: return (double)widen_f16(((const uint16_t *)from)[at]);
-    case CUDA_R_16BF:
-        return (double)f32_of_bits((uint32_t)((const uint16_t *)from)[at] << 16);
+    case CUDA_R_16BF: return (double)f32_of_bits((uint32_t)((const uint16_t *)from)[at] << 16);
     default: return (double)((const float *)from)[at];
     }
 }
@@ -104,8 +103,7 @@ static void add_terms(int64_t m, int64_t begin, int64_t end, const double *a, co
         if (wide)
             for (int64_t i = 0; i < m; i++) sum[i] += a[k * m + i] * b[k];
         else
-            for (int64_t i = 0; i < m; i++)
-                sum[i] = (double)(float)(sum[i] + a[k * m + i] * b[k]);
+            for (int64_t i = 0; i < m; i++) sum[i] = (double)(float)(sum[i] + a[k * m + i] * b[k]);
 }
 
 static void multiply_one(const host_multiply *w, int64_t batch)

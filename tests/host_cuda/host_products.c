@@ -45,7 +45,8 @@ const char *cublasLtGetStatusString(cublasStatus_t status)
     case CUBLAS_STATUS_SUCCESS: return "success";
     case CUBLAS_STATUS_NOT_INITIALIZED: return "the library was not initialized";
     case CUBLAS_STATUS_ALLOC_FAILED: return "the resource allocation failed";
-    case CUBLAS_STATUS_INVALID_VALUE: return "an unsupported value or parameter was passed to the function";
+    case CUBLAS_STATUS_INVALID_VALUE:
+        return "an unsupported value or parameter was passed to the function";
     case CUBLAS_STATUS_NOT_SUPPORTED: return "the functionality requested is not supported";
     default: return "the function failed to launch on the GPU";
     }
@@ -79,7 +80,7 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t x)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t opaque,
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t          opaque,
                                                 cublasLtMatrixLayoutAttribute_t which,
                                                 const void *from, size_t bytes)
 {
@@ -112,7 +113,7 @@ cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t p)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t         opaque,
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t           opaque,
                                               cublasLtMatmulDescAttributes_t which,
                                               const void *from, size_t bytes)
 {
@@ -223,10 +224,11 @@ static void result_of(const host_algorithm *x, cublasLtMatmulHeuristicResult_t *
 }
 
 /* Sums at once, or in parts that are added in one of three ways. */
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
-    cublasLtHandle_t handle, cublasLtMatmulDesc_t how, cublasLtMatrixLayout_t a,
-    cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
-    cublasLtMatmulPreference_t preference, int most, cublasLtMatmulHeuristicResult_t *found, int *n)
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t how,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t preference, int most,
+                                              cublasLtMatmulHeuristicResult_t *found, int *n)
 {
     static const struct {
         uint32_t parts, reduction;
@@ -243,7 +245,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     if (!wish || most < 1) return CUBLAS_STATUS_INVALID_VALUE;
     for (size_t k = 0; k < sizeof ways / sizeof *ways && *n < most; k++) {
         host_algorithm x = {magic, ways[k].parts, ways[k].reduction, {0}, ways[k].workspace};
-        bool allowed = !x.reduction || (wish->reductions & x.reduction);
+        bool           allowed = !x.reduction || (wish->reductions & x.reduction);
         if (!allowed || x.workspace > wish->most_workspace) continue;
         memcpy(x.alignment, wish->alignment, sizeof x.alignment);
         result_of(&x, &found[(*n)++]);
@@ -254,7 +256,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
 cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t handle, cublasLtMatmulDesc_t how,
                                        cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                        cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
-                                       const cublasLtMatmulAlgo_t     *algorithm,
+                                       const cublasLtMatmulAlgo_t      *algorithm,
                                        cublasLtMatmulHeuristicResult_t *result)
 {
     host_algorithm x;
@@ -282,8 +284,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t how,
     cublasLtMatmulHeuristicResult_t checked;
     host_algorithm                  x = {magic, 1, 0, {1, 1, 1, 1}, 0};
     if (algorithm) memcpy(&x, algorithm, sizeof x);
-    cublasStatus_t status = cublasLtMatmulAlgoCheck(
-        handle, how, a, b, c, d, (const cublasLtMatmulAlgo_t *)&x, &checked);
+    cublasStatus_t status = cublasLtMatmulAlgoCheck(handle, how, a, b, c, d,
+                                                    (const cublasLtMatmulAlgo_t *)&x, &checked);
     if (status != CUBLAS_STATUS_SUCCESS) return status;
     if (!alpha || !beta || !from_a || !from_b || !from_c || !to_d || x.workspace > bytes ||
         (x.workspace && (!workspace || !aligned(workspace, WORKSPACE_ALIGNMENT))))

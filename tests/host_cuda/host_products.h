@@ -9,18 +9,18 @@
 
 /* What the library's own descriptors hold; each fits into the opaque struct of its name. */
 typedef struct host_layout {
-    cudaDataType      type;
-    cublasLtOrder_t   order;
-    uint64_t          rows, columns;
-    int64_t           leading, batch_stride;
-    int32_t           batches;
+    cudaDataType    type;
+    cublasLtOrder_t order;
+    uint64_t        rows, columns;
+    int64_t         leading, batch_stride;
+    int32_t         batches;
 } host_layout;
 
 typedef struct host_product {
-    cublasComputeType_t   compute;
-    cudaDataType          scale;
-    cublasOperation_t     op_a, op_b;
-    cublasLtEpilogue_t    epilogue;
+    cublasComputeType_t compute;
+    cudaDataType        scale;
+    cublasOperation_t   op_a, op_b;
+    cublasLtEpilogue_t  epilogue;
 } host_product;
 
 typedef struct host_preference {

@@ -1,6 +1,7 @@
-/* Work on queues: done at once, or recorded to be done again. */
+/* Work on queues: done as soon as possible, or recorded to be done again. */
 #include "host_work.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,8 @@ static void do_copy(const CUDA_MEMCPY2D *c)
                 (const char *)c->srcHost + row * c->srcPitch, c->WidthInBytes);
 }
 
-static void do_now(const work *w)
+/* False: it waits for another process. */
+static bool do_now(work *w)
 {
     void *at[MOST_PARAMETERS];
     switch (w->kind) {
@@ -34,21 +36,73 @@ static void do_now(const work *w)
         w->call(w->parameters);
         host_memory_check(w->name);
         break;
+    case WORK_ATTEMPT:
+        if (!w->attempt(w->parameters)) return false;
+        host_memory_check(w->name);
+        break;
+    }
+    return true;
+}
+
+/* ---- what waits ---- */
+
+/* Processors record into one graph, each in a thread of its own. */
+static pthread_mutex_t recording_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void add(work ***end, const work *w)
+{
+    work *kept = malloc(sizeof *kept);
+    *kept = *w;
+    kept->next = NULL;
+    **end = kept;
+    *end = &kept->next;
+}
+
+/* What a call has read of ordinary memory may change when it returns, if it is short. */
+static void keep_source(work *w)
+{
+    enum { SHORT = 1 << 16 };
+    if (w->kind != WORK_COPY || !w->from_host || w->copy.WidthInBytes > SHORT) return;
+    void *copy = malloc(w->copy.WidthInBytes);
+    memcpy(copy, w->copy.srcHost, w->copy.WidthInBytes);
+    w->copy.srcHost = w->kept_source = copy;
+}
+
+bool host_go_on(CUstream stream)
+{
+    while (stream->first && do_now(stream->first)) {
+        work *done = stream->first;
+        stream->first = done->next;
+        free(done->kept_source);
+        free(done);
+    }
+    return !stream->first;
+}
+
+void host_forget(CUstream stream)
+{
+    while (stream->first) {
+        work *w = stream->first;
+        stream->first = w->next;
+        free(w->kept_source);
+        free(w);
     }
 }
 
 CUresult host_do(CUstream stream, const work *w)
 {
-    if (!stream || !stream->recording) {
-        do_now(w);
-        return CUDA_SUCCESS;
+    work now = *w;
+    if (stream && stream->recording) {
+        pthread_mutex_lock(&recording_lock);
+        add(&stream->recording->end, w);
+        pthread_mutex_unlock(&recording_lock);
+    } else if (!stream) {
+        if (!do_now(&now)) return CUDA_ERROR_NOT_SUPPORTED;
+    } else if (!host_go_on(stream) || !do_now(&now)) {
+        if (!stream->first) stream->end = &stream->first;
+        keep_source(&now);
+        add(&stream->end, &now);
     }
-    CUgraph graph = stream->recording;
-    work   *kept = malloc(sizeof *kept);
-    *kept = *w;
-    kept->next = NULL;
-    *graph->end = kept;
-    graph->end = &kept->next;
     return CUDA_SUCCESS;
 }
 
@@ -61,28 +115,38 @@ CUresult host_queue(CUstream stream, const char *name, host_call *call, const vo
     return host_do(stream, &w);
 }
 
+CUresult host_queue_attempt(CUstream stream, const char *name, host_attempt *attempt,
+                            const void *data, size_t bytes)
+{
+    work w = {.kind = WORK_ATTEMPT, .attempt = attempt, .name = name};
+    if (bytes > sizeof w.parameters) return CUDA_ERROR_INVALID_VALUE;
+    memcpy(w.parameters, data, bytes);
+    return host_do(stream, &w);
+}
+
 /* ---- copies ---- */
 
-static CUresult copy(CUstream stream, void *to, const void *from, size_t bytes)
+static CUresult copy(CUstream stream, void *to, const void *from, size_t bytes, bool from_host)
 {
     work w = {.kind = WORK_COPY,
+              .from_host = from_host,
               .copy = {.dstHost = to, .srcHost = from, .WidthInBytes = bytes, .Height = 1}};
     return host_do(stream, &w);
 }
 
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
 {
-    return copy(stream, (void *)to, from, bytes);
+    return copy(stream, (void *)to, from, bytes, true);
 }
 
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-    return copy(stream, to, (const void *)from, bytes);
+    return copy(stream, to, (const void *)from, bytes, false);
 }
 
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-    return copy(stream, (void *)to, (const void *)from, bytes);
+    return copy(stream, (void *)to, (const void *)from, bytes, false);
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream)

@@ -1,4 +1,4 @@
-/* Work on queues: done at once, or recorded to be done again. */
+/* Work on queues: done as soon as possible, or recorded to be done again. */
 #ifndef HOST_WORK_H
 #define HOST_WORK_H
 
@@ -20,8 +20,10 @@ struct CUfunc_st {
 
 /* What another library does on a queue; `data` is a copy of what it gave. */
 typedef void host_call(const void *data);
+/* The same, which may have to wait for other processes: false as long as it does. */
+typedef bool host_attempt(void *data);
 
-typedef enum work_kind { WORK_LAUNCH, WORK_COPY, WORK_FILL, WORK_CALL } work_kind;
+typedef enum work_kind { WORK_LAUNCH, WORK_COPY, WORK_FILL, WORK_CALL, WORK_ATTEMPT } work_kind;
 
 typedef struct work {
     work_kind     kind;
@@ -30,9 +32,12 @@ typedef struct work {
     int           threads, shared;
     void         *parameters[MOST_PARAMETERS]; /* of a kernel, or a call's data */
     host_call    *call;
+    host_attempt *attempt;
     const char   *name; /* of the call */
     CUDA_MEMCPY2D copy; /* addresses of both sides in the fields of the host */
     unsigned char fill;
+    bool          from_host;
+    void         *kept_source; /* a copy of what is copied from the host */
     struct work  *next;
 } work;
 
@@ -51,14 +56,21 @@ struct CUgraphExec_st {
 struct CUevent_st {
     double  milliseconds; /* when it was recorded */
     CUgraph recording;    /* of the queue, then */
+    CUstream stream;      /* that queue */
 };
 
 struct CUstream_st {
-    CUgraph recording; /* NULL: work is done at once */
+    CUgraph recording; /* NULL: work is done */
+    work   *first, **end; /* what waits for another process, and all after it */
 };
 
 CUresult host_do(CUstream stream, const work *w);
+/* Does what can be done; true: nothing is left. */
+bool host_go_on(CUstream stream);
+void host_forget(CUstream stream);
 
+CUresult host_queue_attempt(CUstream stream, const char *name, host_attempt *attempt,
+                            const void *data, size_t bytes);
 /* Queues a call of another library; `name` says what it is. */
 CUresult host_queue(CUstream stream, const char *name, host_call *call, const void *data,
                     size_t bytes);

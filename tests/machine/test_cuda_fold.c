@@ -9,7 +9,8 @@ static card_trials list;
 enum { MOST_ELEMENTS = 3000 };
 
 /* Loops 0 .. nkept-1 are kept. */
-static void add_fold(fold_kind kind, mtf_dtype type, int nkept, int n, const int64_t *size, bool plain)
+static void add_fold(fold_kind kind, mtf_dtype type, int nkept, int n, const int64_t *size,
+                     bool plain)
 {
     bool    positions = kind == FOLD_ARGMAX || kind == FOLD_ARGMIN;
     trial   t = trial_of(INSTR_FOLD, n, size);

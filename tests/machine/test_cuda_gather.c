@@ -27,15 +27,15 @@ static index_case random_case(int round)
 
 static void add_case(const index_case *c, bool scatter)
 {
-    trial   t = trial_of(scatter ? INSTR_SCATTER : INSTR_GATHER, 4, c->size);
-    access  table = {.type = c->type}, data = {.type = c->type}, index = {.type = c->index_type};
+    trial  t = trial_of(scatter ? INSTR_SCATTER : INSTR_GATHER, 4, c->size);
+    access table = {.type = c->type}, data = {.type = c->type}, index = {.type = c->index_type};
     /* dimension 1 of the table is the indexed one */
     int64_t table_size[4] = {c->batched ? c->size[0] : 1, c->along, c->size[2], c->size[3]};
     int64_t table_count = card_lay_out(4, table_size, c->plain, &table);
     int64_t data_count = card_lay_out(4, c->size, c->plain, &data);
     int64_t index_count = card_lay_out(2, c->size, c->plain, &index);
-    t.i.gather = (gather_args){.nindex = 2, .along = c->along, .along_stride = table.stride[1],
-                               .set = c->set};
+    t.i.gather = (gather_args){
+        .nindex = 2, .along = c->along, .along_stride = table.stride[1], .set = c->set};
     table.stride[1] = 0;
     if (!c->batched) table.stride[0] = 0;
     card_operand(&t, scatter ? &table : &data, scatter ? table_count : data_count, !scatter);
@@ -56,6 +56,13 @@ static void test_gathers(void **state)
         if (round % 10 == 9) c.size[3] = 257, c.size[1] = 67;
         add_case(&c, false);
     }
+    /* so many elements that a thread takes several pieces */
+    index_case large = {.size = {1, 70001, 1, 64},
+                        .along = 30,
+                        .plain = true,
+                        .type = MTF_F32,
+                        .index_type = MTF_I32};
+    add_case(&large, false);
     card_trials_run(&list, kernel_gather);
 }
 
@@ -137,12 +144,13 @@ static void test_scatters_that_overlap(void **state)
         in.stride[0] = size[1];
         in.stride[1] = 1;
         index.stride[0] = 1;
-        t.i.gather = (gather_args){.nindex = 1, .along = along, .along_stride = size[1],
-                                   .set = round == 1};
+        t.i.gather =
+            (gather_args){.nindex = 1, .along = along, .along_stride = size[1], .set = round == 1};
         card_operand(&t, &out, (size[0] + along) * size[1], false);
         card_operand(&t, &in, size[0] * size[1], false);
         card_operand(&t, &index, size[0], false);
-        for (int64_t k = 0; k < size[0]; k++) ((int32_t *)t.memory[2])[k] = (int32_t)pick(-1, along);
+        for (int64_t k = 0; k < size[0]; k++)
+            ((int32_t *)t.memory[2])[k] = (int32_t)pick(-1, along);
         card_trials_add(&list, t);
     }
     card_trials_run(&list, kernel_scatter);

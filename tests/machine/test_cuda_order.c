@@ -15,8 +15,11 @@ static void add_order(const int64_t *size, int64_t first, bool plain, mtf_dtype 
     int64_t in_count = card_lay_out(3, size, plain, &in);
     int64_t value_count = card_lay_out(3, few, plain, &values);
     int64_t index_count = card_lay_out(3, few, plain, &indices);
-    t.i.order = (order_args){.along = size[2], .in_stride = in.stride[2], .k = first,
-                             .value_stride = values.stride[2], .index_stride = indices.stride[2],
+    t.i.order = (order_args){.along = size[2],
+                             .in_stride = in.stride[2],
+                             .k = first,
+                             .value_stride = values.stride[2],
+                             .index_stride = indices.stride[2],
                              .descending = chance(2)};
     in.stride[2] = values.stride[2] = indices.stride[2] = 0;
     card_operand(&t, &values, value_count, true);
@@ -24,7 +27,8 @@ static void add_order(const int64_t *size, int64_t first, bool plain, mtf_dtype 
     card_operand(&t, &in, in_count, false);
     card_make_wild(type, t.memory[2], in_count);
     if (!is_float(type) && chance(2)) /* many equal ones */
-        for (int64_t k = 0; k < in_count; k++) dtype_store(type, t.memory[2], k, (double)pick(0, 1));
+        for (int64_t k = 0; k < in_count; k++)
+            dtype_store(type, t.memory[2], k, (double)pick(0, 1));
     card_trials_add(&list, t);
 }
 
@@ -37,7 +41,8 @@ static void test_orders(void **state)
     for (int round = 0; round < 70; round++) {
         int64_t size[3] = {pick(1, 9), pick(1, 5), chance(2) ? pick(1, 9) : pick(1, 140)};
         if (round % 10 == 9) size[0] = 1, size[2] = pick(250, 1300);
-        add_order(size, chance(3) ? size[2] : pick(1, size[2]), chance(2), all_types[round % DTYPES]);
+        add_order(size, chance(3) ? size[2] : pick(1, size[2]), chance(2),
+                  all_types[round % DTYPES]);
     }
     for (int k = 0; k < DTYPES; k++) { /* in tiles */
         int64_t size[3] = {1, 2, 4200 + k};

@@ -13,8 +13,11 @@ static void add_scan(const int64_t *size, bool plain, mtf_dtype type)
     access  out = {.type = type}, in = {.type = type};
     int64_t out_count = card_lay_out(3, size, plain, &out);
     int64_t in_count = card_lay_out(3, size, plain, &in);
-    t.i.scan = (scan_args){.along = size[2], .in_stride = in.stride[2], .out_stride = out.stride[2],
-                           .exclusive = chance(2), .reverse = chance(2)};
+    t.i.scan = (scan_args){.along = size[2],
+                           .in_stride = in.stride[2],
+                           .out_stride = out.stride[2],
+                           .exclusive = chance(2),
+                           .reverse = chance(2)};
     in.stride[2] = out.stride[2] = 0;
     card_operand(&t, &out, out_count, true);
     card_operand(&t, &in, in_count, false);

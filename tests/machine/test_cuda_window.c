@@ -23,8 +23,11 @@ static int64_t lay_out_operand(int n, const int64_t *size, bool plain, int64_t *
 static window_args some_window(window_kind kind, int nspatial, int64_t step, int64_t dilation)
 {
     int         k = (int)pick(0, 8);
-    window_args a = {.kind = kind, .nspatial = nspatial, .groups = channels[k][0],
-                     .chans = channels[k][1], .outs = channels[k][2]};
+    window_args a = {.kind = kind,
+                     .nspatial = nspatial,
+                     .groups = channels[k][0],
+                     .chans = channels[k][1],
+                     .outs = channels[k][2]};
     for (int s = 0; s < nspatial; s++) {
         a.in_size[s] = pick(1, nspatial == 1 ? 17 : nspatial == 2 ? 7 : 5);
         a.taps[s] = chance(3) ? 1 : pick(1, 3);

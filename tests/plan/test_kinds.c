@@ -34,6 +34,16 @@ static const char sums[] = "x: f32[a=80, b=31] = input\n"
                            "k = cumsum(x, dim=b)\n"
                            "y = cumsum(exp(k), dim=b)\n";
 
+static const char tables[] = "w: f32[vocab=60, heads=240] = variable\n"
+                             "i: i32[batch=60] = input\n"
+                             "x: [batch, heads] = gather(w, i, dim=vocab)\n"
+                             "h: [batch=60, heads=60, kv=4] = reshape(x)\n"
+                             "g: [batch=60, heads=240] = reshape(exp(h))\n"
+                             "l: [batch, vocab] = einsum(g, w)\n"
+                             "b: [batch] = argmax(l, dim=vocab)\n"
+                             "dw = gradients(reduce_sum(l * l); w)\n"
+                             "y = reduce_sum(dw * w) + reduce_sum(cast(b, type=f32))\n";
+
 static void add_processor(const scene *c, int number, estimate *sum)
 {
     plan_opts how = {.layout = &c->layout, .here = mesh_place(&c->mesh, number)};
@@ -82,6 +92,12 @@ static void test_programs(void **state)
     check_kinds(moves, "p:10,q:31", "a:p,n:q");
     check_kinds(pictures, "p:10,q:8,r:2", "h:p,w:q,o:r");
     check_kinds(pictures, "p:10,q:16", "b:p,h:q");
+    /* Tables, and groups of equal parts of a dimension, are cut alike everywhere. */
+    assert_int_equal(check_kinds(tables, "p:15,q:12", "batch:p,heads:q"), 1);
+    assert_int_equal(check_kinds(tables, "p:15,q:12", "batch:q,vocab:p"), 1);
+    assert_int_equal(check_kinds(tables, "p:15,q:12", "heads:p,vocab:q"), 1);
+    check_kinds(tables, "p:13,q:16", "batch:p,heads:q");
+    check_kinds(tables, "p:7,q:25", "heads:p,vocab:q");
     /* A part of a running sum adds up all parts before it: each has something else to do, along b. */
     assert_int_equal(check_kinds(sums, "p:40,q:9", "a:p,b:q"), 9);
 }

@@ -196,7 +196,7 @@ completes "plan" mtf help pl
 completes "mnist mnist-conv" mtf train mn
 completes "--optimizer" mtf train toy --opt
 completes "adam adamw adafactor" mtf train toy --optimizer ad
-completes "cpu check" mtf run net.mtf --device ""
+completes "cpu cuda check check:cuda" mtf run net.mtf --device ""
 completes "folder" mtf train toy --checkpoint-dir f
 completes "ls verify show diff convert import export" mtf ckpt ""
 completes "--keep --keep-every" mtf train toy --resume --ke

@@ -24,7 +24,7 @@
 #define CUDA_DRIVER(F)                                                                             \
     F(cuInit) F(cuDriverGetVersion) F(cuGetErrorName) F(cuGetErrorString)                          \
     F(cuDeviceGetCount) F(cuDeviceGet) F(cuDeviceGetName) F(cuDeviceGetAttribute)                  \
-    F(cuDeviceTotalMem) F(cuDeviceCanAccessPeer)                                                   \
+    F(cuDeviceTotalMem) F(cuDeviceGetUuid) F(cuDeviceCanAccessPeer)                                \
     F(cuDevicePrimaryCtxRetain) F(cuDevicePrimaryCtxRelease) F(cuCtxSetCurrent)                    \
     F(cuCtxEnablePeerAccess) F(cuCtxSynchronize)                                                   \
     F(cuMemGetInfo) F(cuMemAlloc) F(cuMemFree) F(cuMemHostAlloc) F(cuMemFreeHost)                  \

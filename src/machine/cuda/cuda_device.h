@@ -67,6 +67,12 @@ typedef struct cuda_context {
     CUevent          marks[2];
     unsigned         nmarks; /* made so far */
     bool             recording; /* what is queued is being recorded */
+    /* Called while the host waits for this queue, with the seconds so far.  False: waiting is of no
+     * use, because of an error.  NULL: no other process takes part in the work. */
+    bool (*look)(void *with, double waited);
+    void    *look_with;
+    CUevent  points[2]; /* of cuda_pace */
+    unsigned npoints;   /* made so far */
 } cuda_context;
 
 static inline cuda_context *cuda_of(device_context *c)
@@ -88,6 +94,14 @@ device *device_cuda_open(mtf_session *s);
 
 /* The calling thread uses the context's card from now on. */
 bool cuda_use(cuda_context *c);
+/* Waits for all queued work, or for an event; `what` as in CUDA_TRY. */
+bool cuda_finish(cuda_context *c, const char *what);
+bool cuda_await(cuda_context *c, CUevent event, const char *what);
+/* Where other processes take part: waits for the last but one call of this function to be passed in the
+ * queue.  A queue that is full would block the host, which could then not look after them. */
+bool cuda_pace(cuda_context *c);
+/* Connects processors of several ranks (wire_nccl.c). */
+struct wire *cuda_open_wire(device_context *c, const mesh *m, struct ranks *r);
 
 /* ---- staging ---- */
 void *cuda_stage(device_context *c, size_t bytes);

@@ -46,7 +46,7 @@ static bool play(const device_step *s, const recording *r)
     TRY(cuda_use(first) && first_follows_others(s) && cuda_use(first));
     for (int k = 0; k < s->n; k++) TRY(cuda_write_words(first, s->states[k], first->stream));
     CUDA_TRY(first, cuGraphLaunch(r->graph, first->stream), "play a step");
-    return others_follow_first(s);
+    return cuda_pace(first) && others_follow_first(s);
 }
 
 /* ---- recording ---- */
@@ -139,7 +139,7 @@ void cuda_drop(device *d, device_step *s)
     if (!r) return;
     if (r->graph && cuda_use(context_of(s, 0))) {
         const cuda_driver *api = &context_of(s, 0)->device->api.driver;
-        api->cuStreamSynchronize(context_of(s, 0)->stream);
+        cuda_finish(context_of(s, 0), "finish its work");
         api->cuGraphExecDestroy(r->graph);
     }
     block_free(&d->session->allocator, r);

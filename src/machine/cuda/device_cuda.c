@@ -2,6 +2,9 @@
 #include "machine/cuda/cuda_device.h"
 
 #include <stdio.h>
+#include <time.h>
+
+#include "base/clock.h"
 
 static cuda_device *device_of(device *d)
 {
@@ -11,6 +14,57 @@ static cuda_device *device_of(device *d)
 bool cuda_use(cuda_context *c)
 {
     CUDA_TRY(c, cuCtxSetCurrent(c->card->context), "be used by this thread");
+    return true;
+}
+
+/* ---- waiting ---- */
+
+static CUresult query(const cuda_context *c, CUevent event)
+{
+    const cuda_driver *api = &c->device->api.driver;
+    return event ? api->cuEventQuery(event) : api->cuStreamQuery(c->stream);
+}
+
+/* Queued work may need other processes, which may fail: so the host asks again and again, and looks
+ * after them. */
+static bool await(cuda_context *c, CUevent event, const char *what)
+{
+    enum { LOOK = 64 };             /* questions between looks */
+    static const double soon = 1e-3; /* seconds in which most work is done: no pauses before */
+    struct timespec     pause = {.tv_nsec = 20000};
+    double              begin = clock_seconds();
+    CUresult            now;
+    for (int tries = 1; (now = query(c, event)) == CUDA_ERROR_NOT_READY; tries++) {
+        double waited = tries % LOOK ? 0 : clock_seconds() - begin;
+        if (tries % LOOK == 0 && !c->look(c->look_with, waited)) return false;
+        if (waited > soon) nanosleep(&pause, NULL);
+    }
+    return cuda_ok(&c->device->api, cuda_fault(c), now, what);
+}
+
+bool cuda_finish(cuda_context *c, const char *what)
+{
+    if (c->look) return await(c, NULL, what);
+    CUDA_TRY(c, cuStreamSynchronize(c->stream), what);
+    return true;
+}
+
+bool cuda_await(cuda_context *c, CUevent event, const char *what)
+{
+    if (c->look) return await(c, event, what);
+    CUDA_TRY(c, cuEventSynchronize(event), what);
+    return true;
+}
+
+bool cuda_pace(cuda_context *c)
+{
+    if (!c->look || c->recording) return true;
+    CUevent *point = &c->points[c->npoints++ % 2];
+    if (*point)
+        TRY(cuda_await(c, *point, "finish its work"));
+    else
+        CUDA_TRY(c, cuEventCreate(point, CU_EVENT_DISABLE_TIMING), "make an event");
+    CUDA_TRY(c, cuEventRecord(*point, c->stream), "note a point in its queue");
     return true;
 }
 
@@ -48,12 +102,36 @@ static bool open_card(cuda_device *d, int number)
     return true;
 }
 
+/* One card reads and writes the memory of the other from now on. */
+static bool reach(const cuda_device *d, const cuda_card *from, const cuda_card *to)
+{
+    const cuda_driver *api = &d->api.driver;
+    fault             *f = &d->face.session->fault;
+    int                can = 0;
+    TRY(cuda_ok(&d->api, f, api->cuDeviceCanAccessPeer(&can, from->device, to->device),
+                "say which cards it reaches"));
+    if (!can)
+        return fail(f, ERR_USAGE,
+                    "card %d (%s) cannot reach the memory of card %d (%s), as processors of one "
+                    "process need it; choose cards by CUDA_VISIBLE_DEVICES, or start a rank for each",
+                    from->number, from->name, to->number, to->name);
+    TRY(cuda_ok(&d->api, f, api->cuCtxSetCurrent(from->context), "be used by this thread"));
+    CUresult made = api->cuCtxEnablePeerAccess(to->context, 0);
+    if (made == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) return true;
+    return cuda_ok(&d->api, f, made, "reach the memory of another card");
+}
+
 /* Only a card that a processor uses is opened: a context takes some hundred MiB of it. */
 static bool start_card(cuda_device *d, cuda_card *k)
 {
     if (k->context) return true;
-    return cuda_ok(&d->api, &d->face.session->fault,
-                   d->api.driver.cuDevicePrimaryCtxRetain(&k->context, k->device), "be opened");
+    TRY(cuda_ok(&d->api, &d->face.session->fault,
+                d->api.driver.cuDevicePrimaryCtxRetain(&k->context, k->device), "be opened"));
+    for (int j = 0; j < d->ncards; j++) {
+        const cuda_card *other = &d->cards[j];
+        if (other != k && other->context) TRY(reach(d, k, other) && reach(d, other, k));
+    }
+    return true;
 }
 
 static bool open_cards(cuda_device *d)
@@ -78,11 +156,13 @@ static void close_context(device_context *face)
     const cuda_api      *api = &c->device->api;
     const mtf_allocator *from = &face->device->session->allocator;
     if (c->card->context && cuda_use(c)) {
-        if (c->stream) api->driver.cuStreamSynchronize(c->stream);
+        if (c->stream) cuda_finish(c, "finish its work");
         cuda_close_staging(c);
         if (c->products) api->products.cublasLtDestroy(c->products);
         for (int k = 0; k < 2; k++)
             if (c->marks[k]) api->driver.cuEventDestroy(c->marks[k]);
+        for (int k = 0; k < 2; k++)
+            if (c->points[k]) api->driver.cuEventDestroy(c->points[k]);
         if (c->stream) api->driver.cuStreamDestroy(c->stream);
     }
     arena_free(&c->arena);
@@ -98,8 +178,8 @@ static bool start_context(cuda_context *c)
     return true;
 }
 
-/* Processors take the cards in turn. */
-static device_context *open_context(device *face, int processor)
+/* The processors of a machine take its cards in turn. */
+static device_context *open_context(device *face, int processor, int place)
 {
     cuda_device  *d = device_of(face);
     mtf_session  *s = face->session;
@@ -107,7 +187,7 @@ static device_context *open_context(device *face, int processor)
     if (!c) return NULL;
     c->face = (device_context){face, processor};
     c->device = d;
-    c->card = &d->cards[processor % d->ncards];
+    c->card = &d->cards[place % d->ncards];
     c->arena = arena_make(&s->allocator, &s->fault);
     if (start_context(c)) return &c->face;
     close_context(&c->face);
@@ -155,7 +235,7 @@ static bool copy_in(cuda_context *c, void *to, const void *from, size_t bytes)
     if (block)
         CUDA_TRY(c, cuEventRecord(block->done, c->stream), "note the end of a copy");
     else
-        CUDA_TRY(c, cuStreamSynchronize(c->stream), "take what was written to it");
+        return cuda_finish(c, "take what was written to it");
     return true;
 }
 
@@ -167,10 +247,10 @@ static void cuda_write(device_context *face, void *to, const void *from, size_t 
 static bool copy_out(cuda_context *c, void *to, const void *from, size_t bytes)
 {
     TRY(cuda_use(c));
+    if (c->look) TRY(cuda_finish(c, "finish its work")); /* copies to ordinary memory do not return before */
     CUDA_TRY(c, cuMemcpyDtoHAsync(to, (CUdeviceptr)(uintptr_t)from, bytes, c->stream),
              "give back results");
-    CUDA_TRY(c, cuStreamSynchronize(c->stream), "finish its work");
-    return true;
+    return cuda_finish(c, "finish its work");
 }
 
 static void cuda_read(device_context *face, void *to, const void *from, size_t bytes)
@@ -178,16 +258,20 @@ static void cuda_read(device_context *face, void *to, const void *from, size_t b
     if (bytes) copy_out(cuda_of(face), to, from, bytes);
 }
 
-static bool wait_for(cuda_context *c)
-{
-    TRY(cuda_use(c));
-    CUDA_TRY(c, cuStreamSynchronize(c->stream), "finish its work");
-    return true;
-}
-
 static void cuda_wait(device_context *face)
 {
-    wait_for(cuda_of(face));
+    if (cuda_use(cuda_of(face))) cuda_finish(cuda_of(face), "finish its work");
+}
+
+static bool cuda_bank(device_context *face, memory_bank *b)
+{
+    cuda_context *c = cuda_of(face);
+    size_t        left = 0, all = 0;
+    TRY(cuda_use(c));
+    CUDA_TRY(c, cuMemGetInfo(&left, &all), "say how much memory it has");
+    *b = (memory_bank){.number = c->card->number, .left = (int64_t)left, .all = (int64_t)all};
+    snprintf(b->name, sizeof b->name, "card %d (%s)", c->card->number, c->card->name);
+    return true;
 }
 
 static size_t cuda_taken(device_context *face, const void *memory)
@@ -233,6 +317,7 @@ device *device_cuda_open(mtf_session *s)
                        .alloc = cuda_alloc,
                        .release = cuda_release,
                        .taken = cuda_taken,
+                       .bank = cuda_bank,
                        .write = cuda_write,
                        .read = cuda_read,
                        .stage = cuda_stage,
@@ -246,6 +331,7 @@ device *device_cuda_open(mtf_session *s)
                        .run = cuda_run,
                        .end = cuda_end,
                        .scratch_bytes = cuda_scratch_bytes,
+                       .open_wire = cuda_open_wire,
                        .close = cuda_close,
                        .session = s};
     pthread_mutex_init(&d->product_lock, NULL);

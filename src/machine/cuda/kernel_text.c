@@ -1,4 +1,4 @@
-/* Kernels written from patterns: text with words that stand for numbers. */
+/* Kernels written from patterns, in which words stand for numbers. */
 #include "machine/cuda/kernel_text.h"
 
 #include <assert.h>
@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/numbers.h"
-#include "base/saturate.h"
 
 /* Sums of two such offsets are still below 2^31. */
 enum { MOST_NARROW = INT32_MAX / 2 };
@@ -14,17 +13,15 @@ enum { MOST_NARROW = INT32_MAX / 2 };
 static bool reaches_far(const instr *i, const access *a)
 {
     int64_t reach = 0;
-    for (int l = 0; l < i->nloops; l++) {
-        int64_t stride = a->stride[l] < 0 ? -a->stride[l] : a->stride[l];
-        reach = saturate_plus(reach, saturate_times(stride, i->size[l]));
-    }
+    for (int l = 0; l < i->nloops; l++)
+        reach = saturate_plus(reach, kernel_reach(i->size[l], a->stride[l]));
     return reach > MOST_NARROW;
 }
 
 kernel_text kernel_text_of(kernel_source *s, const instr *i, int64_t most)
 {
     kernel_text k = {.source = s, .i = i, .t = {.arena = s->arena}};
-    k.wide = most > MOST_NARROW || instr_elements(i) > MOST_NARROW;
+    k.wide = s->wide || most > MOST_NARROW || instr_elements(i) > MOST_NARROW;
     for (int o = 0; o < i->nout; o++) k.wide = k.wide || reaches_far(i, &i->out[o]);
     for (int o = 0; o < i->nin; o++) k.wide = k.wide || reaches_far(i, &i->in[o]);
     kernel_set(&k, "I", "%s", k.wide ? "i64" : "i32");
@@ -49,6 +46,7 @@ void kernel_set(kernel_text *k, const char *name, const char *format, ...)
 {
     char    value[400];
     va_list args;
+    if (k->source->only_sizes) return;
     va_start(args, format);
     number_vformat(value, sizeof value, format, args);
     va_end(args);
@@ -71,6 +69,7 @@ void kernel_set_loops(kernel_text *k, const char *name, const nest *n, char lett
     textbuf     t = {.arena = k->source->arena};
     const char *type = k->wide ? "i64" : "i32";
     long long   below = 1;
+    if (k->source->only_sizes) return;
     for (int l = n->nloops - 1; l >= 0; l--) {
         bool      inner = l == n->nloops - 1;
         long long size = (long long)(inner ? n->size[l] / vector : n->size[l]);
@@ -90,6 +89,7 @@ void kernel_set_offset(kernel_text *k, const char *name, const nest *n, char let
                        const access *a)
 {
     textbuf t = {.arena = k->source->arena};
+    if (k->source->only_sizes) return;
     text_add(&t, "(");
     for (int l = 0; l < n->nloops; l++) {
         long long stride = (long long)a->stride[n->loop[l]];
@@ -108,15 +108,17 @@ static bool is_word(char c)
 
 static const char *value_of(const kernel_text *k, const char *name, size_t length)
 {
-    for (int w = 0; w < k->nwords; w++)
-        if (strlen(k->words[w].name) == length && !memcmp(k->words[w].name, name, length))
-            return k->words[w].value;
-    assert(!"a word of a pattern was not set");
-    return "";
+    int w = 0;
+    while (w < k->nwords &&
+           (strlen(k->words[w].name) != length || memcmp(k->words[w].name, name, length) != 0))
+        w++;
+    assert(w < k->nwords); /* else a word of a pattern was not set */
+    return w < k->nwords ? k->words[w].value : "";
 }
 
 void kernel_say(kernel_text *k, const char *pattern)
 {
+    if (k->source->only_sizes) return;
     while (*pattern) {
         size_t plain = strcspn(pattern, "$"), length = 0;
         text_add(&k->t, "%.*s", (int)plain, pattern);

@@ -1,4 +1,4 @@
-/* Kernels written from patterns: text with words that stand for numbers.
+/* Kernels written from patterns, in which words stand for numbers.
  *
  * A pattern is the body of a kernel in which $WORD stands for a value that was set before,
  * so that the writers show the kernels as they will be compiled.  A value may be a pattern
@@ -11,6 +11,7 @@
 #ifndef MACHINE_KERNEL_TEXT_H
 #define MACHINE_KERNEL_TEXT_H
 
+#include "base/saturate.h"
 #include "machine/cuda/kernel_source.h"
 #include "machine/kernels/nest.h"
 
@@ -19,6 +20,8 @@ enum {
     FULL_CARD = 132 * 8, /* blocks of 256 threads that an H200 runs at once */
     WARP_SIZE = 32,
     PACK_BYTES = 16,
+    BYTES_ON_THE_WAY = 64, /* that a thread reads before it uses them */
+    MOST_TOGETHER = 8,     /* pieces of that */
     MOST_WORDS = 64
 };
 
@@ -55,9 +58,9 @@ bool kernel_done(kernel_text *k, kernel_plan *plan, int64_t blocks, int threads,
 
 /* ---- sizes ---- */
 
-/* How many elements of an operand can be moved at once along a nest's innermost loop: a power of two
- * that divides the loop, at most 16 bytes; 1 where they are not adjacent.  Strides along the loops of
- * `others`, if any, keep the alignment, too. */
+/* How many elements of an operand can be moved at once along a nest's innermost loop: a power of
+ * two that divides the loop, at most 16 bytes; 1 where they are not adjacent.  Strides along the
+ * loops of `others`, if any, keep the alignment, too. */
 int kernel_pack(const nest *n, const nest *others, const access *a);
 
 /* Rounded up. */
@@ -66,11 +69,24 @@ static inline int64_t kernel_parts(int64_t n, int64_t size)
     return (n + size - 1) / size;
 }
 
+/* How far `size` elements reach. */
+static inline int64_t kernel_reach(int64_t size, int64_t stride)
+{
+    return saturate_times(size, stride < 0 ? -stride : stride);
+}
+
 static inline int64_t kernel_least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-int64_t kernel_power(int64_t least, int64_t most); /* the power of two from `least` on, up to `most` */
+/* How many pieces of v elements a thread reads before it uses them. */
+static inline int64_t kernel_together(int v, mtf_dtype type)
+{
+    return kernel_least(BYTES_ON_THE_WAY / (v * (int64_t)mtf_dtype_bytes(type)), MOST_TOGETHER);
+}
+
+/* The first power of two from `least` on, or `most`, a power of two, if that is smaller. */
+int64_t kernel_power(int64_t least, int64_t most);
 
 #endif

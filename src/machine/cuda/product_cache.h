@@ -10,6 +10,7 @@ bool product_cache_exists(void);
 bool product_cache_read(const cuda_context *c, const product_key *k, cublasLtMatmulAlgo_t *to);
 /* Keeps a choice unless there is one already: then that one is taken, so that all processes that
  * choose at the same time use the same.  False: it could not be kept. */
-bool product_cache_settle(const cuda_context *c, const product_key *k, cublasLtMatmulAlgo_t *choice);
+bool product_cache_settle(const cuda_context *c, const product_key *k,
+                          cublasLtMatmulAlgo_t *choice);
 
 #endif

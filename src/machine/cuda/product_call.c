@@ -8,7 +8,8 @@ bool product_ok(cuda_context *c, cublasStatus_t status, const char *what)
                 c->device->api.products.cublasLtGetStatusString(status));
 }
 
-static bool describe_matrix(cuda_context *c, const product_key *k, int m, cublasLtMatrixLayout_t *to)
+static bool describe_matrix(cuda_context *c, const product_key *k, int m,
+                            cublasLtMatrixLayout_t *to)
 {
     static const char    what[] = "describe a matrix";
     const cuda_products *lt = &c->device->api.products;

@@ -10,7 +10,7 @@ enum { MOST_CANDIDATES = 8 };
 
 /* Long products are measured with fewer candidates, short ones several times. */
 static const float measure_for = 50, measure_at_least = 0.2f; /* milliseconds */
-enum { MOST_TURNS = 10 };
+enum { MOST_TURNS = 10, WORTH_EMPTYING = 1 << 20 /* bytes */ };
 /* The library puts what it thinks best first: another must be faster by more than noise. */
 static const float worth_it = 0.97f;
 
@@ -66,9 +66,10 @@ static int find_candidates(cuda_context *c, const product_call *p,
     if (!product_ok(c, lt->cublasLtMatmulPreferenceCreate(&wish), "take a preference")) return 0;
     bool ok = prefer(c, &p->key, wish) &&
               product_ok(c,
-                         lt->cublasLtMatmulAlgoGetHeuristic(
-                             c->products, p->how, p->layout[LEFT], p->layout[RIGHT],
-                             p->layout[RESULT], p->layout[RESULT], wish, MOST_CANDIDATES, found, &n),
+                         lt->cublasLtMatmulAlgoGetHeuristic(c->products, p->how, p->layout[LEFT],
+                                                            p->layout[RIGHT], p->layout[RESULT],
+                                                            p->layout[RESULT], wish,
+                                                            MOST_CANDIDATES, found, &n),
                          "find a way to multiply");
     lt->cublasLtMatmulPreferenceDestroy(wish);
     for (int k = 0; ok && k < n; k++)
@@ -80,20 +81,48 @@ static int find_candidates(cuda_context *c, const product_call *p,
 
 /* ---- measuring ---- */
 
+static int64_t matrix_bytes(const product_key *k, int m)
+{
+    int64_t each = k->type[m] == CUDA_R_64F ? 8 : k->type[m] == CUDA_R_32F ? 4 : 2;
+    return each *
+           ((k->batches - 1) * k->step[m] + (k->columns[m] - 1) * k->leading[m] + k->rows[m]);
+}
+
+/* In a step a product finds its factors in the card's memory, not in its cache, where the turn before
+ * would leave them: writing working space takes their place there. */
+static bool empty_cache(cuda_context *c, const product_call *p, const product_places *at)
+{
+    if (matrix_bytes(&p->key, LEFT) + matrix_bytes(&p->key, RIGHT) < WORTH_EMPTYING) return true;
+    return c->device->api.driver.cuMemsetD8Async((CUdeviceptr)(uintptr_t)at->workspace, 0,
+                                                 PRODUCT_WORKSPACE, c->stream) == CUDA_SUCCESS;
+}
+
 /* Milliseconds of one product; negative: it could not be measured, which is no error. */
-static float measure(cuda_context *c, const product_call *p, const cublasLtMatmulAlgo_t *algorithm,
-                     const product_places *at, int turns, const CUevent events[2])
+static float measure_once(cuda_context *c, const product_call *p,
+                          const cublasLtMatmulAlgo_t *algorithm, const product_places *at,
+                          const CUevent events[2])
 {
     const cuda_driver *d = &c->device->api.driver;
     float              time = -1;
-    if (d->cuEventRecord(events[0], c->stream) != CUDA_SUCCESS) return -1;
-    for (int k = 0; k < turns; k++)
-        if (product_multiply(c, p, algorithm, at) != CUBLAS_STATUS_SUCCESS) return -1;
-    if (d->cuEventRecord(events[1], c->stream) != CUDA_SUCCESS ||
-        d->cuEventSynchronize(events[1]) != CUDA_SUCCESS ||
-        d->cuEventElapsedTime(&time, events[0], events[1]) != CUDA_SUCCESS)
-        return -1;
-    return time / (float)turns;
+    bool ok = empty_cache(c, p, at) && d->cuEventRecord(events[0], c->stream) == CUDA_SUCCESS &&
+              product_multiply(c, p, algorithm, at) == CUBLAS_STATUS_SUCCESS &&
+              d->cuEventRecord(events[1], c->stream) == CUDA_SUCCESS &&
+              d->cuEventSynchronize(events[1]) == CUDA_SUCCESS &&
+              d->cuEventElapsedTime(&time, events[0], events[1]) == CUDA_SUCCESS;
+    return ok ? time : -1;
+}
+
+/* The shortest of several turns. */
+static float measure(cuda_context *c, const product_call *p, const cublasLtMatmulAlgo_t *algorithm,
+                     const product_places *at, int turns, const CUevent events[2])
+{
+    float least = -1;
+    for (int k = 0; k < turns; k++) {
+        float time = measure_once(c, p, algorithm, at, events);
+        if (time < 0) return -1;
+        if (k == 0 || time < least) least = time;
+    }
+    return least;
 }
 
 static int within(float wanted, int least, int most)
@@ -125,13 +154,6 @@ static int fastest(cuda_context *c, const product_call *p, int n,
     return best;
 }
 
-static int64_t result_bytes(const product_key *k)
-{
-    int64_t each = k->type[RESULT] == CUDA_R_64F ? 8 : k->type[RESULT] == CUDA_R_32F ? 4 : 2;
-    return each * ((k->batches - 1) * k->step[RESULT] +
-                   (k->columns[RESULT] - 1) * k->leading[RESULT] + k->rows[RESULT]);
-}
-
 /* Measures with a result of its own where the real one must not change.  -1: it was not possible. */
 static int measure_all(cuda_context *c, const product_call *p, int n,
                        const cublasLtMatmulAlgo_t candidates[], const product_places *at,
@@ -142,7 +164,8 @@ static int measure_all(cuda_context *c, const product_call *p, int n,
     CUevent            events[2] = {NULL, NULL};
     CUdeviceptr        own = 0;
     int                best = -1;
-    bool ready = may_write || d->cuMemAlloc(&own, (size_t)result_bytes(&p->key)) == CUDA_SUCCESS;
+    bool               ready =
+        may_write || d->cuMemAlloc(&own, (size_t)matrix_bytes(&p->key, RESULT)) == CUDA_SUCCESS;
     if (own) places.result = (void *)(uintptr_t)own;
     for (int k = 0; k < 2; k++) ready = ready && d->cuEventCreate(&events[k], 0) == CUDA_SUCCESS;
     if (ready) best = fastest(c, p, n, candidates, &places, events);

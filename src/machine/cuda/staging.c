@@ -33,17 +33,11 @@ static staging_block *find_block(cuda_context *c, size_t bytes)
     return &c->blocks[c->nblocks++];
 }
 
-static bool wait_for_block(cuda_context *c, const staging_block *b)
-{
-    CUDA_TRY(c, cuEventSynchronize(b->done), "finish a copy");
-    return true;
-}
-
 void *cuda_stage(device_context *face, size_t bytes)
 {
     cuda_context  *c = cuda_of(face);
     staging_block *b = cuda_use(c) ? find_block(c, bytes ? bytes : 1) : NULL;
-    if (!b || !wait_for_block(c, b)) return NULL;
+    if (!b || !cuda_await(c, b->done, "finish a copy")) return NULL;
     b->turn = ++c->turns;
     return b->memory;
 }

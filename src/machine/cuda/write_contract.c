@@ -9,16 +9,16 @@
 enum {
     SIDE = 16, /* a block has SIDE x SIDE threads */
     BLOCK_THREADS = SIDE * SIDE,
-    TILE_TERMS = 16,     /* of a sum that are in shared memory at once */
-    LONG_SUM = 64,       /* terms: a warp adds them up */
+    TILE_TERMS = 16,      /* of a sum that are in shared memory at once */
+    LONG_SUM = 64,        /* terms: a warp adds them up */
     MOST_BLOCKS = 1 << 20 /* more work is done by the same blocks, one after another */
 };
 
 typedef struct contract_text {
     textbuf      text;
     const instr *instr;
-    int          m, n, k;      /* loops */
-    const char  *sums, *term;  /* a type; what adds a product x * y to a sum */
+    int          m, n, k;     /* loops */
+    const char  *sums, *term; /* a type; what adds a product x * y to a sum */
 } contract_text;
 
 /* ---- what all kernels share ---- */
@@ -29,8 +29,8 @@ static void write_loop(contract_text *w, int loop)
     const instr *i = w->instr;
     int64_t      a = i->in[0].stride[loop], b = i->in[1].stride[loop], c = i->out[0].stride[loop];
     if (i->size[loop] == 1) return;
-    text_add(&w->text, "        { i64 at = rest %% %lldLL; rest /= %lldLL;", (long long)i->size[loop],
-             (long long)i->size[loop]);
+    text_add(&w->text, "        { i64 at = rest %% %lldLL; rest /= %lldLL;",
+             (long long)i->size[loop], (long long)i->size[loop]);
     if (a) text_add(&w->text, " a += at * (%lldLL);", (long long)a);
     if (b) text_add(&w->text, " b += at * (%lldLL);", (long long)b);
     if (c) text_add(&w->text, " c += at * (%lldLL);", (long long)c);
@@ -40,7 +40,8 @@ static void write_loop(contract_text *w, int loop)
 static void write_pointers(contract_text *w)
 {
     const instr *i = w->instr;
-    text_add(&w->text, "        const %s *a = in0;\n        const %s *b = in1;\n        %s *c = out0;\n",
+    text_add(&w->text,
+             "        const %s *a = in0;\n        const %s *b = in1;\n        %s *c = out0;\n",
              kernel_type(i->in[0].type), kernel_type(i->in[1].type), kernel_type(i->out[0].type));
 }
 
@@ -63,10 +64,11 @@ static bool write_small(kernel_source *s, kernel_plan *plan, contract_text *w, b
     const instr *i = w->instr;
     int64_t      results = results_of(i), terms = i->size[w->k];
     int          each = warps ? BLOCK_THREADS / 32 : BLOCK_THREADS; /* results of a block */
-    text_add(&w->text,
-             "    for (i64 result = BLOCK * %d + THREAD%s; result < %lldLL; result += BLOCKS * %d) {\n"
-             "        i64 rest = result;\n",
-             each, warps ? " / 32" : "", (long long)results, each);
+    text_add(
+        &w->text,
+        "    for (i64 result = BLOCK * %d + THREAD%s; result < %lldLL; result += BLOCKS * %d) {\n"
+        "        i64 rest = result;\n",
+        each, warps ? " / 32" : "", (long long)results, each);
     write_pointers(w);
     for (int loop = w->n; loop >= 0; loop--) write_loop(w, loop);
     text_add(&w->text,
@@ -77,8 +79,9 @@ static bool write_small(kernel_source *s, kernel_plan *plan, contract_text *w, b
              "        }\n",
              w->sums, warps ? "LANE" : "0", (long long)terms, warps ? 32 : 1, w->sums,
              (long long)i->in[0].stride[w->k], (long long)i->in[1].stride[w->k], w->term);
-    text_add(&w->text, warps ? "        sum = warp_sum(sum);\n        if (LANE == 0) store(c, sum);\n"
-                             : "        store(c, sum);\n");
+    text_add(&w->text, warps
+                           ? "        sum = warp_sum(sum);\n        if (LANE == 0) store(c, sum);\n"
+                           : "        store(c, sum);\n");
     text_add(&w->text, "    }\n");
     return add_kernel(s, plan, w, (results + each - 1) / each);
 }
@@ -96,7 +99,8 @@ static void write_fill(contract_text *w, const char *to, const char *from, const
              "            for (int e = THREAD; e < %d; e += %d) {\n"
              "                int i = e %s %d, k = e %s %d;\n"
              "                bool there = %s + i < %lldLL && begin + k < %lldLL;\n"
-             "                %s[k][i] = there ? load(%s + (%s + i) * (%lldLL) + (begin + k) * (%lldLL)) : "
+             "                %s[k][i] = there ? load(%s + (%s + i) * (%lldLL) + (begin + k) * "
+             "(%lldLL)) : "
              "(%s)0;\n"
              "            }\n",
              wide * TILE_TERMS, BLOCK_THREADS, down < along ? "/" : "%",
@@ -108,39 +112,41 @@ static void write_fill(contract_text *w, const char *to, const char *from, const
 /* Each thread has `each` x `each` results, SIDE apart. */
 static void write_sums(contract_text *w, int each)
 {
-    text_add(&w->text,
-             "            SYNC();\n"
-             "            UNROLL for (int k = 0; k < %d; k++)\n"
-             "                UNROLL for (int p = 0; p < %d; p++)\n"
-             "                    UNROLL for (int q = 0; q < %d; q++) {\n"
-             "                        %s x = left[k][row + p * %d], y = right[k][column + q * %d];\n"
-             "                        %s &sum = sums[p][q];\n"
-             "                        sum = %s;\n"
-             "                    }\n"
-             "            SYNC();\n",
-             TILE_TERMS, each, each, w->sums, SIDE, SIDE, w->sums, w->term);
+    text_add(
+        &w->text,
+        "            SYNC();\n"
+        "            UNROLL for (int k = 0; k < %d; k++)\n"
+        "                UNROLL for (int p = 0; p < %d; p++)\n"
+        "                    UNROLL for (int q = 0; q < %d; q++) {\n"
+        "                        %s x = left[k][row + p * %d], y = right[k][column + q * %d];\n"
+        "                        %s &sum = sums[p][q];\n"
+        "                        sum = %s;\n"
+        "                    }\n"
+        "            SYNC();\n",
+        TILE_TERMS, each, each, w->sums, SIDE, SIDE, w->sums, w->term);
 }
 
 static void write_stores(contract_text *w, int each)
 {
     const instr *i = w->instr;
-    text_add(&w->text,
-             "        UNROLL for (int p = 0; p < %d; p++)\n"
-             "            UNROLL for (int q = 0; q < %d; q++) {\n"
-             "                i64 m = first_row + row + p * %d, n = first_column + column + q * %d;\n"
-             "                if (m < %lldLL && n < %lldLL)\n"
-             "                    store(c + m * (%lldLL) + n * (%lldLL), sums[p][q]);\n"
-             "            }\n",
-             each, each, SIDE, SIDE, (long long)i->size[w->m], (long long)i->size[w->n],
-             (long long)i->out[0].stride[w->m], (long long)i->out[0].stride[w->n]);
+    text_add(
+        &w->text,
+        "        UNROLL for (int p = 0; p < %d; p++)\n"
+        "            UNROLL for (int q = 0; q < %d; q++) {\n"
+        "                i64 m = first_row + row + p * %d, n = first_column + column + q * %d;\n"
+        "                if (m < %lldLL && n < %lldLL)\n"
+        "                    store(c + m * (%lldLL) + n * (%lldLL), sums[p][q]);\n"
+        "            }\n",
+        each, each, SIDE, SIDE, (long long)i->size[w->m], (long long)i->size[w->n],
+        (long long)i->out[0].stride[w->m], (long long)i->out[0].stride[w->n]);
 }
 
 static bool write_tiles(kernel_source *s, kernel_plan *plan, contract_text *w, int each)
 {
     const instr *i = w->instr;
     int          wide = SIDE * each;
-    int64_t      down = (i->size[w->m] + wide - 1) / wide, across = (i->size[w->n] + wide - 1) / wide;
-    int64_t      tiles = results_of(i) / i->size[w->m] / i->size[w->n] * down * across;
+    int64_t down = (i->size[w->m] + wide - 1) / wide, across = (i->size[w->n] + wide - 1) / wide;
+    int64_t tiles = results_of(i) / i->size[w->m] / i->size[w->n] * down * across;
     text_add(&w->text,
              "    SHARED %s left[%d][%d], right[%d][%d];\n"
              "    int row = THREAD / %d, column = THREAD %% %d;\n"

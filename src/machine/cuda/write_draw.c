@@ -11,21 +11,20 @@
 #include "base/dtype.h"
 #include "machine/cuda/kernel_text.h"
 
-static const char draw[] =
-    "    $U at = ($U)BLOCK * 256 + THREAD;\n"
-    "    if (at >= $PIECES) return;\n"
-    "    philox_stream stream = stream_of(words, $KEYu);\n"
-    "    $TURNS\n"
-    "    $LOOPS\n"
-    "    u64 g = (u64)($FIRSTLL + $WEIGHTS);\n"
-    "    philox_block b = philox_at(stream, g / $PER);\n"
-    "    $T ys[$V];\n"
-    "    UNROLL for (int k = 0; k < $V; k++) {\n"
-    "        int e = $WHICH;\n"
-    "        (void)e;\n"
-    "        $VALUE\n"
-    "    }\n"
-    "    store_packs<$PACK>(out0 + $OUT, ys);\n";
+static const char draw[] = "    $U at = ($U)BLOCK * 256 + THREAD;\n"
+                           "    if (at >= $PIECES) return;\n"
+                           "    philox_stream stream = stream_of(words, $KEYu);\n"
+                           "    $TURNS\n"
+                           "    $LOOPS\n"
+                           "    u64 g = (u64)($FIRSTLL + $WEIGHTS);\n"
+                           "    philox_block b = philox_at(stream, g / $PER);\n"
+                           "    $T ys[$V];\n"
+                           "    UNROLL for (int k = 0; k < $V; k++) {\n"
+                           "        int e = $WHICH;\n"
+                           "        (void)e;\n"
+                           "        $VALUE\n"
+                           "    }\n"
+                           "    store_packs<$PACK>(out0 + $OUT, ys);\n";
 
 /* ---- from words to numbers ---- */
 
@@ -38,12 +37,11 @@ static const char unit24[] = "$WORD f64 u = (word >> 8) * 0x1p-24;";
 static const char unit53[] = "$BITS f64 u = (f64)(bits >> 11) * 0x1p-53;";
 
 /* Two words make two normal numbers: 2 * (e / 2) is the first one's. */
-static const char normal32[] =
-    "f64 p = ((e < 2 ? b.word[0] : b.word[2]) >> 8) * 0x1p-24;\n"
-    "        f64 q = ((e < 2 ? b.word[1] : b.word[3]) >> 8) * 0x1p-24;\n"
-    "        f64 angle = 6.283185307179586 * q;\n"
-    "        f64 z = scalar::sqrt(-2.0 * scalar::log(1.0 - p)) * "
-    "(e % 2 ? scalar::sin(angle) : scalar::cos(angle));";
+static const char normal32[] = "f64 p = ((e < 2 ? b.word[0] : b.word[2]) >> 8) * 0x1p-24;\n"
+                               "        f64 q = ((e < 2 ? b.word[1] : b.word[3]) >> 8) * 0x1p-24;\n"
+                               "        f64 angle = 6.283185307179586 * q;\n"
+                               "        f64 z = scalar::sqrt(-2.0 * scalar::log(1.0 - p)) * "
+                               "(e % 2 ? scalar::sin(angle) : scalar::cos(angle));";
 static const char normal64[] =
     "f64 p = (f64)(((u64)b.word[0] << 32 | b.word[1]) >> 11) * 0x1p-53;\n"
     "        f64 q = (f64)(((u64)b.word[2] << 32 | b.word[3]) >> 11) * 0x1p-53;\n"
@@ -115,7 +113,9 @@ static void set_real(kernel_text *k, const draw_args *a, mtf_dtype type)
         set_f64(k, "LOW", a->a);
         set_f64(k, "HIGH", a->b);
         kernel_set_pattern(k, "Z",
-                           a->kind == DRAW_TRUNCATED_NORMAL ? truncated : wide ? normal64 : normal32);
+                           a->kind == DRAW_TRUNCATED_NORMAL ? truncated
+                           : wide                           ? normal64
+                                                            : normal32);
         kernel_set_pattern(k, "VALUE",
                            wide ? "$Z\n        store(&ys[k], $LOW + $HIGH * z);"
                                 : "$Z\n        store(&ys[k], (f32)($LOW + $HIGH * z));");
@@ -143,9 +143,9 @@ __extension__ typedef __int128 wide_whole;
 
 static wide_whole whole(double v)
 {
-    return !(v > -0x1p63)  ? -((wide_whole)1 << 63)
-           : v > 0x1p63 ? (wide_whole)1 << 63
-                        : (wide_whole)v;
+    return !(v > -0x1p63) ? -((wide_whole)1 << 63)
+           : v > 0x1p63   ? (wide_whole)1 << 63
+                          : (wide_whole)v;
 }
 
 static void set_whole(kernel_text *k, const draw_args *a, mtf_dtype type)
@@ -159,8 +159,9 @@ static void set_whole(kernel_text *k, const draw_args *a, mtf_dtype type)
     else if (type == MTF_I64)
         kernel_set_pattern(k, "VALUE", whole64);
     else
-        kernel_set_pattern(k, "VALUE", "$WORD ys[k] = (i32)((u32)$LOWull + "
-                                       "(u32)((u64)word * $RANGEull >> 32));");
+        kernel_set_pattern(k, "VALUE",
+                           "$WORD ys[k] = (i32)((u32)$LOWull + "
+                           "(u32)((u64)word * $RANGEull >> 32));");
 }
 
 static void set_value(kernel_text *k, const draw_args *a, mtf_dtype type)
@@ -218,9 +219,9 @@ bool write_draw(kernel_source *s, const instr *i, kernel_plan *plan)
     indexed.in = &weights;
     nest n = nest_of(&indexed, loops_between(0, i->nloops), out, 0);
     if (n.elements == 0) return true;
-    int  per = numbers_of_block(a, out->type);
-    bool blocks = in_blocks(&n, a, &weights, per) && nest_stride(&n, out, 0) == 1;
-    int  v = blocks ? per : 1;
+    int         per = numbers_of_block(a, out->type);
+    bool        blocks = in_blocks(&n, a, &weights, per) && nest_stride(&n, out, 0) == 1;
+    int         v = blocks ? per : 1;
     kernel_text k = kernel_text_of(s, &indexed, 0);
     k.i = i;
     kernel_set(&k, "T", "%s", kernel_type(out->type));

@@ -12,9 +12,8 @@
 #include "machine/cuda/write_move.h"
 
 enum {
-    MOST_TOGETHER = 4, /* pieces that a thread reads before it folds them */
-    LONG_ROW = 2048,   /* pieces from which on a row has a block */
-    SOME_PIECES = 4,   /* a thread has no fewer where a row is split into chunks */
+    LONG_ROW = 2048, /* pieces from which on a row has a block */
+    SOME_PIECES = 4, /* a thread has no fewer where a row is split into chunks */
 };
 
 static bool seeks(fold_kind kind)
@@ -22,13 +21,37 @@ static bool seeks(fold_kind kind)
     return kind == FOLD_ARGMAX || kind == FOLD_ARGMIN;
 }
 
+/* What is written for positions, where they are sought. */
+static void set_positions(kernel_text *k, bool sought)
+{
+    static const struct {
+        const char *name, *pattern;
+    } words[] = {
+        {"W", "i32 w = $NOWHERE;"},
+        {"WS", "i32 ws[$V];"},
+        {"WSNONE", "ws[e] = $NOWHERE;"},
+        {"WFIRST", "i32 w = ws[0];"},
+        {"WOFE", "i32 wx = ws[e];"},
+        {"WINE", "i32 &w = ws[e];"},
+        {"WOFLANE", "i32 wx = shuffle_xor(w, mask);"},
+        {"WSHARED", "SHARED i32 where[$ROOM];"},
+        {"WKEEP", "where[$SLOT] = $KEPTW;"},
+        {"WBEGIN", "i32 w = where[c];"},
+        {"WOFPART", "i32 wx = where[$OTHER];"},
+        {"WOFCHUNK", "i32 wx = ((const i32 *)(scratch + $WHEREAT))[$CHUNKAT];"},
+        {"WSAVE", " ((i32 *)(scratch + $WHEREAT))[$CHUNKAT] = w;"},
+    };
+    for (size_t n = 0; n < sizeof words / sizeof *words; n++)
+        kernel_set_pattern(k, words[n].name, sought ? words[n].pattern : "");
+}
+
 void fold_set_words(kernel_text *k, fold_kind kind, bool adds)
 {
-    static const char *const none[] = {"($C)0",         "lowest<$C>()", "highest<$C>()",
-                                       "($C)1",         "lowest<$C>()", "highest<$C>()"};
+    static const char *const none[] = {"($C)0", "lowest<$C>()", "highest<$C>()",
+                                       "($C)1", "lowest<$C>()", "highest<$C>()"};
     static const char *const join[] = {"v = ADD(v, x);", "v = LARGER(v, x);", "v = SMALLER(v, x);",
                                        "v = MUL(v, x);"};
-    bool positions = seeks(kind);
+    bool                     positions = seeks(kind);
     kernel_set(k, "T", "%s", kernel_type(k->i->in[0].type));
     kernel_set(k, "C", "%s", kernel_type(dtype_compute(k->i->in[0].type)));
     kernel_set_pattern(k, "NONE", none[kind]);
@@ -43,22 +66,7 @@ void fold_set_words(kernel_text *k, fold_kind kind, bool adds)
                        positions ? "store(to, w);"
                        : adds    ? "store(to, ADD(load(to), v));"
                                  : "store(to, v);");
-    /* Positions, where they are sought. */
-    kernel_set_pattern(k, "W", positions ? "i32 w = $NOWHERE;" : "");
-    kernel_set_pattern(k, "WS", positions ? "i32 ws[$V];" : "");
-    kernel_set_pattern(k, "WSNONE", positions ? "ws[e] = $NOWHERE;" : "");
-    kernel_set_pattern(k, "WFIRST", positions ? "i32 w = ws[0];" : "");
-    kernel_set_pattern(k, "WOFE", positions ? "i32 wx = ws[e];" : "");
-    kernel_set_pattern(k, "WINE", positions ? "i32 &w = ws[e];" : "");
-    kernel_set_pattern(k, "WOFLANE", positions ? "i32 wx = shuffle_xor(w, mask);" : "");
-    kernel_set_pattern(k, "WSHARED", positions ? "SHARED i32 where[$ROOM];" : "");
-    kernel_set_pattern(k, "WKEEP", positions ? "where[$SLOT] = $KEPTW;" : "");
-    kernel_set_pattern(k, "WBEGIN", positions ? "i32 w = where[c];" : "");
-    kernel_set_pattern(k, "WOFPART", positions ? "i32 wx = where[$OTHER];" : "");
-    kernel_set_pattern(k, "WOFCHUNK",
-                       positions ? "i32 wx = ((const i32 *)(scratch + $WHEREAT))[$CHUNKAT];" : "");
-    kernel_set_pattern(k, "WSAVE",
-                       positions ? " ((i32 *)(scratch + $WHEREAT))[$CHUNKAT] = w;" : "");
+    set_positions(k, positions);
 }
 
 /* ---- partial results ---- */
@@ -74,33 +82,32 @@ int64_t fold_parts_bytes(const kernel_text *k, fold_kind kind, int64_t parts, in
     return bytes_of_numbers(k, parts * kept) + (seeks(kind) ? parts * kept * 4 : 0);
 }
 
-static const char join_parts[] =
-    "    int lane = THREAD % $X, high = THREAD / $X;\n"
-    "    $U row = ($U)BLOCK * $X + lane;\n"
-    "    $C v = $NONE;\n"
-    "    $W\n"
-    "    if (row < $KEPT)\n"
-    "        for ($U chunk = high; chunk < $CHUNKS; chunk += $Y) {\n"
-    "            $C x = ((const $C *)scratch)[$CHUNKAT];\n"
-    "            $WOFCHUNK\n"
-    "            $JOIN\n"
-    "        }\n"
-    "    SHARED $C part[$ROOM];\n"
-    "    $WSHARED\n"
-    "    part[THREAD] = v;\n"
-    "    $WKEEP\n"
-    "    SYNC();\n"
-    "    if (high > 0 || row >= $KEPT) return;\n"
-    "    for (int k = 1; k < $Y; k++) {\n"
-    "        $C x = part[$OTHER];\n"
-    "        $WOFPART\n"
-    "        $JOIN\n"
-    "    }\n"
-    "    {\n"
-    "        $OUTLOOPS\n"
-    "        auto *to = out0 + $OUT;\n"
-    "        $PUT\n"
-    "    }\n";
+static const char join_parts[] = "    int lane = THREAD % $X, high = THREAD / $X;\n"
+                                 "    $U row = ($U)BLOCK * $X + lane;\n"
+                                 "    $C v = $NONE;\n"
+                                 "    $W\n"
+                                 "    if (row < $KEPT)\n"
+                                 "        for ($U chunk = high; chunk < $CHUNKS; chunk += $Y) {\n"
+                                 "            $C x = ((const $C *)scratch)[$CHUNKAT];\n"
+                                 "            $WOFCHUNK\n"
+                                 "            $JOIN\n"
+                                 "        }\n"
+                                 "    SHARED $C part[$ROOM];\n"
+                                 "    $WSHARED\n"
+                                 "    part[THREAD] = v;\n"
+                                 "    $WKEEP\n"
+                                 "    SYNC();\n"
+                                 "    if (high > 0 || row >= $KEPT) return;\n"
+                                 "    for (int k = 1; k < $Y; k++) {\n"
+                                 "        $C x = part[$OTHER];\n"
+                                 "        $WOFPART\n"
+                                 "        $JOIN\n"
+                                 "    }\n"
+                                 "    {\n"
+                                 "        $OUTLOOPS\n"
+                                 "        auto *to = out0 + $OUT;\n"
+                                 "        $PUT\n"
+                                 "    }\n";
 
 bool fold_join_parts(kernel_text *k, kernel_plan *plan, int64_t parts, int64_t kept)
 {
@@ -121,13 +128,12 @@ bool fold_join_parts(kernel_text *k, kernel_plan *plan, int64_t parts, int64_t k
 
 /* ---- reading ---- */
 
-static const char begin_numbers[] =
-    "    $C vs[$V];\n"
-    "    $WS\n"
-    "    UNROLL for (int e = 0; e < $V; e++) {\n"
-    "        vs[e] = $NONE;\n"
-    "        $WSNONE\n"
-    "    }\n";
+static const char begin_numbers[] = "    $C vs[$V];\n"
+                                    "    $WS\n"
+                                    "    UNROLL for (int e = 0; e < $V; e++) {\n"
+                                    "        vs[e] = $NONE;\n"
+                                    "        $WSNONE\n"
+                                    "    }\n";
 
 /* Pieces $FIRST, $FIRST + $APART, ... of the chunk, which begin at `from`. */
 static const char take_pieces[] =
@@ -168,7 +174,8 @@ static void set_chunks(folding *f, int64_t pieces, int64_t apart)
     kernel_text *k = &f->k;
     int64_t      per = kernel_parts(pieces, f->chunks);
     f->chunks = kernel_parts(pieces, per);
-    int64_t together = kernel_power(kernel_parts(per, apart), MOST_TOGETHER);
+    int64_t together =
+        kernel_power(kernel_parts(per, apart), kernel_together(f->v, k->i->in[0].type));
     kernel_set_number(k, "V", f->v);
     kernel_set_number(k, "PER", per);
     kernel_set_number(k, "PIECES", pieces);
@@ -203,34 +210,32 @@ static const char begin_row[] =
     "    $OUTLOOPS\n"
     "    const $T *from = in0 + $KEPTIN;\n";
 
-static const char join_lanes[] =
-    "    $C v = vs[0];\n"
-    "    $WFIRST\n"
-    "    UNROLL for (int e = 1; e < $V; e++) {\n"
-    "        $C x = vs[e];\n"
-    "        $WOFE\n"
-    "        $JOIN\n"
-    "    }\n"
-    "    UNROLL for (int mask = $LANES / 2; mask > 0; mask /= 2) {\n"
-    "        $C x = shuffle_xor(v, mask);\n"
-    "        $WOFLANE\n"
-    "        $JOIN\n"
-    "    }\n";
+static const char join_lanes[] = "    $C v = vs[0];\n"
+                                 "    $WFIRST\n"
+                                 "    UNROLL for (int e = 1; e < $V; e++) {\n"
+                                 "        $C x = vs[e];\n"
+                                 "        $WOFE\n"
+                                 "        $JOIN\n"
+                                 "    }\n"
+                                 "    UNROLL for (int mask = $LANES / 2; mask > 0; mask /= 2) {\n"
+                                 "        $C x = shuffle_xor(v, mask);\n"
+                                 "        $WOFLANE\n"
+                                 "        $JOIN\n"
+                                 "    }\n";
 
-static const char join_warps[] =
-    "    SHARED $C part[$ROOM];\n"
-    "    $WSHARED\n"
-    "    if (LANE == 0) {\n"
-    "        part[WARP_OF_BLOCK] = v;\n"
-    "        $WKEEP\n"
-    "    }\n"
-    "    SYNC();\n"
-    "    if (THREAD > 0) return;\n"
-    "    for (int k = 1; k < $ROOM; k++) {\n"
-    "        $C x = part[k];\n"
-    "        $WOFPART\n"
-    "        $JOIN\n"
-    "    }\n";
+static const char join_warps[] = "    SHARED $C part[$ROOM];\n"
+                                 "    $WSHARED\n"
+                                 "    if (LANE == 0) {\n"
+                                 "        part[WARP_OF_BLOCK] = v;\n"
+                                 "        $WKEEP\n"
+                                 "    }\n"
+                                 "    SYNC();\n"
+                                 "    if (THREAD > 0) return;\n"
+                                 "    for (int k = 1; k < $ROOM; k++) {\n"
+                                 "        $C x = part[k];\n"
+                                 "        $WOFPART\n"
+                                 "        $JOIN\n"
+                                 "    }\n";
 
 static bool fold_rows(folding *f)
 {
@@ -274,27 +279,26 @@ static const char begin_columns[] =
     "    $KEPTLOOPS\n"
     "    const $T *from = in0 + $KEPTIN;\n";
 
-static const char join_columns[] =
-    "    SHARED $C part[$ROOM];\n"
-    "    $WSHARED\n"
-    "    UNROLL for (int e = 0; e < $V; e++) {\n"
-    "        part[$SLOT] = vs[e];\n"
-    "        $WKEEP\n"
-    "    }\n"
-    "    SYNC();\n"
-    "    for (int c = THREAD; c < $X * $V; c += THREADS) {\n"
-    "        $U row = tile * ($X * $V) + c;\n"
-    "        if (row >= $KEPT) break;\n"
-    "        $C v = part[c];\n"
-    "        $WBEGIN\n"
-    "        for (int k = 1; k < $Y; k++) {\n"
-    "            $C x = part[$OTHER];\n"
-    "            $WOFPART\n"
-    "            $JOIN\n"
-    "        }\n"
-    "        $OUTLOOPS\n"
-    "        $FINISH\n"
-    "    }\n";
+static const char join_columns[] = "    SHARED $C part[$ROOM];\n"
+                                   "    $WSHARED\n"
+                                   "    UNROLL for (int e = 0; e < $V; e++) {\n"
+                                   "        part[$SLOT] = vs[e];\n"
+                                   "        $WKEEP\n"
+                                   "    }\n"
+                                   "    SYNC();\n"
+                                   "    for (int c = THREAD; c < $X * $V; c += THREADS) {\n"
+                                   "        $U row = tile * ($X * $V) + c;\n"
+                                   "        if (row >= $KEPT) break;\n"
+                                   "        $C v = part[c];\n"
+                                   "        $WBEGIN\n"
+                                   "        for (int k = 1; k < $Y; k++) {\n"
+                                   "            $C x = part[$OTHER];\n"
+                                   "            $WOFPART\n"
+                                   "            $JOIN\n"
+                                   "        }\n"
+                                   "        $OUTLOOPS\n"
+                                   "        $FINISH\n"
+                                   "    }\n";
 
 static bool fold_columns(folding *f)
 {

@@ -6,39 +6,37 @@
  */
 #include "machine/cuda/kernel_text.h"
 
-enum { TOGETHER = 4 };
-
-static const char gather[] =
-    "    $U first = ($U)BLOCK * $EACH + THREAD;\n"
-    "    $T xs[$TOGETHER][$V];\n"
-    "    UNROLL for (int u = 0; u < $TOGETHER; u++) {\n"
-    "        $U at = first + u * 256;\n"
-    "        if (at >= $PIECES) break;\n"
-    "        $LOOPS\n"
-    "        i64 index = in1[$INDEX];\n"
-    "        UNROLL for (int e = 0; e < $V; e++) xs[u][e] = $T{};\n"
-    "        if ((u64)index < $ALONGull) load_packs<$V>(xs[u], in0 + ($TABLE + ($I)index * $STRIDE));\n"
-    "    }\n"
-    "    UNROLL for (int u = 0; u < $TOGETHER; u++) {\n"
-    "        $U at = first + u * 256;\n"
-    "        if (at >= $PIECES) break;\n"
-    "        $LOOPS\n"
-    "        store_packs<$V>(out0 + $OUT, xs[u]);\n"
-    "    }\n";
+static const char gather[] = "    $U first = ($U)BLOCK * $EACH + THREAD;\n"
+                             "    $T xs[$TOGETHER][$V];\n"
+                             "    UNROLL for (int u = 0; u < $TOGETHER; u++) {\n"
+                             "        $U at = first + u * 256;\n"
+                             "        if (at >= $PIECES) break;\n"
+                             "        $LOOPS\n"
+                             "        i64 index = in1[$INDEX];\n"
+                             "        UNROLL for (int e = 0; e < $V; e++) xs[u][e] = $T{};\n"
+                             "        if ((u64)index < $ALONGull) load_packs<$V>(xs[u], in0 + "
+                             "($TABLE + ($I)index * $STRIDE));\n"
+                             "    }\n"
+                             "    UNROLL for (int u = 0; u < $TOGETHER; u++) {\n"
+                             "        $U at = first + u * 256;\n"
+                             "        if (at >= $PIECES) break;\n"
+                             "        $LOOPS\n"
+                             "        store_packs<$V>(out0 + $OUT, xs[u]);\n"
+                             "    }\n";
 
 bool write_gather(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     const gather_args *how = &i->gather;
     nest               n = nest_of(i, loops_between(0, i->nloops), &i->out[0], 0);
     if (n.elements == 0) return true;
-    kernel_text k = kernel_text_of(s, i, how->along * (how->along_stride < 0 ? -how->along_stride
-                                                                             : how->along_stride));
+    kernel_text k = kernel_text_of(s, i, kernel_reach(how->along, how->along_stride));
     int v = (int)kernel_least(kernel_pack(&n, NULL, &i->out[0]), kernel_pack(&n, NULL, &i->in[0]));
     if (nest_stride(&n, &i->in[1], 0) != 0) v = 1;
     while (v > 1 && how->along_stride % v != 0) v /= 2;
     int64_t pieces = n.elements / v;
-    int64_t together =
-        pieces >= (int64_t)TOGETHER * BLOCK_THREADS * FULL_CARD ? TOGETHER : 1;
+    int64_t together = 1, most = kernel_together(v, i->out[0].type);
+    while (together < most && pieces >= together * 2 * BLOCK_THREADS * (int64_t)FULL_CARD)
+        together *= 2;
     kernel_set(&k, "T", "%s", kernel_type(i->out[0].type));
     kernel_set_number(&k, "V", v);
     kernel_set_number(&k, "TOGETHER", together);

@@ -10,7 +10,6 @@
 #include "machine/cuda/write_fold.h"
 
 enum {
-    MOST_TOGETHER = 4,
     SHORT_SIDE = 16, /* loops shorter than this are not worth a tile */
 };
 
@@ -31,21 +30,20 @@ static kernel_text begin_text(kernel_source *s, const instr *i, bool adds)
 
 /* ---- along one loop ---- */
 
-static const char copy_pieces[] =
-    "    $U first = ($U)BLOCK * $EACH + THREAD;\n"
-    "    $T xs[$TOGETHER][$V];\n"
-    "    UNROLL for (int u = 0; u < $TOGETHER; u++) {\n"
-    "        $U at = first + u * 256;\n"
-    "        if (at >= $PIECES) break;\n"
-    "        $LOOPS\n"
-    "        $LOAD\n"
-    "    }\n"
-    "    UNROLL for (int u = 0; u < $TOGETHER; u++) {\n"
-    "        $U at = first + u * 256;\n"
-    "        if (at >= $PIECES) break;\n"
-    "        $LOOPS\n"
-    "        $ADD$STORE\n"
-    "    }\n";
+static const char copy_pieces[] = "    $U first = ($U)BLOCK * $EACH + THREAD;\n"
+                                  "    $T xs[$TOGETHER][$V];\n"
+                                  "    UNROLL for (int u = 0; u < $TOGETHER; u++) {\n"
+                                  "        $U at = first + u * 256;\n"
+                                  "        if (at >= $PIECES) break;\n"
+                                  "        $LOOPS\n"
+                                  "        $LOAD\n"
+                                  "    }\n"
+                                  "    UNROLL for (int u = 0; u < $TOGETHER; u++) {\n"
+                                  "        $U at = first + u * 256;\n"
+                                  "        if (at >= $PIECES) break;\n"
+                                  "        $LOOPS\n"
+                                  "        $ADD$STORE\n"
+                                  "    }\n";
 
 static const char load_packs[] = "load_packs<$INPACK>(xs[u], in0 + $IN);";
 static const char load_each[] =
@@ -53,29 +51,26 @@ static const char load_each[] =
 static const char store_packs[] = "store_packs<$OUTPACK>(out0 + $OUT, xs[u]);";
 static const char store_each[] =
     "UNROLL for (int e = 0; e < $V; e++) out0[$OUT + e * $OUTSTEP] = xs[u][e];";
-static const char add_packs[] =
-    "$T ys[$V];\n"
-    "        load_packs<$OUTPACK>(ys, out0 + $OUT);\n"
-    "        UNROLL for (int e = 0; e < $V; e++) {\n"
-    "            $T x = xs[u][e], y = ys[e];\n"
-    "            xs[u][e] = $VALUE;\n"
-    "        }\n"
-    "        ";
-static const char add_each[] =
-    "UNROLL for (int e = 0; e < $V; e++) {\n"
-    "            $T x = xs[u][e], y = out0[$OUT + e * $OUTSTEP];\n"
-    "            xs[u][e] = $VALUE;\n"
-    "        }\n"
-    "        ";
+static const char add_packs[] = "$T ys[$V];\n"
+                                "        load_packs<$OUTPACK>(ys, out0 + $OUT);\n"
+                                "        UNROLL for (int e = 0; e < $V; e++) {\n"
+                                "            $T x = xs[u][e], y = ys[e];\n"
+                                "            xs[u][e] = $VALUE;\n"
+                                "        }\n"
+                                "        ";
+static const char add_each[] = "UNROLL for (int e = 0; e < $V; e++) {\n"
+                               "            $T x = xs[u][e], y = out0[$OUT + e * $OUTSTEP];\n"
+                               "            xs[u][e] = $VALUE;\n"
+                               "        }\n"
+                               "        ";
 
 /* The last elements of a single loop, which fill no pack. */
-static const char copy_rest[] =
-    "    if (BLOCK == BLOCKS - 1 && THREAD < $REST) {\n"
-    "        $I l0 = $LAST + THREAD;\n"
-    "        $T x = in0[$IN], y = $OLD;\n"
-    "        (void)y;\n"
-    "        out0[$OUT] = $VALUE;\n"
-    "    }\n";
+static const char copy_rest[] = "    if (BLOCK == BLOCKS - 1 && THREAD < $REST) {\n"
+                                "        $I l0 = $LAST + THREAD;\n"
+                                "        $T x = in0[$IN], y = $OLD;\n"
+                                "        (void)y;\n"
+                                "        out0[$OUT] = $VALUE;\n"
+                                "    }\n";
 
 static bool copy_along(kernel_text *k, kernel_plan *plan, nest n, bool adds)
 {
@@ -86,7 +81,7 @@ static bool copy_along(kernel_text *k, kernel_plan *plan, nest n, bool adds)
     int     in_pack = kernel_pack(&n, NULL, in), out_pack = kernel_pack(&n, NULL, out);
     int     v = in_pack > out_pack ? in_pack : out_pack;
     int64_t pieces = (n.elements - left) / v, together = 1;
-    while (together < MOST_TOGETHER &&
+    while (together < kernel_together(v, out->type) &&
            pieces >= together * 2 * BLOCK_THREADS * (int64_t)FULL_CARD)
         together *= 2;
     kernel_set_number(k, "V", v);
@@ -207,31 +202,27 @@ static int64_t lowest_offset(const instr *i, uint32_t loops)
 static int64_t reach_of_output(const instr *i)
 {
     int64_t reach = 1;
-    for (int l = 0; l < i->nloops; l++) {
-        int64_t stride = i->out[0].stride[l];
-        reach += (stride < 0 ? -stride : stride) * (i->size[l] - 1);
-    }
+    for (int l = 0; l < i->nloops; l++) reach += kernel_reach(i->size[l] - 1, i->out[0].stride[l]);
     return reach;
 }
 
-/* A thread for each element of the output; for each iteration of the meeting loops, $FIND sees whether
- * the loops that are apart reach the element from there, and where the term is. */
-static const char add_overlapping[] =
-    "    i64 at = BLOCK * 256 + THREAD;\n"
-    "    if (at >= $SPAN) return;\n"
-    "    at += $LOW;\n"
-    "    $C sum = 0;\n"
-    "    bool any = false;\n"
-    "    for ($I turn = 0; turn < $MEETING; turn++) {\n"
-    "        $LOOPS\n"
-    "        i64 rest = at - $OUT - $APARTLOW, from = $IN;\n"
-    "        if (rest < 0) continue;\n"
-    "$FIND"
-    "        if (rest != 0) continue;\n"
-    "        sum = ADD(sum, load(&in0[from]));\n"
-    "        any = true;\n"
-    "    }\n"
-    "    if (any) store(&out0[at], ADD(load(&out0[at]), sum));\n";
+/* A thread for each element of the output; for each iteration of the meeting loops, $FIND sees
+ * whether the loops that are apart reach the element from there, and where the term is. */
+static const char add_overlapping[] = "    i64 at = BLOCK * 256 + THREAD;\n"
+                                      "    if (at >= $SPAN) return;\n"
+                                      "    at += $LOW;\n"
+                                      "    $C sum = 0;\n"
+                                      "    bool any = false;\n"
+                                      "    for ($I turn = 0; turn < $MEETING; turn++) {\n"
+                                      "        $LOOPS\n"
+                                      "        i64 rest = at - $OUT - $APARTLOW, from = $IN;\n"
+                                      "        if (rest < 0) continue;\n"
+                                      "$FIND"
+                                      "        if (rest != 0) continue;\n"
+                                      "        sum = ADD(sum, load(&in0[from]));\n"
+                                      "        any = true;\n"
+                                      "    }\n"
+                                      "    if (any) store(&out0[at], ADD(load(&out0[at]), sum));\n";
 
 static const char *find_text(const instr *i, uint32_t apart, arena *a)
 {
@@ -251,8 +242,8 @@ static const char *find_text(const instr *i, uint32_t apart, arena *a)
         seen |= 1u << next;
         long long size = (long long)i->size[next], step = (long long)i->in[0].stride[next];
         bool      back = i->out[0].stride[next] < 0;
-        text_add(&t, "        i64 j%d = rest / %lldLL;\n        if (j%d >= %lldLL) continue;\n", next,
-                 (long long)most, next, size);
+        text_add(&t, "        i64 j%d = rest / %lldLL;\n        if (j%d >= %lldLL) continue;\n",
+                 next, (long long)most, next, size);
         text_add(&t, "        rest -= j%d * %lldLL;\n        from += ", next, (long long)most);
         if (back)
             text_add(&t, "(%lldLL - j%d) * (%lldLL);\n", size - 1, next, step);

@@ -29,40 +29,37 @@ static const char *key_text(mtf_dtype type)
     return "u32 key = *from != 0;";
 }
 
-static const char sort_rows[] =
-    "    $SORTDECLARE\n"
-    "    for (int t = THREAD; t < $ALL; t += THREADS) {\n"
-    "        $U row = ($U)BLOCK / $TILES * $ROWS + t / $N;\n"
-    "        $I j = ($I)(($U)BLOCK % $TILES * $N + t % $N);\n"
-    "        item[t] = ~0ull;\n"
-    "        $INDEXNONE\n"
-    "        if (row >= $LINES || j >= $ALONG) continue;\n"
-    "        $LOOPS\n"
-    "        const $T *from = in0 + ($IN + j * $INSTEP);\n"
-    "        $KEY\n"
-    "        $ITEM\n"
-    "    }\n"
-    "    SYNC();\n"
-    "$SORT";
+static const char sort_rows[] = "    $SORTDECLARE\n"
+                                "    for (int t = THREAD; t < $ALL; t += THREADS) {\n"
+                                "        $U row = ($U)BLOCK / $TILES * $ROWS + t / $N;\n"
+                                "        $I j = ($I)(($U)BLOCK % $TILES * $N + t % $N);\n"
+                                "        item[t] = ~0ull;\n"
+                                "        $INDEXNONE\n"
+                                "        if (row >= $LINES || j >= $ALONG) continue;\n"
+                                "        $LOOPS\n"
+                                "        const $T *from = in0 + ($IN + j * $INSTEP);\n"
+                                "        $KEY\n"
+                                "        $ITEM\n"
+                                "    }\n"
+                                "    SYNC();\n"
+                                "$SORT";
 
-static const char put_rows[] =
-    "    for (int t = THREAD; t < $ROWS * $K; t += THREADS) {\n"
-    "        $U row = ($U)BLOCK * $ROWS + t / $K;\n"
-    "        if (row >= $LINES) continue;\n"
-    "        int place = t / $K * $N + t % $K;\n"
-    "        $I rank = t % $K, found = ($I)(u32)$FOUND;\n"
-    "        $LOOPS\n"
-    "        $PUT\n"
-    "    }\n";
+static const char put_rows[] = "    for (int t = THREAD; t < $ROWS * $K; t += THREADS) {\n"
+                               "        $U row = ($U)BLOCK * $ROWS + t / $K;\n"
+                               "        if (row >= $LINES) continue;\n"
+                               "        int place = t / $K * $N + t % $K;\n"
+                               "        $I rank = t % $K, found = ($I)(u32)$FOUND;\n"
+                               "        $LOOPS\n"
+                               "        $PUT\n"
+                               "    }\n";
 
 static const char put[] = "out0[$VALUES + rank * $VALUESTEP] = in0[$IN + found * $INSTEP]; "
                           "out1[$INDICES + rank * $INDEXSTEP] = (i32)found;";
 
-static const char keep_tile[] =
-    "    for (int t = THREAD; t < $N; t += THREADS) {\n"
-    "        ((u64 *)scratch)[BLOCK * $N + t] = item[t];\n"
-    "        $INDEXKEEP\n"
-    "    }\n";
+static const char keep_tile[] = "    for (int t = THREAD; t < $N; t += THREADS) {\n"
+                                "        ((u64 *)scratch)[BLOCK * $N + t] = item[t];\n"
+                                "        $INDEXKEEP\n"
+                                "    }\n";
 
 /* Of a tile, the first k items are looked at. */
 static const char join_tiles[] =
@@ -139,10 +136,11 @@ bool write_order(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     const order_args *how = &i->order;
     nest              n = nest_of(i, loops_between(0, i->nloops), NULL, 0);
-    int64_t           step = how->in_stride < 0 ? -how->in_stride : how->in_stride;
-    bool              pairs = i->in[0].type == MTF_F64 || i->in[0].type == MTF_I64;
+    int64_t           far = kernel_reach(how->along, how->in_stride) +
+                  kernel_reach(how->k, how->value_stride) + kernel_reach(how->k, how->index_stride);
+    bool pairs = i->in[0].type == MTF_F64 || i->in[0].type == MTF_I64;
     if (n.elements * how->k == 0) return true;
-    kernel_text k = kernel_text_of(s, i, how->along * step + n.elements * how->along);
+    kernel_text k = kernel_text_of(s, i, far + n.elements * how->along);
     set_words(&k, &n, pairs);
     if (how->along > SORT_TILE) return order_in_tiles(&k, plan, n.elements, pairs);
     int64_t size = kernel_power(how->along, SORT_TILE);

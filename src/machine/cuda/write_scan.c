@@ -11,8 +11,8 @@
 enum {
     MANY_LINES = 4096,
     SHORT_LINE = 64,
-    OF_A_WARP = 256,      /* longer lines have a block */
-    CHUNK = 4096,         /* the least number of elements in a chunk */
+    OF_A_WARP = 256, /* longer lines have a block */
+    CHUNK = 4096,    /* the least number of elements in a chunk */
     MOST_CHUNKS = 64,
 };
 
@@ -50,7 +50,8 @@ static const char begin_line[] =
 
 static const char sum_chunk[] =
     "    $C sum = 0;\n"
-    "    for ($I at = begin + THREAD; at < end; at += $G) sum = ADD(sum, load(from + at * $INSTEP));\n"
+    "    for ($I at = begin + THREAD; at < end; at += $G) sum = ADD(sum, load(from + at * "
+    "$INSTEP));\n"
     "    sum = block_sum<$G>(sum);\n"
     "    if (THREAD == 0) (($C *)scratch)[row * $CHUNKS + chunk] = sum;\n";
 
@@ -78,25 +79,25 @@ static const char by_groups[] =
     "        carry = ADD(carry, all);\n"
     "    }\n";
 
-static const char join_warps[] =
-    "        SHARED $C total[$G / WARP];\n"
-    "        if (LANE == 0) total[WARP_OF_BLOCK] = all;\n"
-    "        SYNC();\n"
-    "        $C offset = 0;\n"
-    "        all = 0;\n"
-    "        UNROLL for (int k = 0; k < $G / WARP; k++) {\n"
-    "            if (k == WARP_OF_BLOCK) offset = all;\n"
-    "            all = ADD(all, total[k]);\n"
-    "        }\n"
-    "        before = ADD(offset, before);\n"
-    "        SYNC();\n";
+static const char join_warps[] = "        SHARED $C total[$G / WARP];\n"
+                                 "        if (LANE == 0) total[WARP_OF_BLOCK] = all;\n"
+                                 "        SYNC();\n"
+                                 "        $C offset = 0;\n"
+                                 "        all = 0;\n"
+                                 "        UNROLL for (int k = 0; k < $G / WARP; k++) {\n"
+                                 "            if (k == WARP_OF_BLOCK) offset = all;\n"
+                                 "            all = ADD(all, total[k]);\n"
+                                 "        }\n"
+                                 "        before = ADD(offset, before);\n"
+                                 "        SYNC();\n";
 
 static const char earlier[] =
     "for ($I c = 0; c < chunk; c++) carry = ADD(carry, ((const $C *)scratch)[row * $CHUNKS + c]);";
 
 static bool scan_by_groups(kernel_text *k, kernel_plan *plan, int64_t lines)
 {
-    int64_t along = k->i->scan.along, g = along <= OF_A_WARP ? WARP_SIZE : BLOCK_THREADS, chunks = 1;
+    int64_t along = k->i->scan.along, g = along <= OF_A_WARP ? WARP_SIZE : BLOCK_THREADS,
+            chunks = 1;
     int64_t blocks = kernel_parts(lines, BLOCK_THREADS / g);
     if (blocks < FULL_CARD / 2 && along >= 2 * CHUNK)
         chunks = kernel_least(kernel_least(MOST_CHUNKS, along / CHUNK), FULL_CARD / blocks);
@@ -107,8 +108,9 @@ static bool scan_by_groups(kernel_text *k, kernel_plan *plan, int64_t lines)
     kernel_set_number(k, "CHUNKS", chunks);
     kernel_set_number(k, "PER", per);
     kernel_set_pattern(k, "RESULT",
-                       k->i->scan.exclusive ? "e == 0 ? before : ADD(before, sums[e > 0 ? e - 1 : 0])"
-                                            : "ADD(before, sums[e])");
+                       k->i->scan.exclusive
+                           ? "e == 0 ? before : ADD(before, sums[e > 0 ? e - 1 : 0])"
+                           : "ADD(before, sums[e])");
     kernel_set_pattern(k, "WARPS", g > WARP_SIZE ? join_warps : "");
     kernel_set_pattern(k, "EARLIER", chunks > 1 ? earlier : "");
     if (chunks > 1) {
@@ -125,17 +127,13 @@ static bool scan_by_groups(kernel_text *k, kernel_plan *plan, int64_t lines)
 
 /* ---- the writer ---- */
 
-static int64_t reach(int64_t along, int64_t stride)
-{
-    return along * (stride < 0 ? -stride : stride);
-}
-
 bool write_scan(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     const scan_args *how = &i->scan;
     nest             n = nest_of(i, loops_between(0, i->nloops), &i->in[0], 0);
-    int64_t          far = reach(how->along, how->in_stride) + reach(how->along, how->out_stride);
-    int64_t          back = how->reverse ? how->along - 1 : 0, sign = how->reverse ? -1 : 1;
+    int64_t          far =
+        kernel_reach(how->along, how->in_stride) + kernel_reach(how->along, how->out_stride);
+    int64_t back = how->reverse ? how->along - 1 : 0, sign = how->reverse ? -1 : 1;
     if (n.elements * how->along == 0) return true;
     kernel_text k = kernel_text_of(s, i, far + n.elements * how->along);
     kernel_set(&k, "T", "%s", kernel_type(i->in[0].type));

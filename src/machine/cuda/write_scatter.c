@@ -64,16 +64,15 @@ static const char few_add[] =
     "    }\n"
     "    $ADDUP\n";
 
-static const char few_set[] =
-    "    for ($U place = mine + 1; place < $PLACES; place++) {\n"
-    "        $PLACELOOPS\n"
-    "        if (indices[$PLACEINDEX] == index) return;\n"
-    "    }\n"
-    "    $U place = mine;\n"
-    "    $PLACELOOPS\n"
-    "    $T xs[$V];\n"
-    "    load_packs<$V>(xs, from + $PLACEIN);\n"
-    "    store_packs<$V>(to, xs);\n";
+static const char few_set[] = "    for ($U place = mine + 1; place < $PLACES; place++) {\n"
+                              "        $PLACELOOPS\n"
+                              "        if (indices[$PLACEINDEX] == index) return;\n"
+                              "    }\n"
+                              "    $U place = mine;\n"
+                              "    $PLACELOOPS\n"
+                              "    $T xs[$V];\n"
+                              "    load_packs<$V>(xs, from + $PLACEIN);\n"
+                              "    store_packs<$V>(to, xs);\n";
 
 static bool scatter_few(scattering *c)
 {
@@ -105,17 +104,16 @@ static const char sort_tiles[] =
     "$SORT"
     "    for (int t = THREAD; t < $N; t += THREADS) ((u64 *)scratch)[BLOCK * $N + t] = item[t];\n";
 
-static const char join_tiles[] =
-    "    i64 at = BLOCK * 256 + THREAD;\n"
-    "    if (at >= $TURNS) return;\n"
-    "    const u64 *sorted = (const u64 *)scratch;\n"
-    "    u64 mine = sorted[at];\n"
-    "    i64 rank = at % $N;\n"
-    "    for (i64 tile = 0; tile < $TILES; tile++) {\n"
-    "        if (tile == at / $N) continue;\n"
-    "$SORTBEFORE"
-    "    }\n"
-    "    ((u64 *)(scratch + $SORTEDAT))[rank] = mine;\n";
+static const char join_tiles[] = "    i64 at = BLOCK * 256 + THREAD;\n"
+                                 "    if (at >= $TURNS) return;\n"
+                                 "    const u64 *sorted = (const u64 *)scratch;\n"
+                                 "    u64 mine = sorted[at];\n"
+                                 "    i64 rank = at % $N;\n"
+                                 "    for (i64 tile = 0; tile < $TILES; tile++) {\n"
+                                 "        if (tile == at / $N) continue;\n"
+                                 "$SORTBEFORE"
+                                 "    }\n"
+                                 "    ((u64 *)(scratch + $SORTEDAT))[rank] = mine;\n";
 
 static const char run_set[] =
     "    $U at = ($U)BLOCK * 256 + THREAD;\n"
@@ -140,7 +138,7 @@ static const char run_begin[] =
     "    i64 piece = (i64)(at % $PIECES), tile = (i64)(at / $PIECES);\n"
     "    i64 first = tile * $RUN, end = first + $RUN < $TURNS ? first + $RUN : $TURNS;\n";
 
-/* All runs but those that go on beyond the tile; of one that began before it, what this tile has. */
+/* All runs but those that go on beyond the tile; of one that began before it, this tile's part. */
 static const char run_add[] =
     "    u32 key = (u32)(sorted[first] >> 32);\n"
     "    bool head = first > 0 && (u32)(sorted[first - 1] >> 32) == key;\n"
@@ -160,7 +158,8 @@ static const char run_add[] =
     "            u32 next = p + 1 < $TURNS ? (u32)(sorted[p + 1] >> 32) : ~key;\n"
     "            if (next == key && p + 1 < end) continue;\n"
     "            if (key != 0xffffffffu && head) {\n"
-    "                UNROLL for (int e = 0; e < $V; e++) parts[(tile * $PIECES + piece) * $V + e] = vs[e];\n"
+    "                UNROLL for (int e = 0; e < $V; e++) parts[(tile * $PIECES + piece) * $V + e] "
+    "= vs[e];\n"
     "            } else if (key != 0xffffffffu && next != key) {\n"
     "                $TO\n"
     "                $ADDUP\n"
@@ -290,9 +289,9 @@ static void set_words(scattering *c)
     kernel_text  *k = &c->k;
     const instr  *i = c->i;
     const access *out = &i->out[0], *in = &i->in[0], *index = &i->in[1];
-    c->v = (int)kernel_least(kernel_pack(&c->each, &c->outer, out),
-                             kernel_least(kernel_pack(&c->each, &c->outer, in),
-                                          kernel_pack(&c->each, &c->places, in)));
+    c->v = (int)kernel_least(
+        kernel_pack(&c->each, &c->outer, out),
+        kernel_least(kernel_pack(&c->each, &c->outer, in), kernel_pack(&c->each, &c->places, in)));
     while (c->v > 1 && i->gather.along_stride % c->v != 0) c->v /= 2;
     c->pieces = c->each.elements / c->v;
     kernel_set(k, "T", "%s", kernel_type(out->type));
@@ -319,14 +318,13 @@ static void set_words(scattering *c)
 bool write_scatter(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     const gather_args *how = &i->gather;
-    int64_t  stride = how->along_stride < 0 ? -how->along_stride : how->along_stride;
-    uint32_t outer = 0, places = 0, each = loops_between(how->nindex, i->nloops);
+    uint32_t           outer = 0, places = 0, each = loops_between(how->nindex, i->nloops);
     if (instr_elements(i) == 0 || how->along == 0) return true;
     for (int l = 0; l < how->nindex; l++)
         *(i->out[0].stride[l] != 0 ? &outer : &places) |= (uint32_t)1 << l;
     bool apart = are_distinct(i, outer | each, true);
     if (!apart) places |= outer, outer = 0;
-    scattering c = {.k = kernel_text_of(s, i, how->along * stride),
+    scattering c = {.k = kernel_text_of(s, i, kernel_reach(how->along, how->along_stride)),
                     .i = i,
                     .plan = plan,
                     .outer = nest_of(i, outer, NULL, 0),

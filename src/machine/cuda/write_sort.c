@@ -17,18 +17,17 @@ static const char sort[] =
     "            SYNC();\n"
     "        }\n";
 
-static const char before[] =
-    "        {\n"
-    "            i32 low = 0, high = $N;\n"
-    "            while (low < high) {\n"
-    "                i32 middle = (low + high) / 2;\n"
-    "                u64 a = mine, b = sorted[tile * $N + middle];\n"
-    "                $SORTTHEIRS\n"
-    "                if ($SORTABOVE) low = middle + 1;\n"
-    "                else high = middle;\n"
-    "            }\n"
-    "            rank += low;\n"
-    "        }\n";
+static const char before[] = "        {\n"
+                             "            i32 low = 0, high = $N;\n"
+                             "            while (low < high) {\n"
+                             "                i32 middle = (low + high) / 2;\n"
+                             "                u64 a = mine, b = sorted[tile * $N + middle];\n"
+                             "                $SORTTHEIRS\n"
+                             "                if ($SORTABOVE) low = middle + 1;\n"
+                             "                else high = middle;\n"
+                             "            }\n"
+                             "            rank += low;\n"
+                             "        }\n";
 
 void sort_set_words(kernel_text *k, int64_t n, int64_t all, bool pairs)
 {

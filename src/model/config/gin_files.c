@@ -12,7 +12,8 @@
 #include "mtf_build.h"
 
 /* The subfolders of files installed with mtf; a name may omit them. */
-static const char *const inside[] = {"", "models/", "layouts/", "learning_rates/", "decoding/"};
+static const char *const inside[] = {"",          "models/", "layouts/", "learning_rates/",
+                                     "decoding/", "recipes/"};
 
 static bool is_file(const char *path)
 {
