@@ -77,6 +77,9 @@ bool read_question(const options *o, question *q, const char *stops[MOST_STOPS])
         !option_number(o, "results", 1, 1 << 10, &results))
         return false;
     q->how.top_k = (int64_t)top_k;
+    if (option_given(o, "top-p") && q->how.top_p == 0) q->how.top_k = 1; /* 0 stands for all */
+    if (option_given(o, "alpha") && q->how.alpha == 0)
+        q->how.alpha = -1; /* 0 stands for the default */
     q->how.seed = seed;
     q->how.max_tokens = (int64_t)tokens;
     q->results = (int)results;
@@ -86,6 +89,10 @@ bool read_question(const options *o, question *q, const char *stops[MOST_STOPS])
             return false;
         }
         stops[n] = option_nth(o, "stop", n);
+        if (!*stops[n]) {
+            usage_error(o->command, "--stop takes a text that is not empty");
+            return false;
+        }
     }
     stops[n] = NULL;
     q->stops = stops;

@@ -274,7 +274,8 @@ static bool train(job *j)
     TRY(setup_check_feeds(&j->setup, true, &j->network));
     TRY(evaluation_open(&j->evaluation, &j->setup));
     TRY(choose_saving(j) && choose_showing(j) && choose_init(j, &init));
-    mtf_batches_opts batches = {.shuffle = !option_given(j->setup.options, "no-shuffle"), .seed = s->opts.seed};
+    bool             shuffles = !j->setup.config || config_shuffles(j->setup.config);
+    mtf_batches_opts batches = {.shuffle = shuffles && !option_given(j->setup.options, "no-shuffle"), .seed = s->opts.seed};
     j->train.data = j->data;
     j->train.batches = &batches;
     j->train.init = &init;

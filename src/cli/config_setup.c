@@ -9,6 +9,7 @@
 #include "base/put_file.h"
 #include "base/textbuf.h"
 #include "cli/graph_file.h"
+#include "cli/text_binding.h"
 #include "data/text/text_option.h"
 #include "graph/node.h"
 
@@ -100,13 +101,34 @@ static bool add_vocabulary(const options *o, arena *a, const char **list, int *n
     return true;
 }
 
+/* Binds the data and the length of a training, so that the configuration that is saved repeats it.
+ * Errors are reported when the data are opened. */
+static bool add_training(const options *o, mtf_session *s, const char **list, int *n)
+{
+    const char *steps = option_nth(o, "steps", 0);
+    textbuf     line = {.arena = &s->arena};
+    if (strcmp(o->command->name, "train") != 0) return true;
+    for (int training = 0; training < 2; training++) {
+        const char *option = option_nth(o, training ? "text" : "eval-text", 0);
+        const char *lines = option ? text_binding(s, training, option) : NULL;
+        if (option && !lines) fault_clear(&s->fault);
+        if (lines) list[(*n)++] = lines;
+        if (lines && training && option_given(o, "no-shuffle"))
+            list[(*n)++] = "train/text_dataset.shuffle = False";
+    }
+    if (!steps || !*steps || steps[strspn(steps, "0123456789")] || strlen(steps) > 15) return true;
+    text_add(&line, "run.train_steps = %s", steps);
+    list[(*n)++] = text_done(&line);
+    return list[*n - 1] != NULL;
+}
+
 bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
 {
     arena             *a = &s->arena;
     const char *const *given = list_of(o, a, "gin_param");
     int                n = 0;
     while (given && given[n]) n++;
-    const char **params = arena_array(a, const char *, n + 5);
+    const char **params = arena_array(a, const char *, n + 9);
     TRY(given && params);
     bool open = mesh_is_open(o);
     if (open) params[0] = one_microbatch;
@@ -114,7 +136,7 @@ bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
     n += open;
     TRY(add_binding(o, a, "mesh", "run.mesh_shape", params, &n) &&
         add_binding(o, a, "layout", "run.layout_rules", params, &n) &&
-        add_vocabulary(o, a, params, &n));
+        add_vocabulary(o, a, params, &n) && add_training(o, s, params, &n));
     *to = (mtf_config_opts){.files = list_of(o, a, "gin_file"), .params = params};
     return to->files != NULL;
 }
@@ -167,13 +189,21 @@ static bool vocabularies_fit(const config_setup *c)
 
 /* ---- the model ---- */
 
-/* A saved configuration has every parameter of its run; another mesh, for example, leaves some unused. */
+/* A saved configuration has every parameter of its run; another mesh, for example, leaves some unused.
+ * Files written for TPUs have many lines that have no effect here: a few are shown, the others counted. */
 static void say_notes(const config_setup *c)
 {
+    enum { MOST = 3 };
     const mtf_config_note *notes;
-    int                    n = mtf_config_notes(c->config, &notes);
-    for (int k = 0; k < n && mtf_is_first(c->session); k++)
-        if (notes[k].warning && !strstr(notes[k].text, CONFIG_KEPT ":")) fprintf(stderr, "mtf: warning: %s\n", notes[k].text);
+    int                    n = mtf_config_notes(c->config, &notes), without_effect = 0;
+    if (!mtf_is_first(c->session)) return;
+    for (int k = 0; k < n; k++) {
+        bool warning = notes[k].warning;
+        if (strstr(notes[k].text, CONFIG_KEPT ":") || (!warning && without_effect++ >= MOST)) continue;
+        fprintf(stderr, "mtf: %s: %s\n", warning ? "warning" : "note", notes[k].text);
+    }
+    if (without_effect > MOST)
+        fprintf(stderr, "mtf: note: %d more lines have no effect in mtf\n", without_effect - MOST);
 }
 
 static bool has_text(const options *o)
@@ -343,7 +373,31 @@ static const char *dataset_text(mtf_session *s, const mtf_config_dataset *d)
         if (words[k].value) text_add(&t, ":%s=%s", words[k].word, words[k].value);
     for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
         if (flags[k].given) text_add(&t, ":%s", flags[k].word);
+    if (d->seed) text_add(&t, ":seed=%llu", (unsigned long long)d->seed);
+    if (d->noise > 0) text_add(&t, ":noise=%.17g", d->noise);
+    if (d->mean_span > 0) text_add(&t, ":span=%.17g", d->mean_span);
     return text_done(&t);
+}
+
+/* Positions beyond those that a stack learns would be zeros.  Where rows are packed, their examples may
+ * be short enough. */
+static bool positions_fit(const config_setup *c, const mtf_stack_opts *stack, const char *side,
+                          int64_t length, bool packed)
+{
+    static const char text[] =
+        "run.sequence_length has %lld %s, but the model learns %lld positions; "
+        "bind Unitransformer.max_length to %lld or more";
+    long long learned = stack->max_length;
+    bool      has = stack->layers && stack->positions == MTF_POSITIONS_LEARNED;
+    if (!has || length <= learned) return true;
+    if (!packed)
+        return fail(&c->session->fault, ERR_VALUE, text, (long long)length, side, learned,
+                    (long long)length);
+    if (!mtf_is_first(c->session)) return true;
+    fputs("mtf: warning: ", stderr);
+    fprintf(stderr, text, (long long)length, side, learned, (long long)length);
+    fputs(", unless the packed texts are short\n", stderr);
+    return true;
 }
 
 bool config_text_opts(config_setup *c, bool training, mtf_text_opts *o)
@@ -368,7 +422,14 @@ bool config_text_opts(config_setup *c, bool training, mtf_text_opts *o)
     o->inputs_length = c->run.inputs_length;
     o->vocabulary = c->targets;
     if (c->inputs != c->targets) o->inputs_vocabulary = c->inputs;
-    return true;
+    const mtf_transformer_opts *m = &c->described.model;
+    return positions_fit(c, &m->encoder, "inputs", o->inputs_length, o->pack) &&
+           positions_fit(c, &m->stack, "targets", o->length, o->pack);
+}
+
+bool config_shuffles(const config_setup *c)
+{
+    return option_given(c->options, "text") || !c->run.train_data || c->run.train_data->shuffle;
 }
 
 bool config_data(config_setup *c, bool training, mtf_dataset **data)

@@ -37,6 +37,8 @@ bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c
 bool config_network(const config_setup *c, bool training, network *n);
 /* The options of --text or --eval-text, or of the files' dataset; `files` is NULL where there is none. */
 bool config_text_opts(config_setup *c, bool training, mtf_text_opts *o);
+/* Whether the files' dataset is shuffled; true where --text replaces it. */
+bool config_shuffles(const config_setup *c);
 /* The dataset with these options; `*data` is NULL where there is none. */
 bool config_data(config_setup *c, bool training, mtf_dataset **data);
 /* The whole configuration as one text, for checkpoints; and a function that writes it into their folder,

@@ -317,7 +317,9 @@ bool completion_parse(const char *body, size_t bytes, completion_request *r, cha
     enum { MOST_BY_DEFAULT = 16 };
     reading in = {why, room, r};
     *r = (completion_request){
-        .like = {.results = 1, .how = {.temperature = 1, .max_tokens = MOST_BY_DEFAULT}}};
+        .like = {
+            .results = 1,
+            .how = {.temperature = 1, .top_p = 1, .alpha = 0.6, .max_tokens = MOST_BY_DEFAULT}}};
     r->like.stops = r->stops;
     r->root = read_object(&in, body, bytes);
     TRY(r->root && take_fields(&in, r->root, completion_fields));
@@ -328,7 +330,9 @@ bool completion_parse(const char *body, size_t bytes, completion_request *r, cha
     if (r->best_of && r->best_of != r->like.results)
         return wrong(&in,
                      "\"best_of\" is not supported here: there are as many results as \"n\" says");
+    if (r->like.how.top_p == 0) r->like.how.top_k = 1; /* 0 stands for all there */
     if (r->like.how.top_p == 1) r->like.how.top_p = 0;
+    if (r->like.how.alpha == 0) r->like.how.alpha = -1; /* 0 stands for the default there */
     return true;
 }
 

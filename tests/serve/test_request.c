@@ -52,9 +52,22 @@ static void test_defaults_are_those_of_the_interface(void **state)
     assert_int_equal(r.prompts[0].nids, 3);
     assert_int_equal(r.prompts[0].ids[2], 7);
     assert_int_equal(r.like.how.max_tokens, 16);
-    assert_true(r.like.how.temperature == 1 && r.like.how.top_p == 0);
+    assert_true(r.like.how.temperature == 1 && r.like.how.top_p == 0 && r.like.how.alpha == 0.6);
     assert_true(!r.stream && !r.seeded && !r.echo && !r.log_probabilities && !r.model);
     assert_string_equal(r.like.stops[0], "s");
+    completion_free(&r);
+}
+
+/* In the library's own terms 0 stands for the default, so a 0 that is asked for is another value. */
+static void test_zeros_are_no_defaults(void **state)
+{
+    static const char  body[] = "{\"prompt\": \"a\", \"top_p\": 0, \"alpha\": 0}";
+    completion_request r;
+    char               why[300];
+    (void)state;
+    assert_true(completion_parse(body, strlen(body), &r, why, sizeof why));
+    assert_int_equal(r.like.how.top_k, 1);
+    assert_true(r.like.how.alpha < 0);
     completion_free(&r);
 }
 
@@ -169,6 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_completions),
                                        cmocka_unit_test(test_defaults_are_those_of_the_interface),
+                                       cmocka_unit_test(test_zeros_are_no_defaults),
                                        cmocka_unit_test(test_faulty_completions),
                                        cmocka_unit_test(test_a_backslash_before_u_is_no_zero),
                                        cmocka_unit_test(test_scores),

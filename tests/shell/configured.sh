@@ -195,6 +195,13 @@ check "a model of pairs" 0 out "test accuracy"
 printf 'a b\n' >prompts
 run decode --checkpoint-dir pairs --inputs prompts --max-tokens 8
 check "translates" 0 out "A B"
+cut -f1 pairs.tsv >sources
+for alpha in 0 1e-9 0.6; do
+    run decode pairs --inputs sources --beams 4 --results 4 --alpha $alpha
+    cp out answers_$alpha
+done
+if cmp -s answers_0 answers_1e-9 && ! cmp -s answers_0 answers_0.6; then pass
+else lose "no length penalty" "$(cat answers_1e-9)" "$(cat answers_0 err)"; fi
 
 # ---- figures of text, against scores -------------------------------------------------------------
 
@@ -219,6 +226,25 @@ awk '{ sum -= $1 } END { print sum }' out >again
 if [ $status = 0 ] && cmp -s nats again; then pass; else lose "scores of a dataset" "$(cat nats)" "$(cat again err)"; fi
 misused "no text to evaluate on" "name it with --eval-text" perplexity whole
 misused "no folder" "mtf perplexity needs the folder" perplexity --gin_file small.gin --eval-text $book
+
+# ---- data that the files name --------------------------------------------------------------------
+
+of_text() { run train --gin_file small.gin --gin_param "run.model_type = 'bitransformer'" --gin_param "run.sequence_length = {'inputs': 32, 'targets': 32}" \
+    --vocabulary bytes:extra=20 --steps 3 --json "$@"; losses >"$as"; }
+as=by_option of_text --text "book.txt:objective=spans:noise=0.4:span=2:seed=7" --no-shuffle
+as=by_files of_text --gin_param "run.train_dataset_fn = @text_dataset" --gin_param "text_dataset.files = 'book.txt'" \
+    --gin_param "text_dataset.objective = 'spans'" --gin_param "text_dataset.noise_density = 0.4" --gin_param "text_dataset.pack = False" \
+    --gin_param "text_dataset.mean_noise_span_length = 2.0" --gin_param "text_dataset.seed = 7" --gin_param "text_dataset.shuffle = False"
+if [ -s by_files ] && cmp -s by_option by_files; then pass; else lose "spans as the files say" "$(cat by_option)" "$(cat by_files err)"; fi
+
+for text in "$book" "book.txt:objective=lm:documents=line:pack:ends" "book.txt:split:seed=3"; do
+    rm -rf first
+    run train --gin_file small.gin --text "$text" --eval-text book.txt:documents=line --steps 3 --json --checkpoint-dir first
+    cp out wanted
+    (cd / && "$MTF" train --gin_file "$work/first/operative_config.gin" --json >"$work/out" 2>"$work/err")
+    if grep -q eval_loss wanted && cmp -s out wanted; then pass; else lose "a run again from its configuration, of $text" "$(cat wanted)" "$(cat out err)"; fi
+done
+prints "the data of the training's evaluation" "perplexity" perplexity first
 
 # ---- what the files say about saving -------------------------------------------------------------
 
@@ -305,6 +331,23 @@ wrong "no size" '2:11: Unitransformer.d_model takes a whole number from 1 on, no
 wrong "a batch of parts of sequences" '2:18: run.batch_size: 33 tokens are no whole number of sequences of 32' "run.batch_size = ('tokens_per_batch', 33)"
 refuses "sizes that do not fit each other" "3 memory heads do not divide 4 heads" train --gin_file small.gin \
     --gin_param "SelfAttention.num_memory_heads = 3" --text $book --steps 1
+wrong "a learning rate that is none" "2:30: a learning rate is a number, a schedule such as @linear_warmup, or a list of both, not 'fast'" \
+    "run.learning_rate_schedule = 'fast'"
+printf "import a.b\nfrom a import b\nrun.tpu_job_name = 'x'\nrun.iterations_per_loop = 5\nimport c\n" >tpu.gin
+run train --gin_file small.gin --gin_file tpu.gin --text $book --steps 1
+check "lines that have no effect" 0 err 'mtf: note: tpu.gin:1:1: "import a.b" has no effect' "mtf: note: 2 more lines have no effect in mtf"
+refuses "a text that is too short" "1 example does not fill a batch of 8; a smaller batch or more examples are needed" \
+    train --gin_file small.gin --text pairs.tsv:joined --steps 1
+refuses "sequences longer than the learned positions" \
+    'run.sequence_length has 32 targets, but the model learns 16 positions; bind Unitransformer.max_length to 32 or more' \
+    train --gin_file small.gin --gin_param "max_length = 16" --text $book --steps 1
+refuses "inputs longer than the learned positions" 'run.sequence_length has 32 inputs, but the model learns 16 positions' \
+    train --gin_file small.gin --gin_param "run.model_type = 'bitransformer'" --gin_param "max_length = 16" \
+    --gin_param "run.sequence_length = {'inputs': 32, 'targets': 16}" --text pairs.tsv --steps 1
+run train --gin_file small.gin --gin_param "max_length = 16" --text book.txt:pack --steps 1
+check "packed texts may be shorter than their rows" 0 err 'run.sequence_length has 32 targets, but the model learns 16 positions'
+prints "positions that are not learned" '"step":1' train --gin_file small.gin --gin_param "max_length = 16" \
+    --gin_param "Unitransformer.positional_embedding = False" --text $book --steps 1 --json
 printf '\177ELF\000\001' >binary.gin
 refuses "a binary configuration" '"binary.gin" is not a text: it has a zero byte' train --gin_file binary.gin --text $book --steps 1
 : >empty.txt

@@ -99,6 +99,11 @@ decode <zero
 check "a zero byte" 1 err "standard input: line 1 has a zero byte; this is not text"
 refuses "no such file" '"nowhere": No such file or directory' decode "${small[@]}" --inputs nowhere
 refuses "an output that cannot be written" 'no/answers-0' decode "${small[@]}" --inputs prompts --output no/answers
+decode --max-tokens 12 <prompts
+cp out greedy
+decode --max-tokens 12 --temperature 1 --top-p 0 <prompts
+cmp -s out greedy && pass || lose "no probability leaves the most probable token" "$(cat greedy)" "$(cat out err)"
+misused "an empty text to stop at" "--stop takes a text that is not empty" decode --stop ''
 misused "beams and temperature" "--beams finds the most probable answers" decode --beams 2 --temperature 1
 misused "more results than beams" "--results 3: 2 beams find that many at most" decode --beams 2 --results 3
 misused "a wrong temperature" '--temperature takes a number from 0 to' decode --temperature=-1
@@ -240,7 +245,7 @@ asks "bytes that are no text" 400 'error' --data-binary $'{"prompt": "\xff\xfe"}
 asks "brackets without an end" 400 'error' -d "$(printf '[%.0s' {1..5000})" /v1/completions
 asks "a number in place of an object" 400 'error' -d '17' /v1/completions
 asks "after that" 200 '{"status":"ok"}' /health
-for case in together stream score hang_up busy; do client $case; done
+for case in together least_probability stream score hang_up busy; do client $case; done
 asks "after all that" 200 '{"status":"ok"}' /health
 
 # ---- its end -------------------------------------------------------------------------------------

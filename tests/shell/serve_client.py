@@ -65,6 +65,11 @@ def case_together():
     assert got == [c["text"] for c in alone], (got, alone)
 
 
+def case_least_probability():
+    greedy = complete("once", max_tokens=12, temperature=0)["choices"]
+    assert complete("once", max_tokens=12, temperature=1, top_p=0, seed=3)["choices"] == greedy
+
+
 def case_stream():
     whole = complete("once", max_tokens=20, seed=4)
     got = events("once", max_tokens=20, seed=4, stream_options={"include_usage": True})

@@ -10,10 +10,9 @@
  * texts live in the session.  The vocabulary is an option of its own. */
 bool text_option_parse(mtf_session *s, const char *flag, const char *text, mtf_text_opts *o);
 
-/* Those words, for the help of options. */
+/* Those words, for the help of options; not those of lengths, which a configuration gives. */
 #define TEXT_WORDS                                                                                 \
-    ":objective= :length= :inputs_length= :documents= :joined :split :pack :ends :format= "        \
-    ":inputs= "                                                                                    \
-    ":targets= :seed= :noise= :span="
+    ":objective= :documents= :joined :split :pack :ends :format= :inputs= :targets= :seed= "       \
+    ":noise= :span="
 
 #endif

@@ -56,6 +56,13 @@ static bool write_factor(mtf_config *c, const gin_value *v, bool inside, textbuf
         return true;
     }
     if (config_is_list(v) && !inside) return write_factors(c, v, t);
+    if (v->kind != GIN_REFERENCE) {
+        const char *text = gin_text(&c->gin, v);
+        return text && gin_fail(&c->gin, &v->at, ERR_VALUE,
+                                "a learning rate is a number, a schedule such as @linear_warmup, or "
+                                "a list of both, not %s",
+                                text);
+    }
     const configurable *k = config_reference(c, v, "a learning rate");
     TRY(k != NULL);
     if (k == &known_product_rate) return write_product(c, v, inside, t);
