@@ -10,7 +10,7 @@
 #     MTF_RECIPE_DATA   folder with text/sotu.{train,dev}.txt.gz and translate/en-de.{train,dev}.tsv.gz,
 #                       or with these files directly (default: data)
 #     MTF, PYTHON       the programs (default: build/mtf, python3; PyTorch and NumPy must be there)
-#     DEVICE            cpu or cuda, for both (default: cuda if nvidia-smi finds a card)
+#     DEVICE            cpu or cuda, for both (default: cuda if nvidia-smi finds a card); products of cuda in TF32
 #     THREADS           of each run (default: the cores divided by the runs)
 #     STEPS             this number of steps, without the first round
 #     SEEDS             of the runs (default: 1 2)
@@ -92,16 +92,20 @@ stamped() { while IFS= read -r line; do echo "$EPOCHREALTIME $line"; done; }
 # train RECIPE PROGRAM SEED STEPS NAME: NAME.log has the time and the loss of steps
 train()
 {
-    local recipe=$1 seed=$3 steps=$4 name=$5 gin="$here/../../share/gin/recipes/$1.gin"
+    local recipe=$1 seed=$3 steps=$4 name=$5 gin="$here/../../share/gin/recipes/$1.gin" limit=""
+    # A run that takes too long is ended, and the others are printed; but not where the seconds are too few for any.
+    [ "$seconds" -lt 120 ] || limit="timeout --foreground $((seconds - (SECONDS - begin) + 20))"
     if [ $2 = mtf ]; then
-        "$mtf" train --gin_file "$gin" --text "$(text_of $recipe train :pack)" --seed $seed --threads $threads \
-            --gin_param "run.train_steps = $steps" --gin_param "run.batch_size = ('sequences_per_batch', $batch)" --device $device --json --checkpoint-dir "$name.model" \
+        $limit "$mtf" train --gin_file "$gin" --text "$(text_of $recipe train :pack)" --seed $seed --threads $threads \
+            --gin_param "run.train_steps = $steps" \
+            --gin_param "run.batch_size = ('sequences_per_batch', $batch)" --json --checkpoint-dir "$name.model" \
+            --device $device $([ $device = cuda ] && echo --tf32) \
             --gin_param "linear_warmup.steps_or_fraction = $(warm_up $recipe $steps)" 2>"$name.err"
     else
         local dev=$out/dev.$(suffix_of $recipe)
-        "$python" -B "$here/torch_$recipe.py" "$out/train.$(suffix_of $recipe)" "$dev" --seed $seed --steps $steps \
+        $limit "$python" -B "$here/torch_$recipe.py" "$out/train.$(suffix_of $recipe)" "$dev" --seed $seed --steps $steps \
             --warm-up $(warm_up $recipe $steps) --threads $threads --device $device --batch $batch \
-            $([ ${6:-} ] && echo "--log-every 1 --no-eval" || echo "--answers $name.answers") 2>"$name.err"
+            $([ "${6:-}" ] && echo "--log-every 1" || echo "--answers $name.answers") 2>"$name.err"
     fi | stamped >"$name.log"
     return ${PIPESTATUS[0]}
 }
@@ -131,31 +135,57 @@ each_run() { for recipe in $recipes; do for program in $programs; do for seed in
 
 # ---- how many steps ----
 
-first_steps=${FIRST_STEPS:-60}
-try_out() { train $recipe $program $seed $first_steps "$out/first.$recipe.$program.$seed" first & }
+try_out()
+{
+    train $recipe $program $seed $(recipe_steps $recipe) "$out/first.$recipe.$program.$seed" first &
+    tried+=($!)
+}
 
-# Seconds of a step, of the slowest of the recipe's runs: from the second third of its steps on.
+# Until every run has taken some steps, then some seconds more, in which all of them run.
+watch_first_steps()
+{
+    local log waiting=1 k
+    for ((k = 0; waiting && k < 2 * most_waiting; k++)); do
+        sleep 0.5
+        waiting=""
+        for log in "$out"/first.*.log; do [ $(wc -l <"$log") -ge 3 ] || waiting=1; done
+    done
+    sleep ${FIRST_SECONDS:-8}
+}
+
+# Seconds of a step in the last seconds of each run; of the slowest of the recipe's runs.
 step_time()
 {
+    local log
     for log in "$out"/first.$1.*.log; do
-        awk '/"step"/ {t[n++] = $1} END {if (n > 5) printf "%.6f\n", (t[n - 1] - t[int(n / 3)]) / (n - 1 - int(n / 3))}' "$log"
+        sed -n 's/^\([0-9.]*\) .*"step": *\([0-9]*\).*/\1 \2/p' "$log" | awk -v seconds=${FIRST_SECONDS:-8} '
+            {time[NR] = $1; step[NR] = $2}
+            END {
+                for (k = NR - 1; k > 1 && time[k] > time[NR] - seconds;) k--
+                if (k > 0) printf "%.6f\n", (time[NR] - time[k]) / (step[NR] - step[k])
+            }'
     done | sort -g | tail -n 1
 }
 
 if [ -z "${STEPS:-}" ]; then
+    most_waiting=$((seconds / 4 > 60 ? seconds / 4 : 60)) tried=()
+    set -m # each run is a group of processes, which ends together
     each_run try_out
-    wait
-    if [ $device = cuda ] && ! grep -q '"step"' "$out"/first.*.mtf.1.log; then
-        fail "mtf does not train on the card: $(tail -n 2 "$out"/first.*.mtf.1.err)"
-    fi
+    watch_first_steps
+    for recipe in $recipes; do step_time $recipe >"$out/$recipe.time"; done
+    for group in "${tried[@]}"; do kill -- -$group 2>/dev/null; done
+    wait "${tried[@]}" 2>/dev/null
+    set +m
     left=$((seconds - (SECONDS - begin)))
     for recipe in $recipes; do
-        time=$(step_time $recipe)
-        [ "$time" ] || fail "no run of $recipe has taken steps: $(tail -n 2 "$out"/first.$recipe.*.err)"
+        time=$(cat "$out/$recipe.time")
+        [ "$time" ] || fail "a run of $recipe has not taken steps: $(tail -qn 2 "$out"/first.$recipe.*.err)"
         # A third of what is left is for starting and for evaluating.
         awk -v t=$time -v left=$left -v most=$(recipe_steps $recipe) 'BEGIN {
             n = int(left * 0.66 / t); if (n > 100) n -= n % 100
-            print n < 20 ? 20 : n > most ? most : n}' >"$out/$recipe.steps"
+            if (n < 4) n = 4
+            if (n > most) n = most
+            print n}' >"$out/$recipe.steps"
         echo "$recipe: $time s a step, $(cat "$out/$recipe.steps") steps" >&2
     done
 else

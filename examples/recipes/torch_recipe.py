@@ -163,11 +163,11 @@ def options(batch, steps, rate, warm_up):
     parser.add_argument("--log-every", type=int, default=50, help="print the mean loss of so many steps")
     parser.add_argument("--weights", help="safetensors file of a checkpoint of mtf to begin with")
     parser.add_argument("--no-shuffle", action="store_true")
-    parser.add_argument("--no-eval", action="store_true")
     parser.add_argument("--answers", help="catalogues: file for the translations of dev")
     o = parser.parse_args()
     torch.manual_seed(o.seed)
     torch.set_num_threads(o.threads)
+    torch.set_float32_matmul_precision("high")  # TF32 on cards, as mtf --tf32
     return o
 
 

@@ -81,8 +81,7 @@ def main():
     model.to(o.device)
     train(model, [windows(o.train)], o)
     model.eval()
-    if not o.no_eval:
-        print(json.dumps({"bits_per_byte": bits_per_byte(model, o.dev, o.device)}))
+    print(json.dumps({"bits_per_byte": bits_per_byte(model, o.dev, o.device)}))
 
 
 main()
