@@ -30,6 +30,7 @@ device=${DEVICE:-$(nvidia-smi -L 2>/dev/null | grep -q GPU && echo cuda || echo 
 seeds=${SEEDS:-1 2} programs="mtf torch" batch=${BATCH:-32}
 runs=$(($(wc -w <<<"$recipes $recipes") * $(wc -w <<<"$seeds")))
 threads=${THREADS:-$(($(nproc) / runs > 0 ? $(nproc) / runs : 1))}
+eval_threads=$(($(nproc) * 2 / runs > threads ? $(nproc) * 2 / runs : threads)) # PyTorch has ended by then
 begin=$SECONDS
 mkdir -p "$out"
 
@@ -66,7 +67,8 @@ for recipe in $recipes; do
     else
         unpack en-de.train.tsv train.tsv && unpack en-de.dev.tsv unsorted.tsv
         # By length, so that texts that are decoded together end together.
-        LC_ALL=C awk -F '\t' '{print length($1) "\t" $0}' "$out/unsorted.tsv" | sort -s -n -k 1,1 | cut -f 2- >"$out/dev.tsv"
+        LC_ALL=C awk -F '\t' '{print length($1) "\t" $0}' "$out/unsorted.tsv" |
+            sort -s -n -k 1,1 | cut -f 2- >"$out/dev.tsv"
         [ "$seconds" -ge 120 ] || { awk 'NR % 500 == 100' "$out/dev.tsv" >"$out/few" && mv "$out/few" "$out/dev.tsv"; }
         cut -f 2 "$out/dev.tsv" >"$out/wanted.txt"
         cut -f 1 "$out/dev.tsv" >"$out/unchanged.txt"
@@ -103,23 +105,24 @@ train()
             --gin_param "linear_warmup.steps_or_fraction = $(warm_up $recipe $steps)" 2>"$name.err"
     else
         local dev=$out/dev.$(suffix_of $recipe)
-        $limit "$python" -B "$here/torch_$recipe.py" "$out/train.$(suffix_of $recipe)" "$dev" --seed $seed --steps $steps \
-            --warm-up $(warm_up $recipe $steps) --threads $threads --device $device --batch $batch \
+        $limit "$python" -B "$here/torch_$recipe.py" "$out/train.$(suffix_of $recipe)" "$dev" --seed $seed \
+            --steps $steps --warm-up $(warm_up $recipe $steps) --threads $threads --device $device --batch $batch \
             $([ "${6:-}" ] && echo "--log-every 1" || echo "--answers $name.answers") 2>"$name.err"
     fi | stamped >"$name.log"
     return ${PIPESTATUS[0]}
 }
 
-# Answers and losses of a model that mtf trained: by the processor where the card cannot.
+# Answers and losses of a model that mtf trained; answers by the processors, losses too where the card cannot.
 evaluate()
 {
-    local name=$2 text
+    local name=$2 text how
     text=$(text_of $1 dev)
+    how="--threads $eval_threads --json"
     if [ $1 = speeches ]; then
-        "$mtf" perplexity "$name.model" --eval-text "$text" --threads $threads --device $device --json >"$name.eval" 2>>"$name.err" ||
-            "$mtf" perplexity "$name.model" --eval-text "$text" --threads $threads --json >"$name.eval" 2>>"$name.err"
+        "$mtf" perplexity "$name.model" --eval-text "$text" $how --device $device >"$name.eval" 2>>"$name.err" ||
+            "$mtf" perplexity "$name.model" --eval-text "$text" $how >"$name.eval" 2>>"$name.err"
     else
-        "$mtf" eval "$name.model" --eval-text "$text" --threads $threads --batch 50 --bleu --json --output "$name.dev" \
+        "$mtf" eval "$name.model" --eval-text "$text" $how --batch 50 --bleu --output "$name.dev" \
             >"$name.eval" 2>>"$name.err" && cp "$name.dev"_*_predictions "$name.answers"
     fi
 }
@@ -169,6 +172,7 @@ step_time()
 
 if [ -z "${STEPS:-}" ]; then
     most_waiting=$((seconds / 4 > 60 ? seconds / 4 : 60)) tried=()
+    trap 'for group in "${tried[@]}"; do kill -- -$group 2>/dev/null; done; exit 1' INT TERM
     set -m # each run is a group of processes, which ends together
     each_run try_out
     watch_first_steps
@@ -176,6 +180,7 @@ if [ -z "${STEPS:-}" ]; then
     for group in "${tried[@]}"; do kill -- -$group 2>/dev/null; done
     wait "${tried[@]}" 2>/dev/null
     set +m
+    trap - INT TERM
     left=$((seconds - (SECONDS - begin)))
     for recipe in $recipes; do
         time=$(cat "$out/$recipe.time")
@@ -219,7 +224,8 @@ table()
     printf '\n| %s, %s steps on %s | %s |\n|---|---|\n' $1 $steps $device "$2"
     for program in $programs; do
         for seed in $seeds; do
-            time=$(awk '/"step"/ {if (!n++) a = $1; b = $1; k = n} END {if (k > 1) printf ", %.0f s", b - a}' "$out/$1.$program.$seed.log")
+            time=$(awk '/"step"/ {if (!n++) a = $1; b = $1} END {if (n > 1) printf ", %.0f s", b - a}' \
+                "$out/$1.$program.$seed.log")
             row "$program, seed $seed$time" "$(result_of $1 $program $seed)" "$out/$1.$program.$seed.err"
         done
     done
@@ -231,14 +237,17 @@ table()
             table speeches "bits per byte"
             read -r alone known bytes <"$out/xz"
             row "xz -9e of dev alone, $alone bytes" $(awk "BEGIN {printf \"%.3f\", 8 * $alone / $bytes}")
-            row "xz -9e of train and dev, less train, $known bytes" $(awk "BEGIN {printf \"%.3f\", 8 * $known / $bytes}")
+            row "xz -9e of train and dev, less train, $known bytes" \
+                $(awk "BEGIN {printf \"%.3f\", 8 * $known / $bytes}")
         else
             table catalogues "BLEU, $("$python" -B "$here/bleu.py" "$out/wanted.txt" "$out/wanted.txt" | sed 's/.* //')"
             for seed in $seeds; do
                 row "mtf, seed $seed, as mtf eval prints it" \
-                    "$(sed -n 's/.*"bleu": *\([0-9.]*\).*/\1/p' "$out/catalogues.mtf.$seed.eval" | tail -n 1)" "$out/catalogues.mtf.$seed.err"
+                    "$(sed -n 's/.*"bleu": *\([0-9.]*\).*/\1/p' "$out/catalogues.mtf.$seed.eval" | tail -n 1)" \
+                    "$out/catalogues.mtf.$seed.err"
             done
-            row "English unchanged" "$("$python" -B "$here/bleu.py" "$out/wanted.txt" "$out/unchanged.txt" | sed 's/ .*//')"
+            row "English unchanged" \
+                "$("$python" -B "$here/bleu.py" "$out/wanted.txt" "$out/unchanged.txt" | sed 's/ .*//')"
         fi
     done
     echo

@@ -10,6 +10,7 @@ greedy translations of the first column of DEV.
 import numpy as np
 import torch
 import torch.nn as nn
+import torch.nn.functional as F
 
 from torch_recipe import (END, MODEL, VOCAB, Attention, FeedForward, Norm, Weights, decode, encode, normal, options,
                           token_losses, train)
@@ -27,7 +28,7 @@ class Stack(nn.Module):
         self.norm = Norm()
 
     def forward(self, x, position, sees, memory=None, sees_memory=None):
-        x = x + self.positions[position]
+        x = x + F.embedding(position, self.positions)
         for k in range(LAYERS):
             x = self.own[k](x, attn_mask=sees)
             if memory is not None:
@@ -48,11 +49,11 @@ class Translator(nn.Module):
         self.encoder, self.decoder = Stack(False), Stack(True)
 
     def encode(self, inputs, segment, position):
-        return self.encoder(self.embedding[inputs], position, same(segment, segment))
+        return self.encoder(F.embedding(inputs, self.embedding), position, same(segment, segment))
 
     def logits(self, before, segment, position, encoded, encoded_segment):
         causal = torch.ones(before.shape[1], before.shape[1], dtype=torch.bool, device=before.device).tril()
-        x = self.decoder(self.embedding[before], position, same(segment, segment) & causal, encoded,
+        x = self.decoder(F.embedding(before, self.embedding), position, same(segment, segment) & causal, encoded,
                          same(segment, encoded_segment))
         return x * MODEL**-0.5 @ self.embedding.T
 
