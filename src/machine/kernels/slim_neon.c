@@ -81,10 +81,42 @@ static void add_along(const slim_along *s, const float *a, const float *b, float
 
 /* ---- the sum runs across rows ---- */
 
-/* Row L of those that are added together, times its factor for a column: the lane of b. */
-#define ADD_ROW(L, B, LANE)                                                                        \
-    s = vfmaq_laneq_f32(s, low[L], B, LANE);                                                       \
-    t = vfmaq_laneq_f32(t, high[L], B, LANE);
+/* Row L of those that are added together, times its factors: lane LANE of each column's b. */
+#define ADD_ROW(COLS, L, LANE)                                                                     \
+    for (int c = 0; c < COLS; c++) {                                                               \
+        s[c] = vfmaq_laneq_f32(s[c], low[L], x[c], LANE);                                          \
+        t[c] = vfmaq_laneq_f32(t[c], high[L], x[c], LANE);                                         \
+    }
+
+#define ADD_FOUR_ROWS(COLS, FIRST)                                                                 \
+    for (int c = 0; c < COLS; c++) x[c] = vld1q_f32(b[c] + FIRST);                                 \
+    ADD_ROW(COLS, FIRST, 0)                                                                        \
+    ADD_ROW(COLS, FIRST + 1, 1)                                                                    \
+    ADD_ROW(COLS, FIRST + 2, 2)                                                                    \
+    ADD_ROW(COLS, FIRST + 3, 3)
+
+/* Two vectors of the rows, times the factors of COLS columns. */
+#define ADD_COLUMNS(COLS)                                                                          \
+    static inline void add_columns_##COLS(const float32x4_t low[], const float32x4_t high[],       \
+                                          float(*b)[SLIM_TOGETHER], float(*sums)[SLIM_STRETCH],    \
+                                          int64_t i)                                               \
+    {                                                                                              \
+        float32x4_t s[COLS], t[COLS], x[COLS];                                                     \
+        for (int c = 0; c < COLS; c++) {                                                           \
+            s[c] = vld1q_f32(&sums[c][i]);                                                         \
+            t[c] = vld1q_f32(&sums[c][i + LANES]);                                                 \
+        }                                                                                          \
+        ADD_FOUR_ROWS(COLS, 0)                                                                     \
+        ADD_FOUR_ROWS(COLS, 4)                                                                     \
+        for (int c = 0; c < COLS; c++) {                                                           \
+            vst1q_f32(&sums[c][i], s[c]);                                                          \
+            vst1q_f32(&sums[c][i + LANES], t[c]);                                                  \
+        }                                                                                          \
+    }
+
+/* Several columns together, since each addition to a sum waits for the one before. */
+ADD_COLUMNS(4)
+ADD_COLUMNS(1)
 
 static void add_across(int64_t length, int cols, const float *a, int64_t a_row, slim_factors b,
                        slim_sums sums)
@@ -97,20 +129,9 @@ static void add_across(int64_t length, int cols, const float *a, int64_t a_row, 
             high[l] = vld1q_f32(a + l * a_row + i + LANES);
             __builtin_prefetch(a + (l + SLIM_AHEAD) * a_row + i);
         }
-        for (int j = 0; j < cols; j++) {
-            float32x4_t s = vld1q_f32(&sums[j][i]), t = vld1q_f32(&sums[j][i + LANES]);
-            float32x4_t first = vld1q_f32(b[j]), second = vld1q_f32(b[j] + LANES);
-            ADD_ROW(0, first, 0)
-            ADD_ROW(1, first, 1)
-            ADD_ROW(2, first, 2)
-            ADD_ROW(3, first, 3)
-            ADD_ROW(4, second, 0)
-            ADD_ROW(5, second, 1)
-            ADD_ROW(6, second, 2)
-            ADD_ROW(7, second, 3)
-            vst1q_f32(&sums[j][i], s);
-            vst1q_f32(&sums[j][i + LANES], t);
-        }
+        int j = 0;
+        for (; j + 4 <= cols; j += 4) add_columns_4(low, high, b + j, sums + j, i);
+        for (; j < cols; j++) add_columns_1(low, high, b + j, sums + j, i);
     }
     for (; i < length; i++)
         for (int j = 0; j < cols; j++)
