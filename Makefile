@@ -8,7 +8,7 @@ SOURCES       = $(shell find src include tests examples bench -name '*.[ch]')
 
 build = @{ [ -f $(2)/build.ninja ] || cmake --preset $(1); } && cmake --build $(2)
 
-.PHONY: release setup demo test test-page bench install asan tsan fuzz fuzz-programs format tidy clean help
+.PHONY: release setup demo test test-cuda test-page bench bench-cuda install asan tsan fuzz fuzz-programs format tidy clean help
 
 release:            ## build everything; the command is build/mtf
 	$(call build,release,build)
@@ -23,6 +23,9 @@ demo: setup         ## train the README's network on a mesh, under two layouts
 test: setup         ## run every test (ASAN=1 or TSAN=1: under that sanitizer)
 	@tools/test.sh $(PRESET)
 
+test-cuda:          ## run every test of the device cuda on this machine's card
+	@tools/test_cuda.sh
+
 test-page:          ## look at pages in a browser, headless; installs Chromium where it is missing
 	@tools/setup.sh page
 	$(call build,release,build) --target mtf
@@ -32,6 +35,10 @@ bench:              ## measure ratios and print them beside their targets
 	@tools/setup.sh bench
 	$(call build,release,build)
 	@build/bench/mtf_bench
+
+bench-cuda:         ## measure training, decoding and kernels on this machine's card
+	$(call build,release,build) --target mtf_bench
+	@build/bench/mtf_bench --only cuda
 
 install: release    ## install under PREFIX, below DESTDIR where given
 	DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)

@@ -17,6 +17,7 @@ void peers_measure(bench *b);
 void transformer_measure(bench *b);
 void epochs_measure(bench *b);
 void saving_measure(bench *b);
+void cuda_measure(bench *b);
 
 double bf16_target(void); /* how many times as fast as f32 it is to be on this chip */
 

@@ -27,6 +27,7 @@ static const group groups[] = {
     {"transformer", "Transformers of the library by PyTorch: training, decoding, memory", transformer_measure, false},
     {"epochs",   "MNIST epochs, input included, by PyTorch, where MTF_PEERS is",     epochs_measure, false},
     {"saving",   "checkpoints of 1 GiB against copies of a file",                    saving_measure, false},
+    {"cuda",     "GPT-2 on a card by PyTorch, and kernels against copies; only if asked for", cuda_measure, true},
 };
 /* clang-format on */
 enum { GROUPS = sizeof groups / sizeof *groups };
@@ -40,7 +41,7 @@ static void print_help(void)
     for (int i = 0; i < GROUPS; i++)
         printf("                 %-10s %s\n", groups[i].name, groups[i].says);
     printf(
-        "  --match TEXT of prediction, peers, transformer, epochs, training and scaling, only what\n"
+        "  --match TEXT of prediction, peers, transformer, epochs, training, scaling and cuda, only what\n"
         "               has this in its name\n"
         "  --json       one object for each figure, after one for the machine\n"
         "  --help       this text\n");

@@ -11,18 +11,25 @@ enum { WARM_UP = 2 };
 
 /* The peak memory of this process.  (The value of getrusage begins with that of the process
  * that started it.) */
-static long peak_bytes(void)
+static int64_t peak_bytes(void *context)
 {
-    FILE *f = fopen("/proc/self/status", "r");
-    char  line[200];
-    long  kib = 0;
+    (void)context;
+    FILE   *f = fopen("/proc/self/status", "r");
+    char    line[200];
+    int64_t kib = 0;
     while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, "VmHWM:", 6) == 0) kib = atol(line + 6);
+        if (strncmp(line, "VmHWM:", 6) == 0) kib = atoll(line + 6);
     if (f) fclose(f);
     return kib * 1024;
 }
 
 void serve_steps(mtf_session *s, void (*step)(void *context), void *context)
+{
+    serve_measured(s, step, peak_bytes, context);
+}
+
+void serve_measured(mtf_session *s, void (*step)(void *context), int64_t (*peak)(void *context),
+                    void *context)
 {
     char line[32];
     for (int i = 0; i < WARM_UP; i++) step(context);
@@ -33,7 +40,7 @@ void serve_steps(mtf_session *s, void (*step)(void *context), void *context)
         double begin = clock_seconds();
         for (int i = 0; i < count; i++) step(context);
         double seconds = (clock_seconds() - begin) / count;
-        printf("{\"seconds\": %.9g, \"peak_bytes\": %ld}\n", seconds, peak_bytes());
+        printf("{\"seconds\": %.9g, \"peak_bytes\": %lld}\n", seconds, (long long)peak(context));
         fflush(stdout);
     }
 }

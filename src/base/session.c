@@ -69,7 +69,8 @@ mtf_session *session_new(const mtf_session_opts *opts)
     if (default_threads) o.threads = cores_count();
     if (o.patience < 1) o.patience = 600;
     if (!o.device) o.device = "cpu";
-    if (!o.memory) o.memory = machine_memory();
+    bool default_memory = !o.memory;
+    if (default_memory) o.memory = machine_memory();
     mtf_session *s = o.allocator.alloc(o.allocator.context, sizeof *s);
     if (!s) return NULL;
     memset(s, 0, sizeof *s);
@@ -77,6 +78,7 @@ mtf_session *session_new(const mtf_session_opts *opts)
     s->opts = o;
     s->can = abilities_of(o.device);
     s->default_threads = default_threads;
+    s->default_memory = default_memory;
 #ifndef NDEBUG
     s->allocator = (mtf_allocator){take_checked, give_checked, s};
 #endif
@@ -150,6 +152,7 @@ mtf_session *session_new_from(int argc, char **argv)
     s->opts.threads = (int)threads;
     s->opts.patience = (int)patience;
     s->opts.memory = memory;
+    s->default_memory = !mtf_option(s, "memory", NULL);
     s->opts.device = mtf_option(s, "device", s->opts.device);
     s->can = abilities_of(s->opts.device);
     s->opts.mesh = mtf_option(s, "mesh", NULL);

@@ -35,6 +35,7 @@ struct mtf_session {
     void            *lock;            /* on the folder of a training: belongs to checkpoint/ */
     session_closer  *finishers;       /* called before anything closes */
     bool             default_threads; /* the user gave no number */
+    bool             default_memory;  /* neither */
     bool             said;            /* the error was printed already */
     _Atomic bool     stepping;        /* a program runs: nothing may be allocated */
 };

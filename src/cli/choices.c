@@ -129,8 +129,17 @@ bool choose_processor(const options *o, mtf_session *s, const mesh *m, int *numb
 bool choose_machine(const options *o, mtf_session *s, price_rates *r)
 {
     const char *text = option_nth(o, "machine", 0);
-    *r = PRICE_RATES;
-    TRY(!text || rates_choose(s, text, r));
+    TRY(rates_default(s, r) && (!text || rates_choose(s, text, r)));
+    rates_plan_for(r, s);
+    return true;
+}
+
+bool choose_planned_machine(const options *o, mtf_session *s, price_rates *r)
+{
+    TRY(choose_machine(o, s, r));
+    if (!r->card || option_given(o, "device")) return true;
+    s->opts.device = "cuda";
+    s->can = abilities_of(s->opts.device);
     rates_plan_for(r, s);
     return true;
 }

@@ -34,5 +34,8 @@ bool choose_processor(const options *o, mtf_session *s, const mesh *m, int *numb
 bool choose_site(const options *o, mtf_session *s, price_rates *r, site *at);
 /* --machine FILE or "flops=30e9,memory=10e9,wire=5e9,latency=10e-6", or parts of that. */
 bool choose_machine(const options *o, mtf_session *s, price_rates *r);
+/* The same where nothing will run: unless --device is given, the device is the one that the machine's
+ * file describes. */
+bool choose_planned_machine(const options *o, mtf_session *s, price_rates *r);
 
 #endif

@@ -35,9 +35,13 @@ static const char *describe(mtf_session *s, const char *given, const price_rates
                             const disturbance *d)
 {
     textbuf t = {.arena = &s->arena};
-    text_add(&t,
-             "# A processor of mesh %s of this machine, all busy, %s: measured by mtf calibrate.\n",
-             given, launch_find().size > 1 ? "over MPI" : "as threads");
+    if (r->card)
+        text_add(&t, "# A processor of mesh %s on %s, all busy: measured by mtf calibrate --device cuda.\n",
+                 given, "cuda");
+    else
+        text_add(&t,
+                 "# A processor of mesh %s of this machine, all busy, %s: measured by mtf calibrate.\n",
+                 given, launch_find().size > 1 ? "over MPI" : "as threads");
     if (calibrate_is_disturbed(d))
         text_add(&t,
                  "# Others used the machine meanwhile: trials differ by %.0f %%, cores were "
@@ -83,9 +87,11 @@ static int run(const options *o)
     const char *given = option_nth(o, "mesh", 0);
     if (!option_number(o, "threads", 1, 1024, &threads)) return STATUS_USAGE;
     long cores = threads ? (long)threads : cores_count();
+    const char *device = option_nth(o, "device", 0);
+    if (device && abilities_of_card(device)) cores = 1;
     snprintf(each, sizeof each, "x:%ld", processes > 1 ? processes : cores > 1 ? cores : 1);
-    mtf_session *s =
-        file_session(&(mtf_session_opts){.threads = (int)threads, .mesh = given ? given : each});
+    mtf_session *s = file_session(&(mtf_session_opts){
+        .threads = (int)threads, .device = device, .mesh = given ? given : each});
     if (!s) return STATUS_FAILED;
     measure(o, s);
     return close_session(s);
@@ -94,7 +100,8 @@ static int run(const options *o)
 static const option_spec table[] = {
     {"out", "FILE", false, "where to write the description; default: standard output"},
     {"anyway", NULL, false, "write it even if others used the machine meanwhile"},
-    {"mesh", "MESH", false, "the processors; default: x, one for each core, or each rank of MPI"},
+    {"device", "cpu|cuda", false, "what is measured; cuda: one of NVIDIA's cards", "cpu|cuda"},
+    {"mesh", "MESH", false, "the processors; default: x, one for each core, or each rank of MPI; with cuda, one"},
     {"threads", "N", false, "threads to use in all; default: all cores it may use"},
     {0},
 };
@@ -103,6 +110,7 @@ static const char *const examples[] = {
     "mtf calibrate --out here.machine",
     "mtf layout train.mtf --mesh x:4 --machine here.machine",
     "mpirun -n 16 mtf calibrate --out cluster.machine",
+    "mtf calibrate --device cuda --out card.machine",
     NULL,
 };
 
@@ -120,6 +128,10 @@ const command command_calibrate = {
         "instruction that does almost nothing, and sums over all processors and along each axis.\n"
         "The file has a line for each, and may be edited.  It takes less than a minute; let\n"
         "nothing else run: where trials differ, or cores are taken away, it says so and writes\n"
-        "nothing.",
+        "nothing.\n"
+        "\n"
+        "With --device cuda, kernels are timed in recorded steps: products by type, terms and\n"
+        "results, attention and its gradients, convolutions, and passes over memory by kind of\n"
+        "instruction.  Several processors, as in --mesh x:2, share the cards that are there.",
     .run = run,
 };

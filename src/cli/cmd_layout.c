@@ -157,7 +157,7 @@ static bool search_file(job *j)
     TRY(option_spares(j->session, "html", html, model_find(o->words[0]) ? NULL : o->words[0],
                       "the model file"));
     TRY(!html || strcmp(html, "-") == 0 || put_file_check(&j->session->fault, html));
-    TRY(choose_machine(o, j->session, &j->opts.rates));
+    TRY(choose_planned_machine(o, j->session, &j->opts.rates));
     TRY(choose_site(o, j->session, &j->opts.rates, &j->site));
     if (!j->opts.limit) j->opts.limit = (int64_t)j->opts.rates.capacity;
     j->graph = setup_plan(o, j->session, &j->nfetches, &j->fetches);
@@ -195,7 +195,7 @@ static int run(const options *o)
                       .most_axes = (int)axes,
                       .want = (int)show,
                       .seconds = (double)seconds}};
-    j.session = file_session(&(mtf_session_opts){0});
+    j.session = file_session(&(mtf_session_opts){.device = option_nth(o, "device", 0)});
     if (!j.session) return STATUS_FAILED;
     search_file(&j);
     return close_session(j.session);
@@ -203,6 +203,7 @@ static int run(const options *o)
 
 static const option_spec table[] = {
     OPTION_TABLE(mesh_options),
+    OPTION_TABLE(planning_options),
     OPTION_GROUP("the search"),
     {"objective", "time|memory", false, "what is to be least; default: time", "time|memory"},
     {"memory-limit", "BYTES", false, "what a processor may use: 4096, 64K, 100M, 2G; default: what --machine says"},

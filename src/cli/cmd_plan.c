@@ -119,7 +119,7 @@ static bool plan_file(job *j)
     TRY(option_spares(j->session, "html", html, model_find(j->options->words[0]) ? NULL : j->options->words[0],
                       "the model file"));
     TRY(!html || strcmp(html, "-") == 0 || put_file_check(&j->session->fault, html));
-    TRY(choose_machine(j->options, j->session, &j->opts.rates));
+    TRY(choose_planned_machine(j->options, j->session, &j->opts.rates));
     TRY(choose_site(j->options, j->session, &j->opts.rates, &j->site));
     j->graph = setup_plan(j->options, j->session, &j->nfetches, &j->fetches);
     TRY(j->graph != NULL);
@@ -150,7 +150,7 @@ static int run(const options *o)
                            "--diff compares the slowest processors: leave --processor out");
     if (option_given(o, "html") && (option_given(o, "json") || j.opts.count))
         return usage_error(o->command, "--html writes a page: leave --json and --counters out");
-    j.session = file_session(&(mtf_session_opts){0});
+    j.session = file_session(&(mtf_session_opts){.device = option_nth(o, "device", 0)});
     if (!j.session) return STATUS_FAILED;
     plan_file(&j);
     return close_session(j.session);
@@ -158,6 +158,7 @@ static int run(const options *o)
 
 static const option_spec table[] = {
     OPTION_TABLE(mesh_options),
+    OPTION_TABLE(planning_options),
     {"ranks", "N", false, "plan for N processes, as mpirun starts them; default: one, of threads"},
     {"hosts", "N", false, "on N machines, with messages between them; default: one"},
     OPTION_GROUP("what is shown"),

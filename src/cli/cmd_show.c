@@ -113,7 +113,7 @@ static bool show_program(const options *o, mtf_graph *g, int n, mtf_tensor *cons
     choice       c;
     price_rates  rates;
     int          number = 0;
-    TRY(choose_machine(o, s, &rates) && choose_mesh(o, g, n, fetches, &rates, &c) &&
+    TRY(choose_planned_machine(o, s, &rates) && choose_mesh(o, g, n, fetches, &rates, &c) &&
         choose_processor(o, s, &c.mesh, &number));
     TRY(settle_tell(s, &c.layout));
     program *p = plan_program(g, n, fetches, &(plan_opts){.layout = &c.layout, .here = mesh_place(&c.mesh, number)});
@@ -160,12 +160,12 @@ static int run(const options *o)
     uint64_t ignored;
     if (!as_program && option_given(o, "fetch"))
         return usage_error(o->command, "--fetch chooses what a program computes: add --program");
-    static const char *const placed[] = {"mesh", "layout", "state-layout", "machine", "processor"};
+    static const char *const placed[] = {"mesh", "layout", "state-layout", "machine", "device", "processor"};
     for (size_t i = 0; i < sizeof placed / sizeof *placed; i++)
         if (!as_program && option_given(o, placed[i]))
             return usage_error(o->command, "--%s is about a program: add --program", placed[i]);
     if (!option_number(o, "processor", 0, MAX_PROCESSORS - 1, &ignored)) return STATUS_USAGE;
-    mtf_session *s = file_session(&(mtf_session_opts){0});
+    mtf_session *s = file_session(&(mtf_session_opts){.device = option_nth(o, "device", 0)});
     if (!s) return STATUS_FAILED;
     mtf_tensor **fetches;
     int          n;
@@ -182,6 +182,7 @@ static const option_spec table[] = {
     {"processor", "N", false, "with --program: whose program; default 0"},
     {"json", NULL, false, "print JSON instead of text"},
     OPTION_TABLE(mesh_options),
+    OPTION_TABLE(planning_options),
     OPTION_TABLE(step_options),
     {0},
 };

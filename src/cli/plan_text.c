@@ -148,8 +148,9 @@ void plan_write_header(estimate *e, textbuf *t)
         text_add(t, "\n                 ");
         decline_write(&e->opts.layout->declined[d], t);
     }
-    text_add(t, "\nmachine          flops=%g,memory=%g,wire=%g,latency=%g\n", r->flops, r->memory,
-             r->wire, r->latency);
+    text_add(t, "\nmachine          ");
+    if (r->card) text_add(t, "a card (%s): ", r->named);
+    text_add(t, "flops=%g,memory=%g,wire=%g,latency=%g\n", r->flops, r->memory, r->wire, r->latency);
     if (e->processors > 1)
         text_add(t, "shown            processor %d (%s)%s\n", e->processor, place,
                  e->opts.processor >= 0 ? "" : ", the slowest; of equals the first");

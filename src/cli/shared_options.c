@@ -12,6 +12,11 @@ const option_spec mesh_options[] = {
     {0},
 };
 
+const option_spec planning_options[] = {
+    {"device", "cpu|cuda", false, "what the program is for; none needs to be here; default: what --machine describes, or cpu", "cpu|cuda"},
+    {0},
+};
+
 const option_spec running_options[] = {
     OPTION_GROUP("running"),
     {"seed", "N", false, "the seed of every random number and of the order of examples; default 0"},

@@ -5,6 +5,7 @@
 #include "cli/options.h"
 
 extern const option_spec mesh_options[];     /* mesh, layout, state-layout, machine */
+extern const option_spec planning_options[]; /* of commands that only plan: after mesh_options */
 extern const option_spec running_options[];  /* of commands that run programs on this machine */
 extern const option_spec model_options[];    /* sizes of built-in models; setup_concerns selects a model's */
 extern const option_spec file_options[];     /* of a model file: its loss */

@@ -77,6 +77,13 @@ typedef struct device_step {
     void            *recording; /* belongs to the device */
 } device_step;
 
+/* Memory that contexts share, such as a card's. */
+typedef struct memory_bank {
+    int     number;    /* contexts of the same number share it */
+    char    name[120]; /* "card 0 (NVIDIA H200)" */
+    int64_t left, all; /* bytes */
+} memory_bank;
+
 struct device {
     const char *name;
     const char *says;
@@ -90,6 +97,8 @@ struct device {
     void *(*alloc)(device_context *c, size_t bytes);
     void (*release)(device_context *c, void *memory, size_t bytes);
     size_t (*taken)(device_context *c, const void *memory); /* bytes that the allocator counted */
+    /* The memory that alloc takes from; NULL: the host's. */
+    bool (*bank)(device_context *c, memory_bank *b);
     /* From the host, whose memory may change afterwards, and to the host.  Any context may be used
      * if no queued work uses either side. */
     void (*write)(device_context *c, void *to, const void *from, size_t bytes);

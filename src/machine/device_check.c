@@ -140,6 +140,11 @@ static size_t check_taken(device_context *c, const void *memory)
     return under(c)->taken(inside(c), memory);
 }
 
+static bool check_bank(device_context *c, memory_bank *b)
+{
+    return under(c)->bank(inside(c), b);
+}
+
 static void check_write(device_context *c, void *to, const void *from, size_t bytes)
 {
     under(c)->write(inside(c), to, from, bytes);
@@ -470,6 +475,7 @@ device *device_check_open(mtf_session *s, device *inner)
                        .alloc = check_alloc,
                        .release = check_release,
                        .taken = check_taken,
+                       .bank = inner->bank ? check_bank : NULL,
                        .write = check_write,
                        .read = check_read,
                        .stage = check_stage,

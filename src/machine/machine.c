@@ -62,6 +62,14 @@ site machine_site(const mtf_session *s, int threads)
     return here;
 }
 
+int64_t machine_memory_each(const mtf_session *s, int processors)
+{
+#if MTF_HAVE_CUDA
+    if (abilities_of_card(s->opts.device) && s->default_memory) return cuda_memory_each(processors);
+#endif
+    return (int64_t)(s->opts.memory / (size_t)processors);
+}
+
 static const char *way_of_chip(const instr *i)
 {
     return i->kind == INSTR_CONTRACT ? contract_way_name(contract_way_of(i)) : NULL;

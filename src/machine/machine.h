@@ -10,6 +10,8 @@
 device *machine_open(mtf_session *s);
 /* One process, of the session's device, whose processors have so many threads each. */
 site machine_site(const mtf_session *s, int threads);
+/* Bytes that each of `processors` processors of a process may use; 0: not known. */
+int64_t machine_memory_each(const mtf_session *s, int processors);
 /* How that device carries out instructions. */
 instr_way *machine_way(const mtf_session *s);
 bool machine_checks(const mtf_session *s); /* does the session's device check what runs on it? */

@@ -116,8 +116,12 @@ static bool is_with_vector(const instr *i)
     return size[0] == 1 || size[1] == 1 || size[2] == 1;
 }
 
-static double product_seconds(const price_rates *r, const instr *i, const price_line *line)
+static double product_seconds(const price *p, const instr *i, const price_line *line)
 {
+    const price_rates *r = &p->rates;
+    bool               rounded = p->program->session->opts.tf32;
+    double on_card = r->card ? card_product_seconds(r->card, i, rounded) : 0;
+    if (on_card > 0) return on_card * (double)line->turns;
     double volume = 1, products = (double)line->turns;
     for (int d = 0; d < i->nloops; d++)
         *(d < i->nloops - 3 ? &products : &volume) *= (double)i->size[d];
@@ -154,8 +158,9 @@ static double memory_seconds(const price *p, const reuse *x, const instr *i, con
                              double *least)
 {
     const price_rates *r = &p->rates;
-    double             seconds = 0;
-    *least = (double)line->bytes / r->memory;
+    double             seconds = 0, slower = 1;
+    if (r->card) slower = r->memory / card_pass_memory(r->card, i, r->memory);
+    *least = (double)line->bytes / r->memory * slower;
     if (r->ncaches == 0) return *least;
     *least = 0;
     for (int k = 0; k < i->nout + i->nin; k++) {
@@ -163,7 +168,8 @@ static double memory_seconds(const price *p, const reuse *x, const instr *i, con
         seconds += bytes / rates_memory(r, reuse_of(x, i, k));
         *least += bytes / rates_best_memory(r, each);
     }
-    return seconds;
+    *least *= slower;
+    return seconds * slower;
 }
 
 /* Optimizers have kernels that are bound by memory. */
@@ -180,6 +186,8 @@ static double attention_rate(const price_rates *r, const instr *i)
     enum { BLOCK_ROWS = 64, BLOCK_MEMORY = 240 };
     const attention_args *a = i->attention;
     double                rows = (double)instr_elements(i), memory = (double)a->memory;
+    double                on_card = r->card ? card_attention_rate(r->card, i) : 0;
+    if (on_card > 0) return on_card;
     if (r->nproducts == 0 || rows * memory == 0) return r->flops;
     return rates_product(r, dtype_compute(i->in[0].type),
                          fmin(rows, BLOCK_ROWS) * fmin(memory, BLOCK_MEMORY) * (double)a->key);
@@ -196,12 +204,14 @@ static double flops_rate(const price_rates *r, const instr *i)
 static void price_local(const price *p, const reuse *x, const instr *i, price_line *line)
 {
     const price_rates *r = &p->rates;
-    bool               product = i->kind == INSTR_CONTRACT && r->nproducts > 0;
+    bool               by_shape = r->card && r->card->nproducts > 0;
+    bool               product = i->kind == INSTR_CONTRACT && (r->nproducts > 0 || by_shape);
     bool               rows = r->rows > 0 && i->kind == INSTR_MAP && map_folds_rows(i);
-    bool               adds = rows || (product && r->ncaches > 0 && !is_with_vector(i));
+    bool               adds =
+        rows || (product && !r->card && r->ncaches > 0 && !is_with_vector(i));
     double             least, rate = rows ? r->rows : flops_rate(r, i);
     double             flops =
-        product ? product_seconds(r, i, line) : instr_flops(i) * (double)line->turns / rate;
+        product ? product_seconds(p, i, line) : instr_flops(i) * (double)line->turns / rate;
     if (!rows && updates(p->program, i)) flops = 0;
     double memory = memory_seconds(p, x, i, line, &least);
     double speed = r->alone > 1 ? rates_speed(r, share_of(p, i)) : 1;

@@ -11,6 +11,7 @@
 #include "base/dtype.h"
 #include "base/numbers.h"
 #include "mtf_build.h"
+#include "plan/machine_assets.h"
 
 /* ---- rates ---- */
 
@@ -33,8 +34,9 @@ double rates_product(const price_rates *r, mtf_dtype type, double volume)
 double rates_best_product(const price_rates *r, mtf_dtype type, double volume)
 {
     double              best = 0;
-    const product_rate *last = row_of(r, type, cbrt(volume));
-    if (!last) return r->flops;
+    const product_rate *last = row_of(r, type, r->card ? INFINITY : cbrt(volume));
+    if (r->card) best = card_best_product(r->card);
+    if (!last) return fmax(best, r->flops);
     for (const product_rate *p = r->products; p <= last; p++)
         if (p->type == type) best = fmax(best, p->flops);
     return best;
@@ -152,7 +154,9 @@ static bool complain(const reading *r, const char *what)
     return fail(f, ERR_SYNTAX,
                 "%s:%d: \"%s\" is not a line of a machine file; a line has a name and a number, the "
                 "name one of %s; or is \"product TYPE SIDE FLOPS\", \"window TYPE CHANNELS FLOPS\", "
-                "\"cache BYTES MEMORY\", \"multiplies TYPE\" or \"axis NAME WIRE LATENCY\"",
+                "\"cache BYTES MEMORY\", \"multiplies TYPE\" or \"axis NAME WIRE LATENCY\"; of a card "
+                "also \"device cuda\", \"product TYPE TERMS RESULTS FLOPS\", \"pass KIND MEMORY\" or "
+                "\"attention TYPE KEY FORWARD BACKWARD\"",
                 r->file, r->line, what, known);
 }
 
@@ -293,15 +297,39 @@ static bool take_ability(price_rates *r, char **words)
     return true;
 }
 
+/* The rates of a card, which are there from now on; NULL after an error. */
+static card_rates *card_of(const reading *r)
+{
+    if (!r->rates->card) r->rates->card = arena_new(&r->session->arena, card_rates);
+    return r->rates->card;
+}
+
+static bool take_device(const reading *r, const char *name, const char *whole)
+{
+    if (strcmp(name, "cpu") == 0) return true;
+    return strcmp(name, "cuda") == 0 ? card_of(r) != NULL : complain(r, whole);
+}
+
+static bool is_card_line(int n, char **words)
+{
+    return n == 5 || (n == 3 && strcmp(words[0], "pass") == 0);
+}
+
 static bool take_line(const reading *r, char *line)
 {
-    char *words[5] = {0}, *rest = line, *whole = arena_text(&r->session->arena, line);
+    enum { MOST = 6 }; /* words, and one more to see that there are too many */
+    char *words[MOST] = {0}, *rest = line, *whole = arena_text(&r->session->arena, line);
     int   n = 0;
     TRY(whole != NULL);
-    while (n < 5 && (words[n] = strtok_r(rest, " \t\r", &rest))) n++;
+    while (n < MOST && (words[n] = strtok_r(rest, " \t\r", &rest))) n++;
     if (n == 0) return true;
     bool ability = n == 2 && strcmp(words[0], "multiplies") == 0;
+    if (n == 2 && strcmp(words[0], "device") == 0) return take_device(r, words[1], whole);
     if (n == 2 && !ability) return take_number(r, words[0], words[1], whole);
+    if (is_card_line(n, words)) {
+        card_rates *c = card_of(r);
+        return c && (card_take_line(c, n, words) || complain(r, whole));
+    }
     static const struct {
         const char *name;
         int         words;
@@ -338,7 +366,20 @@ bool rates_read(mtf_session *s, const char *text, const char *file, price_rates 
         TRY(take_line(&in, line));
     }
     r->described = true;
+    r->named = arena_text(&s->arena, file);
     complete(r);
+    return r->named != NULL;
+}
+
+bool rates_default(mtf_session *s, price_rates *r)
+{
+    *r = PRICE_RATES;
+    if (!abilities_of_card(s->opts.device)) return true;
+    char *text = arena_array(&s->arena, char, asset_h200_bytes + 1);
+    TRY(text != NULL);
+    memcpy(text, asset_h200, asset_h200_bytes);
+    TRY(rates_read(s, text, "h200", r));
+    r->named = "h200, the default";
     return true;
 }
 
@@ -349,11 +390,13 @@ void rates_plan_for(const price_rates *r, mtf_session *s)
 
 void rates_write(const price_rates *r, textbuf *t)
 {
+    if (r->card) text_add(t, "device cuda\n");
     text_add(t, "flops %.3g\n", r->flops);
     if (r->rows > 0) text_add(t, "rows %.3g\n", r->rows);
     for (int k = 0; k < r->nproducts; k++)
         text_add(t, "product %s %g %.3g\n", mtf_dtype_name(r->products[k].type),
                  r->products[k].side, r->products[k].flops);
+    if (r->card) card_write(r->card, t);
     for (mtf_dtype type = MTF_F32; type < MTF_BOOL; type++)
         if (dtype_compute(type) != type && abilities_multiply(r->can, type))
             text_add(t, "multiplies %s\n", mtf_dtype_name(type));
@@ -431,5 +474,10 @@ bool rates_choose(mtf_session *s, const char *text, price_rates *r)
     char  *whole = arena_array(&s->arena, char, LONGEST);
     size_t n = whole ? fread(whole, 1, LONGEST - 1, f) : 0;
     fclose(f);
-    return whole && n < LONGEST && rates_read(s, whole, text, r);
+    TRY(whole && n < LONGEST && rates_read(s, whole, text, r));
+    if (r->card || !abilities_of_card(s->opts.device)) return true;
+    return fail(&s->fault, ERR_USAGE,
+                "--machine %s describes no card, and the device is cuda: mtf calibrate --device cuda "
+                "measures one; a file that describes one has the line \"device cuda\"",
+                text);
 }

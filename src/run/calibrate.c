@@ -12,6 +12,7 @@
 
 #include "base/sorted.h"
 #include "run/compiled.h"
+#include "run/trial_card.h"
 
 /* Quiet machines stay far below these limits; a second program that computes far exceeds one of
  * them. */
@@ -154,24 +155,43 @@ static const char *divided_view(mtf_session *s, const mesh *m)
     return text_done(&t);
 }
 
+static bool parse_mesh(mtf_session *s, mesh *m)
+{
+    TRY(mesh_parse(s, s->opts.mesh, m));
+    if (m->naxes && !mesh_asks(m)) return true;
+    return fail(&s->fault, ERR_USAGE,
+                "mesh \"%s\" cannot be calibrated: it takes axes and their sizes, such as x:4 or "
+                "rows:2,cols:2",
+                s->opts.mesh);
+}
+
 bool calibrate_begin(mtf_session *s, trial *t)
 {
     mesh m;
-    TRY(mesh_parse(s, s->opts.mesh, &m));
-    if (m.naxes == 0 || mesh_asks(&m))
-        return fail(
-            &s->fault, ERR_USAGE,
-            "mesh \"%s\" cannot be calibrated: it takes axes and their sizes, such as x:4 or "
-            "rows:2,cols:2",
-            s->opts.mesh);
+    TRY(parse_mesh(s, &m));
     const char *view = divided_view(s, &m);
     if (view) TRY(mesh_parse(s, s->opts.mesh = view, &m));
     s->opts.layout = layout_for(s, &m);
     return s->opts.layout && trial_begin(s, &m, view != NULL, t);
 }
 
+/* A card is measured once: each of its rates comes from several rounds. */
+static bool calibrate_card(mtf_session *s, const calibrate_opts *o, price_rates *r, disturbance *d)
+{
+    trial t;
+    mesh  m;
+    *d = (disturbance){0};
+    TRY(parse_mesh(s, &m));
+    s->opts.layout = layout_for(s, &m);
+    TRY(s->opts.layout && trial_begin(s, &m, false, &t));
+    TRY(trial_card_run(&t, o ? o->tell : NULL, o ? o->context : NULL, r));
+    r->capacity = (double)store_memory_each(s);
+    return true;
+}
+
 bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r, disturbance *d)
 {
+    if (abilities_of_card(s->opts.device)) return calibrate_card(s, o, r, d);
     price_rates list[CALIBRATE_TRIALS];
     double      lost[CALIBRATE_TRIALS];
     trial       t;

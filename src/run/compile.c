@@ -1,5 +1,6 @@
 /* Compiling: a graph becomes one program for each processor. */
 #include "base/saturate.h"
+#include "base/units.h"
 #include "machine/check_guard.h"
 #include "plan/counters.h"
 #include "plan/plan.h"
@@ -32,12 +33,47 @@ static bool fits(const mtf_program *p)
     int64_t need = 0;
     for (int k = p->store->first; k < p->store->end; k++)
         need += price_peak(p->processors[k].program, &p->store->site, &p->store->mesh, k);
+    /* The default is the host's memory. */
+    if (p->device->bank && p->session->default_memory) return true;
     if ((uint64_t)need <= p->session->opts.memory) return true;
     return fail(&p->session->fault, ERR_MEMORY,
                 "the program needs %lld bytes, but only %zu are allowed (--memory); use a "
                 "smaller batch or recompute%s",
                 (long long)need, p->session->opts.memory,
                 p->store->layout.ndeclined ? ", or append ! to a declined rule for state" : "");
+}
+
+/* Bytes that a processor does not have yet: the programs of a session share variables. */
+static int64_t bytes_to_take(const mtf_program *p, int number)
+{
+    const program *q = p->processors[number].program;
+    int64_t        bytes = price_peak(q, &p->store->site, &p->store->mesh, number);
+    for (int v = 0; v < q->nvariables; v++)
+        if (names_get(&p->store->entries, tensor_name(q->variables[v].tensor)))
+            bytes -= q->buffers[q->variables[v].slice.buffer].bytes;
+    return bytes;
+}
+
+/* Refuses before anything is taken from a card what would not fit in the end. */
+static bool banks_suffice(const mtf_program *p)
+{
+    const store *s = p->store;
+    memory_bank  own, other;
+    for (int k = s->first; p->device->bank && k < s->end; k++) {
+        int64_t need = 0;
+        TRY(p->device->bank(p->processors[k].context, &own));
+        for (int j = s->first; j < s->end; j++) {
+            TRY(p->device->bank(p->processors[j].context, &other));
+            if (other.number == own.number) need += bytes_to_take(p, j);
+        }
+        if (need > own.left)
+            return fail(&p->session->fault, ERR_MEMORY,
+                        "the program needs %s of memory on %s, which has %s left of %s; use a smaller "
+                        "batch, recompute, or a mesh of more cards",
+                        unit_bytes(need).s, own.name, unit_bytes(own.left).s,
+                        unit_bytes(own.all).s);
+    }
+    return true;
 }
 
 static bool start_counting(processor *k)
@@ -63,6 +99,7 @@ static bool load(mtf_program *p, int number)
     TRY(k->state.scratch != NULL);
     wire *w = p->store->wire;
     TRY(!w || !w->prepare || w->prepare(w, number, q));
+    TRY(store_variables(p->store, q->nvariables, q->variables));
     for (int v = 0; v < q->nvariables; v++) {
         store_entry *e = store_variable(p->store, q->variables[v].tensor);
         TRY(e != NULL);
@@ -188,7 +225,7 @@ static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
     for (int k = s->first; k < s->end; k++)
         if (p->processors[k].program->cost.peak_bytes > p->peak_bytes)
             p->peak_bytes = p->processors[k].program->cost.peak_bytes;
-    TRY(p->fed && schedules_agree(p) && fits(p) &&
+    TRY(p->fed && schedules_agree(p) && fits(p) && banks_suffice(p) &&
         share_schedule(s, first_program(p), &p->peak_bytes) && count_all(p));
     for (int k = s->first; k < s->end; k++) TRY(load(p, k));
     return make_step(p);
@@ -200,10 +237,10 @@ static bool search_for_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
     automatic_opts    how = {.mesh = o->mesh,
                              .layout = o->layout,
                              .state_layout = o->state_layout,
-                             .rates = PRICE_RATES,
                              .limit = store_memory_each(g->session)};
     automatic_answer  found;
     site              at = store_site(g->session);
+    TRY(rates_default(g->session, &how.rates));
     TRY(!o->machine || rates_choose(g->session, o->machine, &how.rates));
     how.rates.site = &at;
     TRY(automatic_find(g, n, fetches, &how, &found));

@@ -1,7 +1,8 @@
 /* First values of variables.
  *
- * They are computed by a program of few instructions for each processor, and
- * depend only on seed, name and position, not on the mesh.
+ * They are computed by a program for each processor, and depend only on seed, name
+ * and position, not on the mesh.  One program fills many variables: a device may
+ * have to compile its kernels.
  */
 #include "run/initial.h"
 
@@ -86,36 +87,59 @@ static bool emit_initial(emitter *e, const mtf_tensor *w)
     }
 }
 
-/* Runs the program, whose only buffers are the variable's and, perhaps, one constant. */
-static bool run_all(device_context *c, const program *p, void *memory)
+/* ---- running ---- */
+
+/* Where each buffer begins: variables have memory, constants get some. */
+static bool find_buffers(device_context *c, const program *p, void *const *memory, void **base)
+{
+    const device *d = c->device;
+    for (int v = 0; v < p->nvariables; v++) base[p->variables[v].slice.buffer] = memory[v];
+    for (int b = 0; b < p->nbuffers; b++) {
+        const buffer *x = &p->buffers[b];
+        if (x->kind != BUFFER_CONSTANT) continue;
+        TRY((base[b] = d->alloc(c, (size_t)x->bytes)) != NULL);
+        d->write(c, base[b], x->data, (size_t)x->bytes);
+    }
+    return true;
+}
+
+static void release_constants(device_context *c, const program *p, void **base)
+{
+    for (int b = 0; b < p->nbuffers; b++)
+        if (p->buffers[b].kind == BUFFER_CONSTANT && base[b])
+            c->device->release(c, base[b], (size_t)p->buffers[b].bytes);
+}
+
+/* The program's only buffers are variables, in the order of `memory`, and constants. */
+static bool run_all(device_context *c, program *p, void *const *memory)
 {
     device   *d = c->device;
-    void     *base[2] = {memory, NULL};
+    void    **base = arena_array(&p->arena, void *, p->nbuffers + 1);
     run_state r = {
         .base = base, .seed = d->session->opts.seed, .threads = d->session->opts.threads};
     size_t scratch = d->scratch_bytes(d, p, r.threads);
-    size_t bytes = p->nbuffers > 1 ? (size_t)p->buffers[1].bytes : 0;
-    bool   ok = (r.scratch = d->alloc(c, scratch)) != NULL;
-    if (ok && bytes) {
-        ok = (base[1] = d->alloc(c, bytes)) != NULL;
-        if (ok) d->write(c, base[1], p->buffers[1].data, bytes);
-    }
+    TRY(base != NULL);
+    bool ok = find_buffers(c, p, memory, base) && (r.scratch = d->alloc(c, scratch)) != NULL;
     ok = ok && (!d->prepare || d->prepare(c, p, &r)) && d->begin(c, p, &r);
     for (int i = 0; ok && i < p->ninstrs; i++) ok = d->run(c, p, i, &r);
     ok = ok && d->end(c, p, &r);
     if (d->forget) d->forget(c, p, &r);
-    if (bytes) d->release(c, base[1], bytes);
+    release_constants(c, p, base);
     d->release(c, r.scratch, scratch);
     return ok;
 }
 
-bool initial_fill(const initial_place *at, const mtf_tensor *w, void *memory)
+bool initial_fill(const initial_place *at, int n, const mtf_tensor *const *w, void *const *memory)
 {
     program *p = program_new(at->context->device->session, NULL);
     TRY(p != NULL);
-    emitter e = {.program = p, .cause = w, .layout = at->layout, .here = at->here};
-    bool    ok = emit_initial(&e, w) && program_verify(p, "initialising");
-    ok = ok && run_all(at->context, p, memory);
+    emitter e = {.program = p, .layout = at->layout, .here = at->here};
+    bool    ok = true;
+    for (int k = 0; ok && k < n; k++) {
+        e.cause = w[k];
+        ok = emit_initial(&e, w[k]);
+    }
+    ok = ok && program_verify(p, "initialising") && run_all(at->context, p, memory);
     program_free(p);
     return ok;
 }

@@ -13,7 +13,7 @@ typedef struct initial_place {
     mesh_point    here;
 } initial_place;
 
-/* Fills the part of variable w at `memory`, as its initialiser says. */
-bool initial_fill(const initial_place *at, const mtf_tensor *w, void *memory);
+/* Fills the parts of n variables at memory[0], memory[1], ..., as their initialisers say. */
+bool initial_fill(const initial_place *at, int n, const mtf_tensor *const *w, void *const *memory);
 
 #endif

@@ -133,7 +133,7 @@ static int processors_here(mtf_session *session)
 
 int64_t store_memory_each(mtf_session *session)
 {
-    return (int64_t)(session->opts.memory / (size_t)processors_here(session));
+    return machine_memory_each(session, processors_here(session));
 }
 
 site store_site(mtf_session *session)
@@ -174,7 +174,7 @@ static bool agrees(const store *s, const store_entry *e, const mtf_tensor *w)
                 shape_text(&w->shape, b));
 }
 
-static bool fill_entry(store *s, const mtf_tensor *w, store_entry *e)
+static bool make_entry(store *s, const mtf_tensor *w, store_entry *e)
 {
     arena *a = &s->session->arena;
     *e = (store_entry){.name = arena_text(a, tensor_name(w)),
@@ -193,36 +193,85 @@ static bool fill_entry(store *s, const mtf_tensor *w, store_entry *e)
     for (int p = s->first; p < s->end; p++) {
         e->parts[p] = s->device->alloc(
             s->contexts[p], (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p));
-        initial_place at = {s->contexts[p], &s->layout, mesh_place(&s->mesh, p)};
-        TRY(e->parts[p] && initial_fill(&at, w, e->parts[p]));
+        TRY(e->parts[p] != NULL);
     }
-    return names_put(&s->entries, e->name, e);
+    return true;
+}
+
+/* Gives variables their first values. */
+static bool fill_entries(store *s, int n, const mtf_tensor *const *w, store_entry *const *entries)
+{
+    void **memory = block_alloc(&s->session->allocator, &s->session->fault,
+                                sizeof *memory * (size_t)(n + 1), true);
+    bool   ok = memory != NULL;
+    for (int p = s->first; ok && p < s->end; p++) {
+        initial_place at = {s->contexts[p], &s->layout, mesh_place(&s->mesh, p)};
+        for (int k = 0; k < n; k++) memory[k] = entries[k]->parts[p];
+        ok = initial_fill(&at, n, w, memory);
+    }
+    block_free(&s->session->allocator, memory);
+    return ok;
+}
+
+/* Entries for variables that the store does not have, filled but not yet among the others. */
+static bool make_entries(store *s, int n, const mtf_tensor *const *w, store_entry **entries)
+{
+    for (int k = 0; k < n; k++) {
+        entries[k] = arena_new(&s->session->arena, store_entry);
+        TRY(entries[k] && make_entry(s, w[k], entries[k]));
+    }
+    return fill_entries(s, n, w, entries);
+}
+
+static bool keep_entries(store *s, int n, store_entry **entries)
+{
+    for (int k = 0; k < n; k++) {
+        TRY(arena_push(&s->session->arena, s->all, s->count, s->room));
+        TRY(names_put(&s->entries, entries[k]->name, entries[k]));
+        s->all[s->count++] = entries[k];
+        entries[k] = NULL;
+    }
+    return true;
+}
+
+/* Adds variables with different names, none of which the store has. */
+static bool add_variables(store *s, int n, const mtf_tensor *const *w)
+{
+    mtf_session  *m = s->session;
+    store_entry **entries =
+        block_alloc(&m->allocator, &m->fault, sizeof *entries * (size_t)(n + 1), true);
+    bool ok = entries && make_entries(s, n, w, entries) && keep_entries(s, n, entries);
+    for (int k = 0; entries && !ok && k < n; k++)
+        if (entries[k]) store_release(s, entries[k]);
+    block_free(&m->allocator, entries);
+    return ok;
 }
 
 store_entry *store_variable(store *s, const mtf_tensor *w)
 {
-    store_entry *e = names_get(&s->entries, tensor_name(w));
-    if (e) return agrees(s, e, w) ? e : NULL;
-    arena *a = &s->session->arena;
-    e = arena_new(a, store_entry);
-    if (!e || !arena_push(a, s->all, s->count, s->room)) return NULL;
-    if (!fill_entry(s, w, e)) {
-        store_release(s, e);
-        return NULL;
-    }
-    s->all[s->count++] = e;
-    return e;
+    const store_entry *old = names_get(&s->entries, tensor_name(w));
+    if (old ? !agrees(s, old, w) : !add_variables(s, 1, &w)) return NULL;
+    return names_get(&s->entries, tensor_name(w));
+}
+
+bool store_variables(store *s, int n, const port *ports)
+{
+    mtf_session       *m = s->session;
+    const mtf_tensor **missing =
+        block_alloc(&m->allocator, &m->fault, sizeof *missing * (size_t)(n + 1), true);
+    int count = 0;
+    for (int k = 0; missing && k < n; k++)
+        if (!names_get(&s->entries, tensor_name(ports[k].tensor)))
+            missing[count++] = ports[k].tensor;
+    bool ok = missing && (count == 0 || add_variables(s, count, missing));
+    block_free(&m->allocator, missing);
+    return ok;
 }
 
 bool store_restart(store *s, const mtf_tensor *w)
 {
     store_entry *e = store_variable(s, w);
-    TRY(e != NULL);
-    for (int p = s->first; p < s->end; p++) {
-        initial_place at = {s->contexts[p], &s->layout, mesh_place(&s->mesh, p)};
-        TRY(initial_fill(&at, w, e->parts[p]));
-    }
-    return true;
+    return e && fill_entries(s, 1, &w, &e);
 }
 
 void store_wait(const store *s)

@@ -54,6 +54,8 @@ site    store_site(mtf_session *s);
 /* The variable's parts; initialised on first use.  Another shape or type for the same name is an
  * error.  NULL after an error. */
 store_entry *store_variable(store *s, const mtf_tensor *w);
+/* The same for all variables of a program: new ones are initialised together. */
+bool store_variables(store *s, int n, const port *ports);
 /* Initialises a variable again. */
 bool store_restart(store *s, const mtf_tensor *w);
 /* Frees the memory of a variable's parts. */

@@ -12,7 +12,6 @@ int mtf_layout_find(mtf_graph *g, int n, mtf_tensor *const *fetches, const mtf_l
     automatic_opts   how = {.mesh = opts->mesh,
                             .layout = opts->layout ? opts->layout : "auto",
                             .state_layout = opts->state_layout,
-                            .rates = PRICE_RATES,
                             .smallest = opts->objective == MTF_SMALLEST,
                             .limit = (int64_t)opts->memory,
                             .most_axes = opts->most_axes,
@@ -20,6 +19,7 @@ int mtf_layout_find(mtf_graph *g, int n, mtf_tensor *const *fetches, const mtf_l
                             .seconds = opts->seconds};
     automatic_answer answer;
     abilities        here = g->session->can;
+    if (!rates_default(g->session, &how.rates)) return 0;
     if (opts->machine && !rates_choose(g->session, opts->machine, &how.rates)) return 0;
     if (!how.limit) how.limit = (int64_t)how.rates.capacity;
     rates_plan_for(&how.rates, g->session);

@@ -5,7 +5,10 @@
  * emulated one takes a few cases, whose kernels take a second to compile; with MTF_TEST_CARD=real
  * the machine's own card takes all.
  *
- * Usage: test_cuda_layouts [part of a path] [LIMIT]
+ * Opening a card takes a third of a second, and each layout does: so each mesh has one layout of a
+ * case, unless LIMIT says more, and several processes may share the cases, as 0/4, ..., 3/4.
+ *
+ * Usage: test_cuda_layouts [part of a path, or SHARE/SHARES] [LIMIT]
  */
 #include <glob.h>
 #include <stdio.h>
@@ -59,19 +62,22 @@ int main(int argc, char **argv)
     const char              *card = getenv("MTF_TEST_CARD");
     bool                     real = card && strcmp(card, "real") == 0;
     if (!real) use_emulated_card(argv);
+    int         share = 0, shares = 1;
+    bool        shared = argc > 1 && sscanf(argv[1], "%d/%d", &share, &shares) == 2 && shares > 0;
     mesh_trials t = {.f64 = 1e-11,
                      .f32 = 4e-5,
                      .device = "cuda",
                      .more = 2,
-                     .limit = argc > 2 ? atoi(argv[2]) : real ? 4 : 1};
+                     .limit = argc > 2 ? atoi(argv[2]) : 1};
     glob_t      files;
     char        pattern[sizeof folder + 16];
     snprintf(pattern, sizeof pattern, "%s*/*.mtf", folder);
     if (glob(pattern, 0, NULL, &files)) return 1;
     for (size_t i = 0; i < files.gl_pathc; i++) {
         const char *path = files.gl_pathv[i] + strlen(folder);
-        bool        asked = argc > 1 && strstr(path, argv[1]);
-        if (asked || (argc < 2 && (real || is_chosen(path, 24))))
+        bool        asked = argc > 1 && !shared && strstr(path, argv[1]);
+        bool        mine = argc < 2 || (shared && (int)i % shares == share);
+        if (asked || (mine && (real || is_chosen(path, 24))))
             run_file(&t, files.gl_pathv[i], real ? 4 : 2, meshes);
     }
     globfree(&files);

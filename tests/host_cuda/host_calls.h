@@ -2,7 +2,7 @@
 #ifndef HOST_CALLS_H
 #define HOST_CALLS_H
 
-enum { HOST_WARP_SYNC = 1, HOST_WARP_SHUFFLE, HOST_WARP_BALLOT };
+enum { HOST_WARP_SYNC = 1, HOST_WARP_SHUFFLE, HOST_WARP_BALLOT, HOST_WARP_MATRIX };
 
 /* The thread that runs now. */
 typedef struct host_thread {

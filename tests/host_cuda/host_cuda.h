@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "host_calls.h"
 
@@ -133,6 +134,99 @@ template <class T> static INLINE T atomic_swap_if(T *at, T expected, T v)
 {
     return host_atomic(at, [=](T was) { return was == expected ? v : was; });
 }
+
+/* ---- small matrices, a warp's 32 threads together ---- */
+
+/* Copies that a thread has not waited for: until then the bytes are not there. */
+struct host_copy { void *to; const void *from; size_t bytes; };
+static thread_local std::vector<host_copy> host_copies[1024];
+
+static INLINE void host_copy_ahead(void *to, const void *from, size_t bytes, bool live)
+{
+    memset(to, 0xfb, bytes);
+    host_copies[THREAD].push_back(host_copy{to, live ? from : nullptr, bytes});
+}
+
+template <class T> static INLINE void copy_ahead(T *to, const T *from, bool live)
+{
+    MUST_BE_ALIGNED(to, 16);
+    MUST_BE_ALIGNED(from, 16);
+    host_copy_ahead(to, from, 16, live);
+}
+static INLINE void copy_ahead_one(float *to, const float *from, bool live) { host_copy_ahead(to, from, 4, live); }
+static INLINE void copies_commit() {}
+
+static INLINE void copies_wait()
+{
+    for (const host_copy &c : host_copies[THREAD]) {
+        if (c.from)
+            memcpy(c.to, c.from, c.bytes);
+        else
+            memset(c.to, 0, c.bytes);
+    }
+    host_copies[THREAD].clear();
+}
+
+/* What all threads of the warp give. */
+static INLINE void host_give(unsigned long long mine, unsigned long long (&all)[32])
+{
+    memcpy(all, host_cuda->warp(mine, HOST_WARP_MATRIX, __LINE__), sizeof all);
+}
+
+static INLINE void host_load_matrices(unsigned (&r)[4], const void *row, bool turned)
+{
+    unsigned long long rows[32];
+    int                lane = THREAD % 32;
+    MUST_BE_ALIGNED(row, 16);
+    host_give((unsigned long long)row, rows);
+    for (int m = 0; m < 4; m++) {
+        unsigned short pair[2];
+        for (int e = 0; e < 2; e++) {
+            int line = turned ? lane % 4 * 2 + e : lane / 4, at = turned ? lane / 4 : lane % 4 * 2 + e;
+            pair[e] = ((const unsigned short *)rows[8 * m + line])[at];
+        }
+        r[m] = pair[0] | (unsigned)pair[1] << 16;
+    }
+}
+static INLINE void load_matrices(unsigned (&r)[4], const void *row) { host_load_matrices(r, row, false); }
+static INLINE void load_matrices_turned(unsigned (&r)[4], const void *row) { host_load_matrices(r, row, true); }
+
+static INLINE float host_widen(bf16 v) { return f32_of_bits((unsigned)v.bits << 16); }
+static INLINE float host_widen(f16 v) { return widen(v); }
+
+/* Element k of the 16 that a row of a, or a column of b, has: threads 4 line .. 4 line + 3 have them by
+ * pairs, the first 8 in `first`. */
+template <class T>
+static INLINE float host_element(const unsigned long long (&all)[32], int line, int k, bool upper)
+{
+    unsigned long long has = all[4 * line + k % 8 / 2];
+    unsigned           pair = (unsigned)(upper ? has >> 32 : has);
+    return host_widen(T{(unsigned short)(k % 2 ? pair >> 16 : pair)});
+}
+
+template <class T>
+static INLINE void matrix_product(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1)
+{
+    unsigned long long low[32], high[32], right[32];
+    int                lane = THREAD % 32;
+    host_give(a[0] | (unsigned long long)a[1] << 32, low); /* rows below 8, and from 8 on */
+    host_give(a[2] | (unsigned long long)a[3] << 32, high);
+    host_give(b0 | (unsigned long long)b1 << 32, right);
+    for (int e = 0; e < 4; e++)
+        for (int k = 0; k < 16; k++)
+            d[e] += host_element<T>(k < 8 ? low : high, lane / 4, k, e / 2) *
+                    host_element<T>(right, lane % 4 * 2 + e % 2, k, k >= 8);
+}
+
+template <class T> static T host_narrow(float v);
+template <> INLINE bf16 host_narrow<bf16>(float v) { return narrow_bf16(v); }
+template <> INLINE f16 host_narrow<f16>(float v) { return narrow_f16(v); }
+template <class T> static INLINE unsigned narrow_pair(float low, float high)
+{
+    return host_narrow<T>(low).bits | (unsigned)host_narrow<T>(high).bits << 16;
+}
+
+static INLINE float exp2_fast(float x) { return exp2f(x); }
 
 /* How the driver calls a kernel: with the addresses of its parameters, all of them pointers. */
 template <class... A, size_t... K>

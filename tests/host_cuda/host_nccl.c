@@ -55,14 +55,25 @@ const char *ncclGetLastError(ncclComm_t comm)
 ncclResult_t host_said(ncclComm_t comm)
 {
     comm->asked = false;
+    comm->busy = !comm->blocking;
     return comm->blocking ? comm->error : ncclInProgress;
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *now)
 {
-    *now = comm->blocking || comm->asked ? comm->error : ncclInProgress;
+    *now = !comm->busy || comm->asked ? comm->error : ncclInProgress;
+    if (comm->asked) comm->busy = false;
+    if (!comm->busy && comm->child_at) {
+        *comm->child_at = comm->child;
+        comm->child_at = NULL;
+    }
     comm->asked = true;
     return ncclSuccess;
+}
+
+bool host_ready(const struct ncclComm *comm)
+{
+    return comm && !comm->busy && !comm->aborted;
 }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
@@ -180,6 +191,7 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *made
     char name[NCCL_UNIQUE_ID_BYTES];
     int  n = 0, rank = 0;
     (void)config;
+    if (!host_ready(comm)) return ncclInvalidArgument;
     all[comm->rank] = (wish){color, key};
     if (!swap_wishes(comm, all)) {
         comm->error = ncclRemoteError;
@@ -192,8 +204,12 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *made
         rank += all[k].key < key || (all[k].key == key && k < comm->rank);
     }
     snprintf(name, sizeof name, "%.60s.%d.%d", comm->name, comm->splits, color);
-    make(made, name, n, rank, comm->blocking);
-    return host_said(comm);
+    *made = NULL;
+    comm->child_at = made;
+    make(&comm->child, name, n, rank, comm->blocking);
+    host_said(comm);
+    if (comm->blocking) ncclCommGetAsyncError(comm, &(ncclResult_t){0});
+    return ncclSuccess; /* as the library does, also where it is not done yet */
 }
 
 /* ---- the end ---- */

@@ -55,7 +55,7 @@ typedef struct under_way {
     do {                                                                                           \
         for (size_t k = 0; k < n; k++) {                                                           \
             WIDE a = LOAD(((const TYPE *)from)[k]), b = LOAD(((TYPE *)to)[k]);                     \
-            WIDE r = op == ncclSum ? (WIDE)(b + a)                                                 \
+            WIDE r = op == ncclSum   ? (WIDE)(b + a)                                               \
                      : op == ncclMax ? (a > b ? a : b)                                             \
                                      : (a < b ? a : b);                                            \
             ((TYPE *)to)[k] = (TYPE)STORE(r);                                                      \
@@ -112,7 +112,8 @@ static void list_messages(under_way *u, const nccl_call *c, int number)
     for (int k = 0; k < n; k++) {
         if (k == c->comm->rank) continue;
         add(u, c, k, true, c->kind == REDUCE_SCATTER ? c->in + (size_t)k * c->bytes : c->in);
-        add(u, c, k, false, (c->kind == ALL_GATHER ? c->out : u->taken[number]) + (size_t)k * c->bytes);
+        add(u, c, k, false,
+            (c->kind == ALL_GATHER ? c->out : u->taken[number]) + (size_t)k * c->bytes);
     }
 }
 
@@ -223,7 +224,7 @@ static ncclResult_t queue(void)
 static ncclResult_t take(nccl_call c)
 {
     bool between = c.kind == SEND || c.kind == RECV;
-    if (!c.comm || c.comm->aborted || gathered.n == MOST_CALLS) return ncclInvalidArgument;
+    if (!host_ready(c.comm) || gathered.n == MOST_CALLS) return ncclInvalidArgument;
     if (between && (c.peer < 0 || c.peer >= c.comm->n || c.peer == c.comm->rank))
         return ncclInvalidArgument;
     if (c.op != ncclSum && c.op != ncclMax && c.op != ncclMin) return ncclInvalidArgument;
@@ -247,34 +248,61 @@ ncclResult_t ncclGroupEnd(void)
 ncclResult_t ncclAllReduce(const void *in, void *out, size_t count, ncclDataType_t type,
                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
 {
-    return take((nccl_call){.kind = ALL_REDUCE, .in = in, .out = out, .count = count, .type = type,
-                            .op = op, .comm = comm, .stream = stream});
+    return take((nccl_call){.kind = ALL_REDUCE,
+                            .in = in,
+                            .out = out,
+                            .count = count,
+                            .type = type,
+                            .op = op,
+                            .comm = comm,
+                            .stream = stream});
 }
 
 ncclResult_t ncclReduceScatter(const void *in, void *out, size_t count, ncclDataType_t type,
                                ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
 {
-    return take((nccl_call){.kind = REDUCE_SCATTER, .in = in, .out = out, .count = count,
-                            .type = type, .op = op, .comm = comm, .stream = stream});
+    return take((nccl_call){.kind = REDUCE_SCATTER,
+                            .in = in,
+                            .out = out,
+                            .count = count,
+                            .type = type,
+                            .op = op,
+                            .comm = comm,
+                            .stream = stream});
 }
 
 ncclResult_t ncclAllGather(const void *in, void *out, size_t count, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t stream)
 {
-    return take((nccl_call){.kind = ALL_GATHER, .in = in, .out = out, .count = count, .type = type,
-                            .comm = comm, .stream = stream});
+    return take((nccl_call){.kind = ALL_GATHER,
+                            .in = in,
+                            .out = out,
+                            .count = count,
+                            .type = type,
+                            .comm = comm,
+                            .stream = stream});
 }
 
 ncclResult_t ncclSend(const void *in, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream)
 {
-    return take((nccl_call){.kind = SEND, .in = in, .count = count, .type = type, .peer = peer,
-                            .comm = comm, .stream = stream});
+    return take((nccl_call){.kind = SEND,
+                            .in = in,
+                            .count = count,
+                            .type = type,
+                            .peer = peer,
+                            .comm = comm,
+                            .stream = stream});
 }
 
 ncclResult_t ncclRecv(void *out, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream)
 {
-    return take((nccl_call){.kind = RECV, .out = out, .count = count, .type = type, .peer = peer,
-                            .comm = comm, .stream = stream});
+    return take((nccl_call){.kind = RECV,
+                            .out = out,
+                            .count = count,
+                            .type = type,
+                            .peer = peer,
+                            .comm = comm,
+                            .stream = stream});
 }

@@ -1,6 +1,7 @@
 /* Work on queues: done as soon as possible, or recorded to be done again. */
 #include "host_work.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,9 @@ static bool do_now(work *w)
 }
 
 /* ---- what waits ---- */
+
+/* Processors record into one graph, each in a thread of its own. */
+static pthread_mutex_t recording_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void add(work ***end, const work *w)
 {
@@ -89,7 +93,9 @@ CUresult host_do(CUstream stream, const work *w)
 {
     work now = *w;
     if (stream && stream->recording) {
+        pthread_mutex_lock(&recording_lock);
         add(&stream->recording->end, w);
+        pthread_mutex_unlock(&recording_lock);
     } else if (!stream) {
         if (!do_now(&now)) return CUDA_ERROR_NOT_SUPPORTED;
     } else if (!host_go_on(stream) || !do_now(&now)) {

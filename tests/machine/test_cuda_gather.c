@@ -56,6 +56,13 @@ static void test_gathers(void **state)
         if (round % 10 == 9) c.size[3] = 257, c.size[1] = 67;
         add_case(&c, false);
     }
+    /* so many elements that a thread takes several pieces */
+    index_case large = {.size = {1, 70001, 1, 64},
+                        .along = 30,
+                        .plain = true,
+                        .type = MTF_F32,
+                        .index_type = MTF_I32};
+    add_case(&large, false);
     card_trials_run(&list, kernel_gather);
 }
 

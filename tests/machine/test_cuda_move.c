@@ -39,6 +39,16 @@ static void add_move(instr_kind kind, int n, const int64_t *size, mtf_dtype type
     card_trials_add(&list, t);
 }
 
+static void add_plain(instr_kind kind, int n, const int64_t *size, mtf_dtype type)
+{
+    trial   t = trial_of(kind, n, size);
+    access  a = {.type = type};
+    int64_t count = card_lay_out(n, size, true, &a);
+    card_operand(&t, &a, count, kind == INSTR_MOVE);
+    card_operand(&t, &a, count, false);
+    card_trials_add(&list, t);
+}
+
 static void test_moves(void **state)
 {
     (void)state;
@@ -76,6 +86,21 @@ static void add_sum(int round)
     t->operands[0].offset = low;
 }
 
+/* So many elements that a thread moves several pieces, and some that fill no piece. */
+static void test_large_moves(void **state)
+{
+    (void)state;
+    seed_state = 33;
+    for (int kind = 0; kind < 2; kind++) {
+        int64_t size[2] = {(int64_t)4 * 256 * 132 * 8 * 4 + 3, 1};
+        card_trials_start(&list, 1);
+        add_plain(kind ? INSTR_ADD_INTO : INSTR_MOVE, 1, size, MTF_F32);
+        add_plain(kind ? INSTR_ADD_INTO : INSTR_MOVE, 2, (int64_t[]){size[0] / 3 / 5, 5}, MTF_BF16);
+        list.trial[1].operands[1].stride[1] = 0; /* element by element */
+        card_trials_run(&list, kind ? kernel_add_into : kernel_move);
+    }
+}
+
 static void test_sums_into_place(void **state)
 {
     (void)state;
@@ -91,6 +116,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_moves),
+        cmocka_unit_test(test_large_moves),
         cmocka_unit_test(test_sums_into_place),
     };
     return cmocka_run_group_tests(tests, card_set_up, card_tear_down);

@@ -88,7 +88,7 @@ misused "negative number"                '--seed takes a whole number, 0 or more
 misused "number out of range"            '--threads takes a whole number from 1 to 1024' run x.mtf --threads 0
 misused "bad amount of memory"           '--memory takes a number of bytes' run x.mtf --memory 3Q
 misused "memory overflows"               '--memory takes a number of bytes' run x.mtf --memory 99999999999999T
-misused "unknown device"                 '--device takes cpu or check' run x.mtf --device gpu
+misused "unknown device"                 '--device takes cpu, cuda, check or check:cuda' run x.mtf --device gpu
 misused "fetch without program"          "add --program" show x.mtf --fetch y
 misused "markdown and json"              "exclude each other" ops --markdown --json
 

@@ -60,7 +60,7 @@ template <class P> static INLINE bool attention_is_visible(i32 read, i32 write, 
 template <class P> static INLINE i32 attention_read(const P &p, i64 batch, i64 row)
 {
     if constexpr (P::HAS_READ) return p.read[P::read_batch(batch) + P::read_row(row)];
-    else return (i32)(P::FIRST_QUERY + row % P::QUERIES);
+    else return (i32)(P::FIRST_QUERY + (P::QUERIES == P::ROWS ? row : row % P::QUERIES));
 }
 
 template <class P> static INLINE i32 attention_write(const P &p, i64 batch, i64 position)
@@ -81,6 +81,23 @@ template <class P> static INLINE i32 attention_memory_segment(const P &p, i64 ba
     if constexpr (P::HAS_SEGMENTS)
         return p.memory_segment[P::memory_segment_batch(batch) + position * P::MEMORY_SEGMENT_STEP];
     else return 0;
+}
+
+/* The positions that rows first .. first + n - 1 may see, by index or by where they read. */
+template <int N, class P> static INLINE attention_span attention_seen_by(const P &p, i64 batch, i64 first, int n)
+{
+    if constexpr (P::HAS_READ && !P::HAS_WRITE) {
+        i32 low = highest<i32>(), high = lowest<i32>();
+        for (int k = THREAD; k < n && first + k < P::ROWS; k += N) {
+            i32 read = attention_read(p, batch, first + k);
+            low = SMALLER(low, read), high = LARGER(high, read);
+        }
+        low = block_min<N>(low), high = block_max<N>(high);
+        i64 begin = low + P::MIN - P::FIRST_MEMORY, end = high + P::MAX + 1 - P::FIRST_MEMORY;
+        return {begin > 0 ? begin : 0, end < P::MEMORY ? end : (i64)P::MEMORY};
+    } else {
+        return attention_seen<P>(attention_queries<P>(first, first + n - 1));
+    }
 }
 
 /* Zero, or what makes up for the pairs that are dropped. */
@@ -265,223 +282,94 @@ static INLINE void attention_add_tile(const P &p, attention_tile<P> &t, attentio
     attention_blend<true>(t, v, [](int m) { return m * (i64)P::V_STEP; }, -position, P::MEMORY - position, wide, at.o);
 }
 
-/* Rows of a batch and `wide` elements of their values, over positions low .. high-1. */
-template <class P>
-static INLINE void attention_sum_up(const P &p, attention_sums<P> &at, i64 batch, i64 row, i64 begin, i64 wide, i64 low,
-                                    i64 high)
+/* The tiles of some of the memory: a chunk of it, where it is split. */
+template <class P> static INLINE attention_span attention_chunk(attention_span seen, i64 chunk, int tile)
 {
+    i64 begin = chunk * P::CHUNK, end = begin + P::CHUNK;
+    if (seen.begin > begin) begin += (seen.begin - begin) / tile * tile;
+    return {begin, seen.end < end ? seen.end : end};
+}
+
+/* Partial results of chunks, in scratch: [chunk][batch][row] of o, of the sums, of the tops. */
+template <class P> static INLINE i64 attention_part(i64 chunk, i64 batch, i64 row)
+{
+    return (chunk * P::BATCHES + batch) * P::ROWS + row;
+}
+template <class P> static INLINE typename P::R *attention_part_sums(char *scratch)
+{
+    return (typename P::R *)scratch + P::CHUNKS * P::BATCHES * P::ROWS * P::VALUE;
+}
+
+/* Stores what a row has besides y. */
+template <class P, class R>
+static INLINE void attention_store_row(R *lse, R *top, char *scratch, i64 chunk, i64 batch, i64 row, R sum, R most)
+{
+    if constexpr (P::CHUNKS > 1) {
+        R *sums = attention_part_sums<P>(scratch);
+        sums[attention_part<P>(chunk, batch, row)] = sum;
+        sums[P::CHUNKS * P::BATCHES * P::ROWS + attention_part<P>(chunk, batch, row)] = most;
+    } else {
+        i64 at = P::out1_batch(batch) + P::out1_row(row);
+        lse[at] = P::PARTS ? sum : sum != 0 ? most + fn_log(sum) : (R)NOTHING_SEEN;
+        if constexpr (P::PARTS) top[P::out2_batch(batch) + P::out2_row(row)] = most;
+    }
+}
+
+/* A block has some rows of a batch, at most WIDE elements of their values, and a chunk of the memory. */
+template <class P, class Y>
+static INLINE void attention_forward(const P &p, Y *y, typename P::R *lse, typename P::R *top, char *scratch)
+{
+    typedef typename P::R R;
     SHARED attention_tile<P> t;
+    enum : i64 { PIECES = (P::VALUE + WIDE - 1) / WIDE, TILES = (P::ROWS + t.ROWS - 1) / t.ROWS };
+    attention_sums<P> at;
+    i64 begin = BLOCK % PIECES * WIDE, wide = P::VALUE - begin < WIDE ? P::VALUE - begin : WIDE;
+    i64 row = (TILES - 1 - BLOCK / PIECES % TILES) * t.ROWS, batch = BLOCK / PIECES / TILES / P::CHUNKS;
+    i64 chunk = BLOCK / PIECES / TILES % P::CHUNKS;
     UNROLL for (int i = 0; i < P::ROWS_EACH; i++) {
         at.top[i] = NOTHING_SEEN, at.sum[i] = 0;
         UNROLL for (int j = 0; j < WIDE / SIDE; j++) at.o[i][j] = 0;
     }
+    attention_span seen = attention_seen_by<ATTENTION_THREADS>(p, batch, row, t.ROWS);
+    seen = attention_chunk<P>(seen, chunk, t.POSITIONS);
     attention_take_rows(p, t, batch, row);
-    attention_span seen = attention_seen<P>(attention_queries<P>(row, row + t.ROWS - 1));
-    if (seen.begin > low) low += (seen.begin - low) / t.POSITIONS * t.POSITIONS;
-    if (seen.end < high) high = seen.end;
-    for (i64 m = low; m < high; m += t.POSITIONS) attention_add_tile(p, t, at, batch, row, m, begin, wide);
-}
-
-/* A block has some rows of a batch, and at most WIDE elements of their values. */
-template <class P, class Y> static INLINE void attention_forward(const P &p, Y *y, typename P::R *lse, typename P::R *top)
-{
-    typedef typename P::R R;
-    enum : i64 {
-        PIECES = (P::VALUE + WIDE - 1) / WIDE,
-        TILES = (P::ROWS + attention_tile<P>::ROWS - 1) / attention_tile<P>::ROWS
-    };
-    attention_sums<P> at;
-    i64 begin = BLOCK % PIECES * WIDE, wide = P::VALUE - begin < WIDE ? P::VALUE - begin : WIDE;
-    i64 row = (TILES - 1 - BLOCK / PIECES % TILES) * attention_tile<P>::ROWS, batch = BLOCK / PIECES / TILES;
-    attention_sum_up(p, at, batch, row, begin, wide, (i64)0, (i64)P::MEMORY);
+    for (i64 m = seen.begin; m < seen.end; m += t.POSITIONS) attention_add_tile(p, t, at, batch, row, m, begin, wide);
     UNROLL for (int i = 0; i < P::ROWS_EACH; i++) {
         i64 r = row + ATTENTION_Y + i * SIDE;
         if (r >= P::ROWS) break;
-        bool some = at.sum[i] != 0;
-        R    factor = P::PARTS ? (R)1 : some ? 1 / at.sum[i] : (R)0;
+        R factor = P::PARTS || P::CHUNKS > 1 ? (R)1 : at.sum[i] != 0 ? 1 / at.sum[i] : (R)0;
         UNROLL for (int j = 0; j < WIDE / SIDE; j++) {
             int d = ATTENTION_X + j * SIDE;
-            if (d < wide) store(y + P::out0_batch(batch) + P::out0_row(r) + begin + d, at.o[i][j] * factor);
+            if (d >= wide) break;
+            if constexpr (P::CHUNKS > 1)
+                ((R *)scratch)[attention_part<P>(chunk, batch, r) * P::VALUE + begin + d] = at.o[i][j];
+            else store(y + P::out0_batch(batch) + P::out0_row(r) + begin + d, at.o[i][j] * factor);
         }
-        if (ATTENTION_X != 0 || begin != 0) continue;
-        R *of_row = lse + P::out1_batch(batch) + P::out1_row(r);
-        *of_row = P::PARTS ? at.sum[i] : some ? at.top[i] + fn_log(at.sum[i]) : (R)NOTHING_SEEN;
-        if constexpr (P::PARTS) top[P::out2_batch(batch) + P::out2_row(r)] = at.top[i];
+        if (ATTENTION_X == 0 && begin == 0)
+            attention_store_row<P>(lse, top, scratch, chunk, batch, r, at.sum[i], at.top[i]);
     }
 }
 
-/* ---- backward ---- */
-
-enum attention_gradient { OF_Q, OF_K, OF_V, OF_BIAS };
-
-/* Puts a tile's weights, for v, or slopes, for all others, into t.weight; false: nothing is seen. */
-template <attention_gradient OF, class P>
-static INLINE bool attention_slopes(const P &p, attention_tile<P> &t, i64 batch, i64 row, i64 position)
+/* The chunks of the memory together, in their order: a thread has an element of y. */
+template <class P, class Y>
+static INLINE void attention_join_chunks(const P &p, Y *y, typename P::R *lse, typename P::R *top, char *scratch)
 {
     typedef typename P::R R;
-    R   s[P::ROWS_EACH][P::POSITIONS_EACH], dp[P::ROWS_EACH][P::POSITIONS_EACH];
-    attention_take_positions(p, t, batch, position);
-    u32 visible = attention_visible(t, row, position);
-    if (!block_max<ATTENTION_THREADS>((i32)visible)) return false;
-    attention_scores(p, t, batch, row, position, visible, s);
-    if constexpr (OF != OF_V)
-        attention_dots(t, p.dy, t.dy, P::ROWS - row, p.v + P::v_batch(batch) + position * P::V_STEP, (i64)P::V_STEP,
-                       -position, P::MEMORY - position, (i64)P::VALUE, dp);
-    UNROLL for (int i = 0; i < P::ROWS_EACH; i++)
-        UNROLL for (int j = 0; j < P::POSITIONS_EACH; j++) {
-            int r = ATTENTION_Y + i * SIDE, m = ATTENTION_X + j * SIDE;
-            R   w = 0, kept = 1;
-            if (visible >> (i * P::POSITIONS_EACH + j) & 1) {
-                w = fn_exp(s[i][j] - t.lse[r]);
-                if constexpr (P::HAS_DROPOUT) kept = attention_kept(p, t.pair[r] + (position + m) * P::PAIR_STEP);
-                if constexpr (OF == OF_V) w *= kept;
-                else w *= dp[i][j] * kept - t.delta[r];
-            }
-            t.weight[r * (t.POSITIONS + 1) + m] = w;
-        }
-    return true;
-}
-
-/* A block has some rows of a batch, and at most WIDE elements of them. */
-template <class P, class D> static INLINE void attention_grad_of_rows(const P &p, D *dq)
-{
-    SHARED attention_tile<P> t;
-    enum : i64 {
-        PIECES = (P::KEY + WIDE - 1) / WIDE,
-        TILES = (P::ROWS + attention_tile<P>::ROWS - 1) / attention_tile<P>::ROWS
-    };
-    i64 begin = BLOCK % PIECES * WIDE, wide = P::KEY - begin < WIDE ? P::KEY - begin : WIDE;
-    i64 row = (TILES - 1 - BLOCK / PIECES % TILES) * attention_tile<P>::ROWS, batch = BLOCK / PIECES / TILES;
-    typename P::R sum[P::ROWS_EACH][WIDE / SIDE] = {};
-    attention_take_rows(p, t, batch, row);
-    attention_span seen = attention_seen<P>(attention_queries<P>(row, row + t.ROWS - 1));
-    for (i64 m = seen.begin / t.POSITIONS * t.POSITIONS; m < seen.end; m += t.POSITIONS)
-        if (attention_slopes<OF_Q>(p, t, batch, row, m))
-            attention_blend<true>(t, p.k + P::k_batch(batch) + m * P::K_STEP + begin,
-                                  [](int line) { return line * (i64)P::K_STEP; }, -m, P::MEMORY - m, wide, sum);
-    UNROLL for (int i = 0; i < P::ROWS_EACH; i++) {
-        i64 r = row + ATTENTION_Y + i * SIDE;
-        if (r >= P::ROWS) break;
-        UNROLL for (int j = 0; j < WIDE / SIDE; j++) {
-            int d = ATTENTION_X + j * SIDE;
-            if (d < wide) store(dq + P::out0_batch(batch) + P::out0_row(r) + begin + d, sum[i][j] * P::scale());
-        }
+    i64 k = BLOCK * ATTENTION_THREADS + THREAD, d = k % P::VALUE, row = k / P::VALUE % P::ROWS;
+    i64 batch = k / P::VALUE / P::ROWS;
+    if (batch >= P::BATCHES) return;
+    const R *sums = attention_part_sums<P>(scratch), *tops = sums + P::CHUNKS * P::BATCHES * P::ROWS;
+    R        most = NOTHING_SEEN, sum = 0, o = 0;
+    for (i64 c = 0; c < P::CHUNKS; c++) most = LARGER(most, tops[attention_part<P>(c, batch, row)]);
+    for (i64 c = 0; c < P::CHUNKS; c++) {
+        i64 part = attention_part<P>(c, batch, row);
+        R   factor = fn_exp(tops[part] - most);
+        sum = fused(sums[part], factor, sum);
+        o = fused(((const R *)scratch)[part * P::VALUE + d], factor, o);
     }
-}
-
-/* A block has some positions and at most WIDE of their elements; it goes through all rows that share
- * them, in P::TOGETHER consecutive batches. */
-template <attention_gradient OF, class P, class D> static INLINE void attention_grad_of_memory(const P &p, D *to)
-{
-    SHARED attention_tile<P> t;
-    enum : i64 {
-        SIZE = OF == OF_K ? (i64)P::KEY : (i64)P::VALUE,
-        STEP = OF == OF_K ? (i64)P::OUT1_STEP : (i64)P::OUT2_STEP,
-        PIECES = (SIZE + WIDE - 1) / WIDE,
-        TILES = (P::MEMORY + attention_tile<P>::POSITIONS - 1) / attention_tile<P>::POSITIONS
-    };
-    i64 begin = BLOCK % PIECES * WIDE, wide = SIZE - begin < WIDE ? SIZE - begin : WIDE;
-    i64 first = BLOCK / PIECES % TILES * t.POSITIONS, apart = BLOCK / PIECES / TILES;
-    typename P::R sum[P::POSITIONS_EACH][WIDE / SIDE] = {};
-    for (i64 k = 0; k < P::TOGETHER; k++)
-        for (i64 row = 0; row < P::ROWS; row += t.ROWS) {
-            i64            batch = apart * P::TOGETHER + k;
-            attention_span seen = attention_seen<P>(attention_queries<P>(row, row + t.ROWS - 1));
-            if (seen.begin >= first + t.POSITIONS || seen.end <= first) continue;
-            attention_take_rows(p, t, batch, row);
-            if (!attention_slopes<OF>(p, t, batch, row, first)) continue;
-            const auto *x = (OF == OF_K ? p.q : p.dy) + begin;
-            const i64  *at = OF == OF_K ? t.q : t.dy;
-            attention_blend<false>(t, x, [at](int line) { return at[line]; }, (i64)0, P::ROWS - row, wide, sum);
-        }
-    i64 batch = apart * P::TOGETHER;
-    i64 base = OF == OF_K ? P::out1_batch(batch) : P::out2_batch(batch);
-    UNROLL for (int i = 0; i < P::POSITIONS_EACH; i++) {
-        i64 m = first + ATTENTION_Y + i * SIDE;
-        if (m >= P::MEMORY) break;
-        UNROLL for (int j = 0; j < WIDE / SIDE; j++) {
-            int d = ATTENTION_X + j * SIDE;
-            auto v = OF == OF_K ? sum[i][j] * P::scale() : sum[i][j];
-            if (d < wide) store(to + base + m * STEP + begin + d, v);
-        }
-    }
-}
-
-/* ---- the gradient of a bias: batches are all loops but the query's ---- */
-
-/* A bias that has the query, the memory, both or neither: a block has a tile of what it has, and adds up
- * the rest. */
-template <class P, class D> static INLINE void attention_grad_of_bias(const P &p, D *to)
-{
-    typedef typename P::R R;
-    SHARED attention_tile<P> t;
-    enum : i64 {
-        ROW_TILES = P::BY_QUERY ? (P::ROWS + t.ROWS - 1) / t.ROWS : 1,
-        TILES = P::BY_POSITION ? (P::MEMORY + t.POSITIONS - 1) / t.POSITIONS : 1
-    };
-    i64 own_row = BLOCK / TILES % ROW_TILES * t.ROWS, own_position = BLOCK % TILES * t.POSITIONS;
-    i64 apart = BLOCK / TILES / ROW_TILES;
-    i64 last_row = P::BY_QUERY ? own_row + 1 : (i64)P::ROWS;
-    i64 last_position = P::BY_POSITION ? own_position + 1 : (i64)P::MEMORY;
-    R   sum[P::ROWS_EACH][P::POSITIONS_EACH] = {};
-    for (i64 k = 0; k < P::TOGETHER; k++)
-        for (i64 row = own_row; row < last_row; row += t.ROWS) {
-            i64            batch = apart * P::TOGETHER + k;
-            attention_span seen = attention_seen<P>(attention_queries<P>(row, row + t.ROWS - 1));
-            attention_take_rows(p, t, batch, row);
-            for (i64 m = own_position; m < last_position; m += t.POSITIONS) {
-                if (seen.begin >= m + t.POSITIONS || seen.end <= m) continue;
-                if (!attention_slopes<OF_BIAS>(p, t, batch, row, m)) continue;
-                UNROLL for (int i = 0; i < P::ROWS_EACH; i++)
-                    UNROLL for (int j = 0; j < P::POSITIONS_EACH; j++)
-                        sum[i][j] += t.weight[(ATTENTION_Y + i * SIDE) * (t.POSITIONS + 1) + ATTENTION_X + j * SIDE];
-            }
-        }
-    SYNC();
-    UNROLL for (int i = 0; i < P::ROWS_EACH; i++)
-        UNROLL for (int j = 0; j < P::POSITIONS_EACH; j++)
-            t.weight[(ATTENTION_Y + i * SIDE) * (t.POSITIONS + 1) + ATTENTION_X + j * SIDE] = sum[i][j];
-    SYNC();
-    enum { OWN_ROWS = P::BY_QUERY ? (int)t.ROWS : 1, OWN_POSITIONS = P::BY_POSITION ? (int)t.POSITIONS : 1 };
-    for (int k = THREAD; k < OWN_ROWS * OWN_POSITIONS; k += ATTENTION_THREADS) {
-        int r = k / OWN_POSITIONS, m = k % OWN_POSITIONS;
-        if (own_row + r >= P::ROWS || own_position + m >= P::MEMORY) continue;
-        R total = 0;
-        for (int i = 0; i < t.ROWS / OWN_ROWS; i++)
-            for (int j = 0; j < t.POSITIONS / OWN_POSITIONS; j++)
-                total += t.weight[(r + i) * (t.POSITIONS + 1) + m + j];
-        i64 at = P::out3_batch(apart * P::TOGETHER) + P::out3_row(own_row + r);
-        store(to + at + (own_position + m) * P::OUT3_STEP, total);
-    }
-}
-
-/* A bias by distance: a block has POSITIONS neighbouring distances, which lie in two tiles of each tile of
- * rows. */
-template <class P, class D> static INLINE void attention_grad_of_distances(const P &p, D *to)
-{
-    typedef typename P::R R;
-    SHARED attention_tile<P> t;
-    static_assert((int)t.ROWS == (int)t.POSITIONS, "two tiles have the distances of one tile of rows");
-    enum : i64 { DISTANCES = P::ROWS + P::MEMORY - 1, TILES = (DISTANCES + t.POSITIONS - 1) / t.POSITIONS };
-    i64 apart = BLOCK / TILES, own = BLOCK % TILES * t.POSITIONS;
-    R   sum = 0;
-    for (i64 k = 0; k < P::TOGETHER; k++)
-        for (i64 row = 0; row < P::ROWS; row += t.ROWS) {
-            i64            batch = apart * P::TOGETHER + k, corner = own + row - (P::ROWS - 1);
-            attention_span seen = attention_seen<P>(attention_queries<P>(row, row + t.ROWS - 1));
-            if (seen.begin >= corner + 2 * t.POSITIONS || seen.end <= corner) continue;
-            attention_take_rows(p, t, batch, row);
-            for (int half = 0; half < 2; half++) {
-                if (!attention_slopes<OF_BIAS>(p, t, batch, row, corner + half * t.POSITIONS)) continue;
-                SYNC();
-                for (int r = 0; r < t.ROWS; r++) {
-                    int m = THREAD + r - half * t.POSITIONS;
-                    if (THREAD < t.POSITIONS && m >= 0 && m < t.POSITIONS)
-                        sum += t.weight[r * (t.POSITIONS + 1) + m];
-                }
-            }
-        }
-    /* The element of distance 0 is that of the last query and the first position. */
-    if (THREAD < t.POSITIONS && own + THREAD < DISTANCES)
-        store(to + P::out3_batch(apart * P::TOGETHER) + P::out3_row(P::ROWS - 1) + (own + THREAD) * P::OUT3_STEP, sum);
+    store(y + P::out0_batch(batch) + P::out0_row(row) + d, P::PARTS ? o : sum != 0 ? o / sum : (R)0);
+    if (d != 0) return;
+    lse[P::out1_batch(batch) + P::out1_row(row)] =
+        P::PARTS ? sum : sum != 0 ? most + fn_log(sum) : (R)NOTHING_SEEN;
+    if constexpr (P::PARTS) top[P::out2_batch(batch) + P::out2_row(row)] = most;
 }

@@ -79,6 +79,48 @@ int64_t attention_pieces(int64_t n, int64_t each)
     return (n + each - 1) / each;
 }
 
+/* ---- small matrices ---- */
+
+enum { MATRIX_PAD = 8, MOST_MATRIX = 128 };
+
+/* Do all its lines begin at a multiple of `unit` elements? */
+static bool is_aligned(const instr *i, const access *a, int64_t step, int unit)
+{
+    bool aligned = a->offset % unit == 0 && step % unit == 0;
+    for (int l = 0; l < i->nloops; l++)
+        aligned = aligned && (i->size[l] == 1 || a->stride[l] % unit == 0);
+    return aligned;
+}
+
+static bool is_matrix_size(int64_t n)
+{
+    return n > 0 && n % 16 == 0 && n <= MOST_MATRIX;
+}
+
+bool attention_suits_matrices(const instr *i)
+{
+    static const attention_operand lines[] = {ATTENTION_Q, ATTENTION_K, ATTENTION_V, ATTENTION_DY};
+    const attention_args          *a = i->attention;
+    mtf_dtype                      type = i->in[a->at[ATTENTION_Q]].type;
+    bool                           grad = i->kind == INSTR_ATTENTION_GRAD;
+    if (type != MTF_BF16 && type != MTF_F16) return false;
+    if (!is_matrix_size(a->key) || !is_matrix_size(a->value) || !(a->scale > 0)) return false;
+    for (int k = 0; k < (grad ? 4 : 3); k++) {
+        const access *x = &i->in[a->at[lines[k]]];
+        if (x->type != type || !is_aligned(i, x, a->step[lines[k]], MATRIX_PAD)) return false;
+    }
+    for (int o = 0; o < (grad ? 3 : 1); o++)
+        if (!is_aligned(i, &i->out[o], a->out_step[o], 2)) return false;
+    return true;
+}
+
+int attention_matrix_bytes(const instr *i, int keys, int values)
+{
+    int64_t elements = keys * (i->attention->key + MATRIX_PAD) +
+                       values * (i->attention->value + MATRIX_PAD);
+    return (int)elements * 2;
+}
+
 /* ---- text ---- */
 
 /* index % size * stride + index / size % ... */
@@ -148,6 +190,8 @@ static void add_numbers(textbuf *t, const instr *i, const attention_form *f)
     add_number(t, "ROWS", f->loops.rows);
     add_number(t, "QUERIES", queries);
     add_number(t, "MEMORY", a->memory);
+    add_number(t, "CHUNKS", f->chunks ? f->chunks : 1);
+    add_number(t, "CHUNK", f->chunks ? f->chunk : a->memory);
     add_number(t, "KEY", a->key);
     add_number(t, "VALUE", a->value);
     add_number(t, "FIRST_QUERY", a->first_query);

@@ -26,10 +26,17 @@ attention_loops attention_loops_of_bias(const instr *i);
 typedef struct attention_form {
     attention_loops loops;
     int             rows, positions;
+    int64_t         chunks, chunk; /* the memory in so many parts of that length; 0: in one */
 } attention_form;
 
 /* Declares `problem` and `p`. */
 void attention_text(textbuf *t, const instr *i, const attention_form *f);
+
+/* Can the kernels of attention_matrix.cuh carry it out? */
+bool attention_suits_matrices(const instr *i);
+/* Bytes of shared memory for so many lines as wide as a key, and as wide as a value. */
+int attention_matrix_bytes(const instr *i, int keys, int values);
+enum { MATRIX_THREADS = 128, MATRIX_TILE = 64 }; /* as attention_matrix.cuh */
 
 bool    attention_is_f64(const instr *i);
 int     attention_each(const instr *i); /* scores of a thread along each side of a large tile */

@@ -70,7 +70,9 @@ typedef struct cuda_context {
     /* Called while the host waits for this queue, with the seconds so far.  False: waiting is of no
      * use, because of an error.  NULL: no other process takes part in the work. */
     bool (*look)(void *with, double waited);
-    void *look_with;
+    void    *look_with;
+    CUevent  points[2]; /* of cuda_pace */
+    unsigned npoints;   /* made so far */
 } cuda_context;
 
 static inline cuda_context *cuda_of(device_context *c)
@@ -95,8 +97,15 @@ bool cuda_use(cuda_context *c);
 /* Waits for all queued work, or for an event; `what` as in CUDA_TRY. */
 bool cuda_finish(cuda_context *c, const char *what);
 bool cuda_await(cuda_context *c, CUevent event, const char *what);
+/* Where other processes take part: waits for the last but one call of this function to be passed in the
+ * queue.  A queue that is full would block the host, which could then not look after them. */
+bool cuda_pace(cuda_context *c);
 /* Connects processors of several ranks (wire_nccl.c). */
 struct wire *cuda_open_wire(device_context *c, const mesh *m, struct ranks *r);
+
+/* ---- memory (cuda_memory.c) ---- */
+/* Bytes of a card for each of so many processors, before any card is opened; 0: not known. */
+int64_t cuda_memory_each(int processors);
 
 /* ---- staging ---- */
 void *cuda_stage(device_context *c, size_t bytes);

@@ -90,7 +90,14 @@ static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r
                            prepared_program *q, kernel_plan *plans, arena *scratch)
 {
     kernel_source s = kernel_source_make(scratch);
-    for (int k = 0; k < p->ninstrs; k++) TRY(write_kernels(&s, &p->instrs[k], &plans[k]));
+    int64_t       room = cuda_scratch(p, 1);
+    for (int k = 0; k < p->ninstrs; k++) {
+        TRY(write_kernels(&s, &p->instrs[k], &plans[k]));
+        if (plans[k].scratch_bytes > room)
+            return fail(cuda_fault(c), ERR_INTERNAL,
+                        "\"%s\" takes more working space than was planned",
+                        instr_name(p->instrs[k].kind));
+    }
     TRY(cuda_load_kernels(c, &s));
     for (int k = 0; k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];
@@ -162,9 +169,10 @@ int64_t cuda_scratch(const program *p, int threads)
         arena         scratch = arena_make(&s->allocator, &s->fault);
         kernel_source text = kernel_source_make(&scratch);
         kernel_plan   plan = {0};
+        text.only_sizes = true;
         const instr  *i = &p->instrs[k];
         if (i->kind == INSTR_CONTRACT && product_suits(i)) plan.scratch_bytes = PRODUCT_WORKSPACE;
-        write_kernels(&text, i, &plan);
+        if (kernel_wants_scratch(i->kind)) write_kernels(&text, i, &plan);
         if (plan.scratch_bytes > most) most = plan.scratch_bytes;
         arena_free(&scratch);
     }

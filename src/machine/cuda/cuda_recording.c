@@ -46,7 +46,7 @@ static bool play(const device_step *s, const recording *r)
     TRY(cuda_use(first) && first_follows_others(s) && cuda_use(first));
     for (int k = 0; k < s->n; k++) TRY(cuda_write_words(first, s->states[k], first->stream));
     CUDA_TRY(first, cuGraphLaunch(r->graph, first->stream), "play a step");
-    return others_follow_first(s);
+    return cuda_pace(first) && others_follow_first(s);
 }
 
 /* ---- recording ---- */

@@ -56,6 +56,18 @@ bool cuda_await(cuda_context *c, CUevent event, const char *what)
     return true;
 }
 
+bool cuda_pace(cuda_context *c)
+{
+    if (!c->look || c->recording) return true;
+    CUevent *point = &c->points[c->npoints++ % 2];
+    if (*point)
+        TRY(cuda_await(c, *point, "finish its work"));
+    else
+        CUDA_TRY(c, cuEventCreate(point, CU_EVENT_DISABLE_TIMING), "make an event");
+    CUDA_TRY(c, cuEventRecord(*point, c->stream), "note a point in its queue");
+    return true;
+}
+
 /* ---- cards ---- */
 
 static int attribute(const cuda_device *d, CUdevice of, CUdevice_attribute which)
@@ -149,6 +161,8 @@ static void close_context(device_context *face)
         if (c->products) api->products.cublasLtDestroy(c->products);
         for (int k = 0; k < 2; k++)
             if (c->marks[k]) api->driver.cuEventDestroy(c->marks[k]);
+        for (int k = 0; k < 2; k++)
+            if (c->points[k]) api->driver.cuEventDestroy(c->points[k]);
         if (c->stream) api->driver.cuStreamDestroy(c->stream);
     }
     arena_free(&c->arena);
@@ -249,6 +263,17 @@ static void cuda_wait(device_context *face)
     if (cuda_use(cuda_of(face))) cuda_finish(cuda_of(face), "finish its work");
 }
 
+static bool cuda_bank(device_context *face, memory_bank *b)
+{
+    cuda_context *c = cuda_of(face);
+    size_t        left = 0, all = 0;
+    TRY(cuda_use(c));
+    CUDA_TRY(c, cuMemGetInfo(&left, &all), "say how much memory it has");
+    *b = (memory_bank){.number = c->card->number, .left = (int64_t)left, .all = (int64_t)all};
+    snprintf(b->name, sizeof b->name, "card %d (%s)", c->card->number, c->card->name);
+    return true;
+}
+
 static size_t cuda_taken(device_context *face, const void *memory)
 {
     const cuda_context *c = cuda_of(face);
@@ -292,6 +317,7 @@ device *device_cuda_open(mtf_session *s)
                        .alloc = cuda_alloc,
                        .release = cuda_release,
                        .taken = cuda_taken,
+                       .bank = cuda_bank,
                        .write = cuda_write,
                        .read = cuda_read,
                        .stage = cuda_stage,

@@ -102,17 +102,39 @@ static const char *end_of_part(const char *begin, int left)
     return at ? at + 1 : begin + rest;
 }
 
-/* The words of attention stand before kernels that use them. */
-static bool set_up(part *p, fault *f, const char *begin, const char *end)
+/* What kernels of attention are written in, after the prelude. */
+static const struct {
+    const unsigned char *bytes;
+    const size_t        *size;
+} of_attention[] = {
+    {asset_attention, &asset_attention_bytes},
+    {asset_attention_grad, &asset_attention_grad_bytes},
+    {asset_attention_matrix, &asset_attention_matrix_bytes},
+    {asset_attention_matrix_grad, &asset_attention_matrix_grad_bytes},
+};
+enum { OF_ATTENTION = sizeof of_attention / sizeof *of_attention };
+
+static size_t put(char *to, size_t at, const void *from, size_t bytes)
+{
+    if (to) memcpy(to + at, from, bytes);
+    return at + bytes;
+}
+
+/* The whole text of a part; its length with a zero byte. */
+static size_t put_all(char *to, const char *begin, const char *end)
 {
     const char *attends = strstr(begin, "attention_");
-    size_t      more = attends && attends < end ? asset_attention_bytes : 0;
-    size_t      before = asset_prelude_bytes + more, kernels = (size_t)(end - begin);
-    TRY(p->text = block_alloc(p->from, f, before + kernels + 1, false));
-    memcpy(p->text, asset_prelude, asset_prelude_bytes);
-    memcpy(p->text + asset_prelude_bytes, asset_attention, more);
-    memcpy(p->text + before, begin, kernels);
-    p->text[before + kernels] = 0;
+    size_t      at = put(to, 0, asset_prelude, asset_prelude_bytes);
+    for (int k = 0; k < OF_ATTENTION && attends && attends < end; k++)
+        at = put(to, at, of_attention[k].bytes, *of_attention[k].size);
+    at = put(to, at, begin, (size_t)(end - begin));
+    return put(to, at, "", 1);
+}
+
+static bool set_up(part *p, fault *f, const char *begin, const char *end)
+{
+    TRY(p->text = block_alloc(p->from, f, put_all(NULL, begin, end), false));
+    put_all(p->text, begin, end);
     return true;
 }
 
@@ -145,7 +167,8 @@ static cache_key key_of(const cuda_api *api, const char *text, const char *archi
         for (int o = 0; o < OPTIONS; o++) h = hash_bytes(h, options[o], strlen(options[o]) + 1);
         h = hash_bytes(h, asset_prelude, asset_prelude_bytes);
         h = hash_bytes(h, asset_scalars, asset_scalars_bytes);
-        h = hash_bytes(h, asset_attention, asset_attention_bytes);
+        for (int o = 0; o < OF_ATTENTION; o++)
+            h = hash_bytes(h, of_attention[o].bytes, *of_attention[o].size);
         key.hash[k] = hash_bytes(h, text, strlen(text));
     }
     return key;

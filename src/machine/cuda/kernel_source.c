@@ -46,19 +46,28 @@ const char *kernel_source_text(const kernel_source *s)
 bool kernel_add(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
                 int64_t blocks, int threads, int shared)
 {
+    return kernel_add_together(s, plan, i, body, blocks, threads, shared, 1);
+}
+
+bool kernel_add_together(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
+                         int64_t blocks, int threads, int shared, int together)
+{
     textbuf rest = {.arena = s->arena}, whole = {.arena = s->arena};
+    if (s->only_sizes) return true;
     write_parameters(&rest, i);
     text_add(&rest, ")\n{\n%s}\n", body);
     const char *text = text_done(&rest);
     if (!text) return false;
     char name[48];
     snprintf(name, sizeof name, "%s_%016llx", instr_name(i->kind),
-             (unsigned long long)hash_bytes((uint64_t)threads, text, (size_t)rest.used));
+             (unsigned long long)hash_bytes((uint64_t)(threads * together), text, (size_t)rest.used));
     char *known = names_get(&s->names, name);
     char *kept = known ? known : arena_text(s->arena, name);
     TRY(kept != NULL);
     if (!known) {
-        text_add(&whole, "KERNEL void __launch_bounds__(%d) %s(%s\n", threads, kept, text);
+        text_add(&whole, "KERNEL void __launch_bounds__(%d", threads);
+        if (together > 1) text_add(&whole, ", %d", together);
+        text_add(&whole, ") %s(%s\n", kept, text);
         TRY(add_entry(s, kept, text_done(&whole)));
     }
     plan->launch[plan->nlaunches++] =
@@ -85,4 +94,10 @@ kernel_writer *kernel_writer_of(instr_kind kind)
         [INSTR_ATTENTION_GRAD] = write_attention_grad,
     };
     return writers[kind];
+}
+
+bool kernel_wants_scratch(instr_kind kind)
+{
+    return kernel_writer_of(kind) && kind != INSTR_MAP && kind != INSTR_MOVE &&
+           kind != INSTR_ADD_INTO && kind != INSTR_GATHER && kind != INSTR_DRAW;
 }

@@ -51,6 +51,7 @@ typedef struct kernel_source {
     kernel_entry *kernels; /* each once */
     int           nkernels, kernels_room;
     name_table    names;
+    bool          only_sizes; /* plans are wanted, texts are not */
     bool          wide; /* indices have 64 bits even where 32 suffice: for tests */
 } kernel_source;
 
@@ -60,6 +61,9 @@ kernel_source kernel_source_make(arena *a);
  * of it to the plan.  The body may name the parameters above and whatever prelude.cuh has. */
 bool kernel_add(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
                 int64_t blocks, int threads, int shared);
+/* The same, of which `together` blocks share a processor of the card: that bounds their registers. */
+bool kernel_add_together(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
+                         int64_t blocks, int threads, int shared, int together);
 
 /* Adds a kernel with parameters of its own: its whole text, and a name that no other text has. */
 bool kernel_source_put(kernel_source *s, const char *name, const char *text);
@@ -76,6 +80,9 @@ kernel_writer write_map, write_move, write_add_into, write_fold, write_gather, w
 
 /* The writer of a kind of instruction; NULL: it is no kernel. */
 kernel_writer *kernel_writer_of(instr_kind kind);
+/* Whether kernels of this kind may need working space.  A search for layouts asks how much each
+ * program needs, and most of its text is that of kinds that need none. */
+bool kernel_wants_scratch(instr_kind kind);
 
 /* ---- what writers share ---- */
 

@@ -1,4 +1,4 @@
-/* Kernels written from patterns: text with words that stand for numbers. */
+/* Kernels written from patterns, in which words stand for numbers. */
 #include "machine/cuda/kernel_text.h"
 
 #include <assert.h>
@@ -46,6 +46,7 @@ void kernel_set(kernel_text *k, const char *name, const char *format, ...)
 {
     char    value[400];
     va_list args;
+    if (k->source->only_sizes) return;
     va_start(args, format);
     number_vformat(value, sizeof value, format, args);
     va_end(args);
@@ -68,6 +69,7 @@ void kernel_set_loops(kernel_text *k, const char *name, const nest *n, char lett
     textbuf     t = {.arena = k->source->arena};
     const char *type = k->wide ? "i64" : "i32";
     long long   below = 1;
+    if (k->source->only_sizes) return;
     for (int l = n->nloops - 1; l >= 0; l--) {
         bool      inner = l == n->nloops - 1;
         long long size = (long long)(inner ? n->size[l] / vector : n->size[l]);
@@ -87,6 +89,7 @@ void kernel_set_offset(kernel_text *k, const char *name, const nest *n, char let
                        const access *a)
 {
     textbuf t = {.arena = k->source->arena};
+    if (k->source->only_sizes) return;
     text_add(&t, "(");
     for (int l = 0; l < n->nloops; l++) {
         long long stride = (long long)a->stride[n->loop[l]];
@@ -105,15 +108,17 @@ static bool is_word(char c)
 
 static const char *value_of(const kernel_text *k, const char *name, size_t length)
 {
-    for (int w = 0; w < k->nwords; w++)
-        if (strlen(k->words[w].name) == length && !memcmp(k->words[w].name, name, length))
-            return k->words[w].value;
-    assert(!"a word of a pattern was not set");
-    return "";
+    int w = 0;
+    while (w < k->nwords &&
+           (strlen(k->words[w].name) != length || memcmp(k->words[w].name, name, length) != 0))
+        w++;
+    assert(w < k->nwords); /* else a word of a pattern was not set */
+    return w < k->nwords ? k->words[w].value : "";
 }
 
 void kernel_say(kernel_text *k, const char *pattern)
 {
+    if (k->source->only_sizes) return;
     while (*pattern) {
         size_t plain = strcspn(pattern, "$"), length = 0;
         text_add(&k->t, "%.*s", (int)plain, pattern);

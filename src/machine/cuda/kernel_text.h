@@ -1,4 +1,4 @@
-/* Kernels written from patterns: text with words that stand for numbers.
+/* Kernels written from patterns, in which words stand for numbers.
  *
  * A pattern is the body of a kernel in which $WORD stands for a value that was set before,
  * so that the writers show the kernels as they will be compiled.  A value may be a pattern
@@ -20,6 +20,8 @@ enum {
     FULL_CARD = 132 * 8, /* blocks of 256 threads that an H200 runs at once */
     WARP_SIZE = 32,
     PACK_BYTES = 16,
+    BYTES_ON_THE_WAY = 64, /* that a thread reads before it uses them */
+    MOST_TOGETHER = 8,     /* pieces of that */
     MOST_WORDS = 64
 };
 
@@ -76,6 +78,12 @@ static inline int64_t kernel_reach(int64_t size, int64_t stride)
 static inline int64_t kernel_least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+/* How many pieces of v elements a thread reads before it uses them. */
+static inline int64_t kernel_together(int v, mtf_dtype type)
+{
+    return kernel_least(BYTES_ON_THE_WAY / (v * (int64_t)mtf_dtype_bytes(type)), MOST_TOGETHER);
 }
 
 /* The first power of two from `least` on, or `most`, a power of two, if that is smaller. */

@@ -99,6 +99,71 @@ static INLINE u64 atomic_max(u64 *at, u64 v) { return atomicMax(at, v); }
 static INLINE u32 atomic_swap_if(u32 *at, u32 was, u32 v) { return atomicCAS(at, was, v); }
 static INLINE u64 atomic_swap_if(u64 *at, u64 was, u64 v) { return atomicCAS(at, was, v); }
 #define FENCE() __threadfence() /* what was written is seen by other blocks */
+
+/* ---- small matrices, a warp's 32 threads together ---- */
+
+/* 16 bytes to shared memory, zeros where they are not `live`; both addresses are multiples of 16.  They
+ * are there after copies_commit(), copies_wait() and, for other threads, SYNC(). */
+template <class T> static INLINE void copy_ahead(T *to, const T *from, bool live)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from),
+                 "r"(live ? 16 : 0)
+                 : "memory");
+}
+/* The same for one number. */
+static INLINE void copy_ahead_one(f32 *to, const f32 *from, bool live)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from),
+                 "r"(live ? 4 : 0)
+                 : "memory");
+}
+static INLINE void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+static INLINE void copies_wait() { asm volatile("cp.async.wait_group 0;" ::: "memory"); }
+
+/* Four matrices of 8 x 8 elements of 16 bits; threads 8 k .. 8 k + 7 name the rows of matrix k.  A thread
+ * gets elements 2 (LANE % 4) and the next of row LANE / 4, or, turned, of column LANE / 4. */
+static INLINE void load_matrices(u32 (&r)[4], const void *row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"((u32)__cvta_generic_to_shared(row)));
+}
+static INLINE void load_matrices_turned(u32 (&r)[4], const void *row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"((u32)__cvta_generic_to_shared(row)));
+}
+
+/* d += a b, 16 x 16 times 16 x 8: mma.m16n8k16. */
+template <class T> static INLINE void matrix_product(f32 (&d)[4], const u32 (&a)[4], u32 b0, u32 b1);
+/* Two numbers rounded, the first in the lower half. */
+template <class T> static INLINE u32 narrow_pair(f32 low, f32 high);
+#define MATRIX_WORDS(T)                                                                            \
+    template <> INLINE void matrix_product<T>(f32 (&d)[4], const u32 (&a)[4], u32 b0, u32 b1)      \
+    {                                                                                              \
+        asm("mma.sync.aligned.m16n8k16.row.col.f32." #T "." #T ".f32 {%0, %1, %2, %3}, "           \
+            "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                                        \
+            : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                       \
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));                       \
+    }                                                                                              \
+    template <> INLINE u32 narrow_pair<T>(f32 low, f32 high)                                       \
+    {                                                                                              \
+        u32 r;                                                                                     \
+        asm("cvt.rn." #T "x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));                    \
+        return r;                                                                                  \
+    }
+MATRIX_WORDS(bf16)
+MATRIX_WORDS(f16)
+#undef MATRIX_WORDS
+
+/* 2^x, to about 2 units in the last place. */
+static INLINE f32 exp2_fast(f32 x)
+{
+    f32 r;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
 #endif
 
 enum { WARP = 32 };
@@ -206,8 +271,12 @@ static INLINE f64 SMALLER(f64 x, f64 y) { return (y < x) | (y != y) ? y : x; }
     static INLINE T FLOORDIV(T x, T y) { return floor(x / y); }                                    \
     static INLINE T MOD(T x, T y) { return x - y * floor(x / y); }                                 \
     /* x sigmoid(v); from some point on downwards it is the limit, 0. */                           \
-    static INLINE T GATE(T x, T v) { return RATIO(x < -800 ? (T)-800 : x, 1 + exp(-v)); }          \
-    static INLINE T SIGMOID(T x) { return RATIO((T)1, 1 + exp(-x)); }                              \
+    static INLINE T GATE(T x, T v)                                                                 \
+    {                                                                                              \
+        T e = exp(-fabs(v));                                                                       \
+        return RATIO((x < -800 ? (T)-800 : x) * (v < 0 ? e : (T)1), 1 + e);                        \
+    }                                                                                              \
+    static INLINE T SIGMOID(T x) { return GATE((T)1, x); }                                         \
     static INLINE T SILU(T x) { return GATE(x, x); }                                               \
     static INLINE T GELU(T x)                                                                      \
     {                                                                                              \

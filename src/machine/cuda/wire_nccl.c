@@ -73,6 +73,8 @@ static bool prepare(wire *face, int me, const program *p)
 
 /* ---- the table ---- */
 
+enum { PACE = 32 }; /* collectives between points of cuda_pace */
+
 static bool run(wire *face, int me, const instr *i, void *const *base)
 {
     nccl_wire    *w = (nccl_wire *)face;
@@ -83,17 +85,12 @@ static bool run(wire *face, int me, const instr *i, void *const *base)
                        .bytes = bytes};
     (void)me;
     TRY(cuda_use(w->context));
+    if (++w->queued % PACE == 0) TRY(cuda_pace(w->context));
     switch (i->kind) {
     case INSTR_REDUCE: return nccl_reduce(w, i, &x);
     case INSTR_REDUCE_SCATTER: return nccl_reduce_scatter(w, i, &x);
     default: return nccl_exchange(w, i, &x);
     }
-}
-
-static void give_up(wire *face, int me)
-{
-    wire_give_up(face, me);
-    nccl_abort_all((nccl_wire *)face);
 }
 
 static void reset(wire *face)
@@ -120,8 +117,6 @@ static void leave_ranks(void *what)
     nccl_wire *w = what;
     if (!w->ranks) return;
     if (mtf_ok(w->face.session) && cuda_use(w->context)) cuda_finish(w->context, "finish its work");
-    if (!mtf_ok(w->face.session)) nccl_abort_all(w);
-    w->context->look = NULL;
     w->ranks = NULL;
 }
 
@@ -146,7 +141,7 @@ wire *cuda_open_wire(device_context *c, const mesh *m, ranks *r)
     w->face = (wire){.name = "nccl",
                      .prepare = prepare,
                      .run = run,
-                     .abort = give_up,
+                     .abort = wire_give_up,
                      .reset = reset,
                      .close = close_wire,
                      .moved = moved,
@@ -176,7 +171,8 @@ wire *cuda_open_wire(device_context *c, const mesh *m, ranks *r)
     ranks_know_mesh(r, m);
     if (one_each(s, m, r))
         fail(&s->fault, ERR_USAGE,
-             "this mtf was built without NCCL, which several ranks on cards need; configure it where "
+             "this mtf was built without NCCL, which several ranks on cards need; configure it "
+             "where "
              "nccl.h is installed, or start one process for the whole mesh");
     return NULL;
 }

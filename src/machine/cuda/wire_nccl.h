@@ -32,6 +32,7 @@ typedef struct nccl_wire {
     const char  **parts; /* by member of a group: its operand */
     int           parts_room;
     wire_moved    moved;
+    int64_t       queued; /* collectives so far */
     bool          aborted;
     double        asked; /* seconds into the current wait, when the other ranks were asked last */
 } nccl_wire;

@@ -37,14 +37,17 @@ bool nccl_make_group(nccl_wire *w, unsigned axes)
     const mesh *m = w->face.mesh;
     int         me = w->context->face.processor;
     group       g = group_of(m, me, axes);
-    ncclComm_t  comm = NULL;
     if (g.n == 1 || find_group(w, axes) >= 0) return true;
     TRY(cuda_use(w->context) && arena_push(&w->arena, w->groups, w->ngroups, w->groups_room));
+    nccl_group *made = &w->groups[w->ngroups];
+    *made = (nccl_group){.axes = long_axes(m, axes)};
     ncclResult_t r = nccl_api(w)->ncclCommSplit(w->groups[0].comm, group_member(m, &g, 0), g.mine,
-                                                &comm, NULL);
+                                                &made->comm, NULL);
+    /* It may return success before it has begun; the new one is there when the old one is ready. */
+    if (r == ncclSuccess) r = ncclInProgress;
     TRY(nccl_done(w, w->groups[0].comm, r, "split a communicator"));
-    w->groups[w->ngroups++] = (nccl_group){long_axes(m, axes), comm};
-    return nccl_done(w, comm, r == ncclInProgress ? r : ncclSuccess, "split a communicator");
+    w->ngroups++;
+    return nccl_done(w, made->comm, ncclInProgress, "split a communicator");
 }
 
 /* ---- all ranks ---- */
@@ -72,7 +75,8 @@ static bool cards_differ(nccl_wire *w)
 
 static bool share_id(nccl_wire *w, ncclUniqueId *id)
 {
-    rank_block all = {.ndims = 1, .whole = {(int)sizeof *id}, .size = {(int)sizeof *id}, .bytes = 1};
+    rank_block all = {
+        .ndims = 1, .whole = {(int)sizeof *id}, .size = {(int)sizeof *id}, .bytes = 1};
     if (ranks_number(w->ranks) == 0)
         TRY(nccl_done(w, NULL, nccl_api(w)->ncclGetUniqueId(id), "begin"));
     return ranks_spread(w->ranks, "opening cards", 0, &all, id);
@@ -100,7 +104,7 @@ bool nccl_join(nccl_wire *w)
 void nccl_leave(nccl_wire *w)
 {
     const cuda_collectives *api = nccl_api(w);
-    bool ok = w->ngroups && mtf_ok(w->face.session) && cuda_use(w->context) &&
+    bool                    ok = w->ngroups && mtf_ok(w->face.session) && cuda_use(w->context) &&
               cuda_finish(w->context, "finish its work");
     for (int k = w->ngroups - 1; ok && k >= 0; k--) {
         ncclComm_t comm = w->groups[k].comm;

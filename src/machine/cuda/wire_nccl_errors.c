@@ -1,8 +1,9 @@
 /* Errors between cards: seen while waiting, and ended together.
  *
  * Work that needs another rank never ends once that rank has failed.  So every wait
- * looks for errors of NCCL and of other ranks; after one, all communicators are aborted,
- * which ends their kernels.
+ * looks for errors of NCCL and of other ranks, and ends with one.  Communicators are
+ * aborted, which ends their kernels, only after the error was printed: when a process was
+ * killed, the launcher soon ends the others.
  */
 #include "machine/cuda/wire_nccl.h"
 
@@ -25,12 +26,11 @@ void nccl_abort_all(nccl_wire *w)
         if (w->groups[k].comm) nccl_api(w)->ncclCommAbort(w->groups[k].comm);
 }
 
-/* At the end, without ranks: other cards may be slower, or gone. */
-static bool is_patient(nccl_wire *w, double waited)
+/* When the session closes and ranks are no longer heard: other cards may be slower, or gone. */
+static bool wait_at_end(nccl_wire *w, double waited)
 {
-    if (waited < w->face.session->opts.patience) return true;
-    nccl_abort_all(w);
-    return false;
+    if (!mtf_ok(w->face.session) || waited > w->face.session->opts.patience) nccl_abort_all(w);
+    return true;
 }
 
 static void take_a_break(void)
@@ -44,7 +44,7 @@ static bool report(nccl_wire *w, ncclResult_t r, const char *what)
 {
     const cuda_collectives *api = nccl_api(w);
     double                  begin = clock_seconds();
-    bool remote = w->ranks && (r == ncclRemoteError || r == ncclSystemError);
+    bool                    remote = w->ranks && (r == ncclRemoteError || r == ncclSystemError);
     while (remote && clock_seconds() - begin < last_words && ranks_look(w->ranks, what_runs))
         take_a_break();
     if (mtf_ok(w->face.session)) {
@@ -52,7 +52,6 @@ static bool report(nccl_wire *w, ncclResult_t r, const char *what)
         fail(&w->face.session->fault, ERR_DEVICE, "NCCL could not %s: %s%s%s", what,
              api->ncclGetErrorString(r), more && *more ? ": " : "", more ? more : "");
     }
-    nccl_abort_all(w);
     return false;
 }
 
@@ -62,10 +61,8 @@ static bool report_silent(nccl_wire *w)
     int  rank = ranks_silent(w->ranks);
     if (rank < 0) return true;
     mesh_write_places(w->face.mesh, 1, &rank, text, sizeof text);
-    fail(&w->face.session->fault, ERR_LATE, "%s waited %d seconds for %s (--patience)", what_runs,
-         w->face.session->opts.patience, text);
-    nccl_abort_all(w);
-    return false;
+    return fail(&w->face.session->fault, ERR_LATE, "%s waited %d seconds for %s (--patience)",
+                what_runs, w->face.session->opts.patience, text);
 }
 
 /* A rank that answers waits as well: steps may be longer than the user's patience. */
@@ -73,18 +70,15 @@ bool nccl_look(void *with, double waited)
 {
     nccl_wire *w = with;
     double     patience = w->face.session->opts.patience;
-    if (w->aborted) return true; /* its kernels end */
-    if (!w->ranks) return is_patient(w, waited);
+    if (!w->ranks) return wait_at_end(w, waited);
+    if (!mtf_ok(w->face.session)) return false;
     for (int k = 0; k < w->ngroups; k++) {
         ncclResult_t now = ncclSuccess;
         ncclResult_t asked = nccl_api(w)->ncclCommGetAsyncError(w->groups[k].comm, &now);
         if (asked != ncclSuccess) now = asked;
         if (now != ncclSuccess && now != ncclInProgress) return report(w, now, "finish a step");
     }
-    if (!ranks_look(w->ranks, what_runs)) {
-        nccl_abort_all(w);
-        return false;
-    }
+    TRY(ranks_look(w->ranks, what_runs));
     if (waited < patience) w->asked = 0;
     if (waited - w->asked < patience) return true;
     w->asked = waited;
@@ -94,14 +88,14 @@ bool nccl_look(void *with, double waited)
 bool nccl_done(nccl_wire *w, ncclComm_t comm, ncclResult_t r, const char *what)
 {
     double begin = clock_seconds();
-    while (r == ncclInProgress) {
+    while (r == ncclInProgress && !w->aborted) {
         ncclResult_t asked = nccl_api(w)->ncclCommGetAsyncError(comm, &r);
         if (asked != ncclSuccess) r = asked;
         if (r != ncclInProgress) break;
         TRY(nccl_look(w, clock_seconds() - begin));
         take_a_break();
     }
-    return r == ncclSuccess || report(w, r, what);
+    return !w->aborted && (r == ncclSuccess || report(w, r, what));
 }
 
 #endif

@@ -57,7 +57,8 @@ static bool receive(nccl_wire *w, int from, char *data, int64_t bytes)
 typedef enum visit_use { MEASURE, RECEIVE, UNPACK } visit_use;
 
 /* Visits what this processor needs; `*work` ends after the space for all that is unpacked. */
-static bool visit_in(nccl_wire *w, const instr *i, const nccl_operands *x, visit_use use, char **work)
+static bool visit_in(nccl_wire *w, const instr *i, const nccl_operands *x, visit_use use,
+                     char **work)
 {
     const mesh  *m = w->face.mesh;
     int          me = w->context->face.processor;

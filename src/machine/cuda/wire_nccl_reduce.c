@@ -62,8 +62,8 @@ static bool swap_shards(nccl_wire *w, const instr *i, const group *g, ncclComm_t
         int  k = group_after(g, step);
         span its = shard(m, i, g, k);
         if (its.size && r == ncclSuccess)
-            r = api->ncclSend(x->in + its.begin * x->bytes, (size_t)(its.size * x->bytes), ncclUint8,
-                              k, comm, w->context->stream);
+            r = api->ncclSend(x->in + its.begin * x->bytes, (size_t)(its.size * x->bytes),
+                              ncclUint8, k, comm, w->context->stream);
         if (mine.size && r == ncclSuccess)
             r = api->ncclRecv(work, (size_t)(mine.size * x->bytes), ncclUint8, k, comm,
                               w->context->stream);
@@ -82,7 +82,8 @@ static bool combine_shard(nccl_wire *w, const instr *i, const group *g, const nc
     unsigned  axes = whole ? i->reduce.axes : scatter_axes(&i->reduce_scatter);
     int64_t   elements = shard(w->face.mesh, i, g, g->mine).size;
     TRY(swap_shards(w, i, g, nccl_comm(w, axes), x, shard));
-    return cuda_peers.combine(&w->context->face, kind, i->out[0].type, g->n, w->parts, out, elements);
+    return cuda_peers.combine(&w->context->face, kind, i->out[0].type, g->n, w->parts, out,
+                              elements);
 }
 
 /* Every member gets the shards of the result that others have combined. */
@@ -99,8 +100,8 @@ static bool gather_shards(nccl_wire *w, const instr *i, const group *g, const nc
             r = api->ncclSend(x->out + mine.begin * x->bytes, (size_t)(mine.size * x->bytes),
                               ncclUint8, k, comm, w->context->stream);
         if (its.size && r == ncclSuccess)
-            r = api->ncclRecv(x->out + its.begin * x->bytes, (size_t)(its.size * x->bytes), ncclUint8,
-                              k, comm, w->context->stream);
+            r = api->ncclRecv(x->out + its.begin * x->bytes, (size_t)(its.size * x->bytes),
+                              ncclUint8, k, comm, w->context->stream);
     }
     ncclResult_t end = api->ncclGroupEnd();
     return nccl_done(w, comm, r == ncclSuccess ? end : r, "gather shards");
@@ -122,15 +123,14 @@ bool nccl_reduce(nccl_wire *w, const instr *i, const nccl_operands *x)
 {
     group     g = group_of(w->face.mesh, w->context->face.processor, i->reduce.axes);
     mtf_dtype type = i->out[0].type;
-    if (g.n == 1)
-        return cuda_peers.copy(&w->context->face, x->out, x->in, i->size[0] * x->bytes);
+    if (g.n == 1) return cuda_peers.copy(&w->context->face, x->out, x->in, i->size[0] * x->bytes);
     if (i->size[0] == 0) return true;
     count_reduce(w, i, &g, x->bytes);
     if (cards_reduce(i)) {
         ncclComm_t   comm = nccl_comm(w, i->reduce.axes);
-        ncclResult_t r = nccl_api(w)->ncclAllReduce(x->in, x->out, (size_t)i->size[0], type_of(type),
-                                                    op_of(i->reduce.kind, type), comm,
-                                                    w->context->stream);
+        ncclResult_t r =
+            nccl_api(w)->ncclAllReduce(x->in, x->out, (size_t)i->size[0], type_of(type),
+                                       op_of(i->reduce.kind, type), comm, w->context->stream);
         return nccl_done(w, comm, r, "reduce");
     }
     span mine = part_range(i->size[0], g.n, g.mine);
@@ -154,9 +154,9 @@ bool nccl_reduce_scatter(nccl_wire *w, const instr *i, const nccl_operands *x)
     if (!cards_reduce_scatter(m, me, i)) return combine_shard(w, i, &g, x, scatter_shard, x->out);
     if (kept == 0) return true;
     ncclComm_t   comm = nccl_comm(w, scatter_axes(how));
-    ncclResult_t r = nccl_api(w)->ncclReduceScatter(x->in, x->out, (size_t)kept, type_of(type),
-                                                    op_of(how->kind, type), comm,
-                                                    w->context->stream);
+    ncclResult_t r =
+        nccl_api(w)->ncclReduceScatter(x->in, x->out, (size_t)kept, type_of(type),
+                                       op_of(how->kind, type), comm, w->context->stream);
     return nccl_done(w, comm, r, "reduce and scatter");
 }
 

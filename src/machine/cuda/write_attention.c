@@ -1,24 +1,69 @@
 /* Attention as kernels: a block has some rows of a batch.
  *
- * y[i] = sum over m of softmax(q[i] k[m]) v[m].  attention.cuh has the kernels.
+ * y[i] = sum over m of softmax(q[i] k[m]) v[m].  attention.cuh and attention_matrix.cuh
+ * have the kernels.
  */
 #include "machine/cuda/attention_text.h"
+
+enum { PROCESSORS = 132, LEAST_CHUNK = 128 };
+
+/* With few rows and batches, blocks have chunks of the memory, so that there are enough of them. */
+static void choose_chunks(const instr *i, attention_form *f, int64_t blocks)
+{
+    int64_t memory = i->attention->memory, most = attention_pieces(memory, LEAST_CHUNK);
+    int64_t wanted = 2 * PROCESSORS / blocks, chunks = wanted < most ? wanted : most;
+    f->chunks = 1, f->chunk = memory;
+    if (chunks < 2) return;
+    f->chunk = attention_pieces(memory, chunks * MATRIX_TILE) * MATRIX_TILE;
+    f->chunks = attention_pieces(memory, f->chunk);
+}
+
+static bool add_kernel(kernel_source *s, const instr *i, kernel_plan *plan, const attention_form *f,
+                       const char *name, int64_t blocks, int threads, int shared)
+{
+    textbuf t = {.arena = s->arena};
+    attention_text(&t, i, f);
+    text_add(&t, "    %s(p, out0, out1, %s, scratch);\n", name,
+             i->attention->parts ? "out2" : "out1");
+    char *body = text_done(&t);
+    return body && kernel_add(s, plan, i, body, blocks, threads, shared);
+}
+
+/* Adds up the partial results of chunks. */
+static bool add_join(kernel_source *s, const instr *i, kernel_plan *plan, const attention_form *f)
+{
+    int64_t rows = f->loops.batches * f->loops.rows, value = i->attention->value;
+    if (f->chunks == 1) return true;
+    plan->scratch_bytes = f->chunks * rows * (value + 2) * (attention_is_f64(i) ? 8 : 4);
+    return add_kernel(s, i, plan, f, "attention_join_chunks",
+                      attention_pieces(rows * value, ATTENTION_THREADS), ATTENTION_THREADS, 0);
+}
+
+static bool add_matrix_kernel(kernel_source *s, const instr *i, kernel_plan *plan)
+{
+    attention_form f = {attention_loops_of(i, -1), 1, 1, 0, 0};
+    f.rows = f.loops.rows > MATRIX_TILE ? 2 : 1;
+    int     lines = f.rows * MATRIX_TILE;
+    int64_t blocks = f.loops.batches * attention_pieces(f.loops.rows, lines);
+    choose_chunks(i, &f, blocks);
+    return add_kernel(s, i, plan, &f, "attention_matrix_forward", blocks * f.chunks, MATRIX_THREADS,
+                      attention_matrix_bytes(i, lines + 2 * MATRIX_TILE, 2 * MATRIX_TILE)) &&
+           add_join(s, i, plan, &f);
+}
 
 bool write_attention(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     if (instr_elements(i) == 0) return true;
-    textbuf        t = {.arena = s->arena};
+    if (attention_suits_matrices(i)) return add_matrix_kernel(s, i, plan);
     int            each = attention_each(i);
-    attention_form f = {attention_loops_of(i, -1), each, each};
+    attention_form f = {attention_loops_of(i, -1), each, each, 0, 0};
     while (f.rows > 1 && f.loops.rows <= f.rows / 2 * ATTENTION_SIDE) f.rows /= 2;
-    attention_text(&t, i, &f);
-    text_add(&t, "    attention_forward(p, out0, out1, %s);\n",
-             i->attention->parts ? "out2" : "out1");
     int64_t tiles = attention_pieces(f.loops.rows, (int64_t)f.rows * ATTENTION_SIDE);
-    int64_t pieces = attention_pieces(i->attention->value, ATTENTION_WIDE);
-    char   *body = text_done(&t);
-    return body &&
-           kernel_add(s, plan, i, body, f.loops.batches * tiles * pieces, ATTENTION_THREADS, 0);
+    int64_t blocks = f.loops.batches * tiles * attention_pieces(i->attention->value, ATTENTION_WIDE);
+    choose_chunks(i, &f, blocks);
+    return add_kernel(s, i, plan, &f, "attention_forward", blocks * f.chunks, ATTENTION_THREADS,
+                      0) &&
+           add_join(s, i, plan, &f);
 }
 
 static void add_access(textbuf *t, const instr *i, const char *name, const access *x)

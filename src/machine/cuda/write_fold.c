@@ -12,9 +12,8 @@
 #include "machine/cuda/write_move.h"
 
 enum {
-    MOST_TOGETHER = 4, /* pieces that a thread reads before it folds them */
-    LONG_ROW = 2048,   /* pieces from which on a row has a block */
-    SOME_PIECES = 4,   /* a thread has no fewer where a row is split into chunks */
+    LONG_ROW = 2048, /* pieces from which on a row has a block */
+    SOME_PIECES = 4, /* a thread has no fewer where a row is split into chunks */
 };
 
 static bool seeks(fold_kind kind)
@@ -175,7 +174,8 @@ static void set_chunks(folding *f, int64_t pieces, int64_t apart)
     kernel_text *k = &f->k;
     int64_t      per = kernel_parts(pieces, f->chunks);
     f->chunks = kernel_parts(pieces, per);
-    int64_t together = kernel_power(kernel_parts(per, apart), MOST_TOGETHER);
+    int64_t together =
+        kernel_power(kernel_parts(per, apart), kernel_together(f->v, k->i->in[0].type));
     kernel_set_number(k, "V", f->v);
     kernel_set_number(k, "PER", per);
     kernel_set_number(k, "PIECES", pieces);

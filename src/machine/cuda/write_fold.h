@@ -1,4 +1,4 @@
-/* Folds as kernels, for instructions that are folds in some cases. */
+/* Folds as kernels, for several instructions. */
 #ifndef MACHINE_WRITE_FOLD_H
 #define MACHINE_WRITE_FOLD_H
 
@@ -24,8 +24,8 @@ void fold_set_words(kernel_text *k, fold_kind kind, bool adds);
 /* Bytes of `parts` partial results for each of `kept` outputs. */
 int64_t fold_parts_bytes(const kernel_text *k, fold_kind kind, int64_t parts, int64_t kept);
 
-/* Folds partial results in the working space, [part][kept], into out0: $OUTLOOPS declares the loops of
- * the output from its number `row`, and $OUT is its offset. */
+/* Folds partial results in the working space, [part][kept], into out0: $OUTLOOPS declares the loops
+ * of the output from its number `row`, and $OUT is its offset. */
 bool fold_join_parts(kernel_text *k, kernel_plan *plan, int64_t parts, int64_t kept);
 
 #endif

@@ -6,8 +6,6 @@
  */
 #include "machine/cuda/kernel_text.h"
 
-enum { TOGETHER = 4 };
-
 static const char gather[] = "    $U first = ($U)BLOCK * $EACH + THREAD;\n"
                              "    $T xs[$TOGETHER][$V];\n"
                              "    UNROLL for (int u = 0; u < $TOGETHER; u++) {\n"
@@ -36,7 +34,9 @@ bool write_gather(kernel_source *s, const instr *i, kernel_plan *plan)
     if (nest_stride(&n, &i->in[1], 0) != 0) v = 1;
     while (v > 1 && how->along_stride % v != 0) v /= 2;
     int64_t pieces = n.elements / v;
-    int64_t together = pieces >= (int64_t)TOGETHER * BLOCK_THREADS * FULL_CARD ? TOGETHER : 1;
+    int64_t together = 1, most = kernel_together(v, i->out[0].type);
+    while (together < most && pieces >= together * 2 * BLOCK_THREADS * (int64_t)FULL_CARD)
+        together *= 2;
     kernel_set(&k, "T", "%s", kernel_type(i->out[0].type));
     kernel_set_number(&k, "V", v);
     kernel_set_number(&k, "TOGETHER", together);

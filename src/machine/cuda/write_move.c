@@ -10,7 +10,6 @@
 #include "machine/cuda/write_fold.h"
 
 enum {
-    MOST_TOGETHER = 4,
     SHORT_SIDE = 16, /* loops shorter than this are not worth a tile */
 };
 
@@ -82,7 +81,8 @@ static bool copy_along(kernel_text *k, kernel_plan *plan, nest n, bool adds)
     int     in_pack = kernel_pack(&n, NULL, in), out_pack = kernel_pack(&n, NULL, out);
     int     v = in_pack > out_pack ? in_pack : out_pack;
     int64_t pieces = (n.elements - left) / v, together = 1;
-    while (together < MOST_TOGETHER && pieces >= together * 2 * BLOCK_THREADS * (int64_t)FULL_CARD)
+    while (together < kernel_together(v, out->type) &&
+           pieces >= together * 2 * BLOCK_THREADS * (int64_t)FULL_CARD)
         together *= 2;
     kernel_set_number(k, "V", v);
     kernel_set_number(k, "INPACK", in_pack);

@@ -1,4 +1,4 @@
-/* Strided copies as kernels, for instructions that are copies in some cases. */
+/* Strided copies as kernels, for several instructions. */
 #ifndef MACHINE_WRITE_MOVE_H
 #define MACHINE_WRITE_MOVE_H
 

@@ -10,13 +10,13 @@
 
 enum { SORT_TILE = 2048 }; /* items at most; with 12 bytes each they take 24 KiB */
 
-/* Patterns.  $N: items of a tile, a power of two; $ALL: those of all tiles of a block.
+/* Sets the patterns of sorting.  $N: items of a tile, a power of two; $ALL: of all tiles of a block.
  *
- *     $SORTDECLARE   shared memory of a block
- *     $SORT          sorts each tile of a block; between two SYNC()
- *     $SORTBEFORE    counts in `rank` the items of the sorted tile at `tile`, of `$N`, before mine
- *
- * Items are u64 `item[]`, or, with `pairs`, u64 `item[]` and u32 `index[]`, compared in this order. */
+ *     $SORTDECLARE   shared memory of a block: u64 item[], with `pairs` also u32 index[]
+ *     $SORT          sorts each tile of a block by item, then by index
+ *     $SORTBEFORE    adds to `rank` how many items of `sorted` (and `indices`) in tile `tile` come
+ *                    before `mine` (and `my_index`)
+ */
 void sort_set_words(kernel_text *k, int64_t n, int64_t all, bool pairs);
 
 #endif

@@ -199,23 +199,30 @@ static const char filter_element[] =
     "$U rest = row; $I lane = ($I)(rest % $LANES); rest /= $LANES; "
     "$I chan = ($I)(rest % $CHANS); rest /= $CHANS; $PLACE";
 
+/* A thread sums $V channels, which share what is read of y. */
 static const char filter[] =
-    "    $U chunk = ($U)BLOCK % $CHUNKS, row = ($U)BLOCK / $CHUNKS * 256 + THREAD;\n"
-    "    if (row >= $KEPT) return;\n"
+    "    $U chunk = ($U)BLOCK % $CHUNKS, unit = ($U)BLOCK / $CHUNKS * 256 + THREAD;\n"
+    "    if (unit >= $UNITS) return;\n"
+    "    $U row = (unit / $LANES * $V) * $LANES + unit % $LANES;\n"
     "    $OUTLOOPS\n"
     "    $I group = lane / $OUTS;\n"
     "    $U end = (chunk + 1) * $PER < $TERMS ? (chunk + 1) * $PER : $TERMS;\n"
-    "    $C sum = 0;\n"
+    "    $C sums[$V] = {};\n"
     "    for ($U term = chunk * $PER; term < end; term++) {\n"
     "        $U rest = term;\n"
     "        $TERMPLACE\n"
     "        $LOOPS\n"
     "$INSIDE"
-    "        $C p = load(in0 + ($INBATCH + $INPLACE + (group * $CHANS + chan) * $XCHAN));\n"
+    "        const $T *x = in0 + ($INBATCH + $INPLACE + (group * $CHANS + chan) * $XCHAN);\n"
+    "        $T ps[$V];\n"
+    "        $LOADX\n"
     "        $C q = load(in1 + ($OUTBATCH + $OUTPLACE + lane * $YOUT));\n"
-    "        $TERM\n"
+    "        UNROLL for (int e = 0; e < $V; e++) {\n"
+    "            $C p = widen(ps[e]), &sum = sums[e];\n"
+    "            $TERM\n"
+    "        }\n"
     "    }\n"
-    "    $KEEP\n";
+    "    UNROLL for (int e = 0; e < $V; e++) $KEEP\n";
 
 static const char *inside_text(windowing *c)
 {
@@ -242,14 +249,21 @@ static bool write_filter(windowing *c, kernel_plan *plan)
         terms *= a->out_size[d];
     }
     if (kept == 0) return true;
-    int64_t blocks = kernel_parts(kept, BLOCK_THREADS);
+    int     v = a->chans % CHANNELS == 0 ? CHANNELS : 1;
+    bool    packs = v > 1 && reads_packs(c, c->x, a->x_spatial, a->x_chan, a->chans);
+    int64_t blocks = kernel_parts(kept / v, BLOCK_THREADS);
     int64_t chunks = kernel_least(2 * FULL_CARD / blocks, terms / SOME_TERMS);
     if (chunks < 1) chunks = 1;
     int64_t per = terms > 0 ? kernel_parts(terms, chunks) : 1;
     chunks = terms > 0 ? kernel_parts(terms, per) : 1;
     kernel_set_number(k, "LANES", a->groups * a->outs);
+    kernel_set_number(k, "V", v);
+    kernel_set_number(k, "UNITS", kept / v);
     kernel_set_number(k, "KEPT", kept);
     kernel_set_number(k, "TERMS", terms);
+    kernel_set_pattern(k, "LOADX",
+                       packs ? "load_packs<$V>(ps, x);"
+                             : "UNROLL for (int e = 0; e < $V; e++) ps[e] = x[e * $XCHAN];");
     kernel_set_number(k, "PER", per);
     kernel_set_number(k, "CHUNKS", chunks);
     kernel_set_pattern(k, "PLACE", split_text(c, 't', a->taps, 1));
@@ -263,8 +277,8 @@ static bool write_filter(windowing *c, kernel_plan *plan)
     kernel_set_pattern(k, "OUTLOOPS", filter_element);
     kernel_set_pattern(k, "OUT", "($WPLACE + chan * $WCHAN + lane * $WOUT)");
     kernel_set_pattern(k, "KEEP",
-                       chunks > 1 ? "(($C *)scratch)[chunk * $KEPT + row] = sum;"
-                                  : "store(out0 + $OUT, sum);");
+                       chunks > 1 ? "(($C *)scratch)[chunk * $KEPT + row + e * $LANES] = sums[e];"
+                                  : "store(out0 + $OUT + e * $WCHAN, sums[e]);");
     kernel_say(k, filter);
     TRY(kernel_done(k, plan, blocks * chunks, BLOCK_THREADS, 0));
     if (chunks == 1) return true;

@@ -1,0 +1,190 @@
+/* Gradients of attention in short floats by products of small matrices.
+ *
+ * Two kernels compute the weights again: one for dq, by tiles of rows, and one for dk and dv,
+ * by tiles of positions, so that each sum is made by one warp.
+ */
+/* Scores to weights, for v, and dp to slopes; `own(e, n)` is the row of a number and `m(e, n)` its position. */
+template <bool MASKED, class P, class F, class G>
+static INLINE void matrix_slopes(const P &p, f32 (&s)[1][TILE / 8][4], f32 (&dp)[1][TILE / 8][4], i64 batch, F row,
+                                 G position)
+{
+    f32 unit = matrix_unit<P>();
+    UNROLL for (int n = 0; n < TILE / 8; n++)
+        UNROLL for (int e = 0; e < 4; e++) {
+            auto &&r = row(n, e);
+            i32    m = position(n, e);
+            bool   yes = true;
+            f32  w = s[0][n][e];
+            if constexpr (MASKED) {
+                yes = matrix_sees(p, batch, r.row, m);
+                if (yes) w = matrix_biased(p, r.row, m, w);
+            }
+            w = yes ? exp2_fast(fused(w, unit, -r.lse)) : 0.0f;
+            f32 kept = 1;
+            if constexpr (P::HAS_DROPOUT) kept = attention_kept(p, r.row.pair + m * P::PAIR_STEP);
+            dp[0][n][e] = yes ? w * fused(dp[0][n][e], kept, -r.delta) : 0.0f;
+            s[0][n][e] = w * kept;
+        }
+}
+
+struct matrix_row_numbers { matrix_row row; f32 lse, delta; };
+
+template <class P> static INLINE matrix_row_numbers matrix_numbers_of(const P &p, i64 batch, i64 row)
+{
+    matrix_row_numbers r = {matrix_row_of(p, batch, row), 0, 0};
+    if (!r.row.live) return r;
+    r.lse = p.lse[P::lse_batch(batch) + P::lse_row(row)] * LOG2_E;
+    r.delta = p.delta[P::delta_batch(batch) + P::delta_row(row)];
+    return r;
+}
+
+/* A block has 64 rows: dq, over positions. */
+template <class P, class D> static INLINE void attention_matrix_grad_of_rows(const P &p, D *dq)
+{
+    typedef typename P::T T;
+    enum { KEY = P::KEY, VALUE = P::VALUE };
+    enum : i64 { TILES = (P::ROWS + TILE - 1) / TILE };
+    i64 first = (TILES - 1 - BLOCK % TILES) * TILE, batch = BLOCK / TILES;
+    T  *q = (T *)DYNAMIC_SHARED, *dy = q + TILE * (KEY + 8), *k = dy + TILE * (VALUE + 8),
+      *v = k + 2 * TILE * (KEY + 8);
+    int line = WARP_OF_BLOCK * 16;
+
+    attention_span queries = attention_queries<P>(first, first + TILE - 1);
+    attention_span seen = attention_seen_by<MATRIX_THREADS>(p, batch, first, TILE);
+    auto take = [&](i64 position, int stage) {
+        matrix_take<KEY, TILE>(k + stage * TILE * (KEY + 8), p.k + P::k_batch(batch) + position * P::K_STEP,
+                               [](int n) { return n * (i64)P::K_STEP; }, matrix_live<P::MEMORY, TILE>(position));
+        matrix_take<VALUE, TILE>(v + stage * TILE * (VALUE + 8), p.v + P::v_batch(batch) + position * P::V_STEP,
+                                 [](int n) { return n * (i64)P::V_STEP; }, matrix_live<P::MEMORY, TILE>(position));
+        copies_commit();
+    };
+    i64 position = seen.begin / TILE * TILE;
+    matrix_take<KEY, TILE>(q, p.q + P::q_batch(batch), [=](int r) { return P::q_row(first + r); },
+                           matrix_live<P::ROWS, TILE>(first));
+    matrix_take<VALUE, TILE>(dy, p.dy + P::dy_batch(batch), [=](int r) { return P::dy_row(first + r); },
+                             matrix_live<P::ROWS, TILE>(first));
+    if (position < seen.end) take(position, 0);
+
+    f32                sum[1][KEY / 8][4] = {};
+    matrix_row_numbers rows[2];
+    UNROLL for (int h = 0; h < 2; h++) rows[h] = matrix_numbers_of(p, batch, first + line + h * 8 + LANE / 4);
+
+    for (int stage = 0; position < seen.end; position += TILE, stage ^= 1) {
+        f32 s[1][TILE / 8][4], dp[1][TILE / 8][4];
+        copies_wait();
+        SYNC();
+        if (position + TILE < seen.end) take(position + TILE, stage ^ 1);
+        matrix_dots<T, KEY, 1>(s, q, line, k + stage * TILE * (KEY + 8));
+        matrix_dots<T, VALUE, 1>(dp, dy, line, v + stage * TILE * (VALUE + 8));
+        auto row = [&](int n, int e) -> const matrix_row_numbers & { return rows[e / 2]; };
+        auto at = [&](int n, int e) { return (i32)position + n * 8 + MATRIX_COLUMN(e); };
+        if (P::HAS_BIAS || !matrix_sees_all<P>(queries, position)) matrix_slopes<true>(p, s, dp, batch, row, at);
+        else matrix_slopes<false>(p, s, dp, batch, row, at);
+        matrix_blend<T, KEY, 1>(sum, dp, k + stage * TILE * (KEY + 8));
+    }
+    copies_wait();
+    UNROLL for (int h = 0; h < 2; h++) {
+        i64 r = first + line + h * 8 + LANE / 4;
+        if (r >= P::ROWS) break;
+        D *to = dq + P::out0_batch(batch) + P::out0_row(r) + LANE % 4 * 2;
+        UNROLL for (int n = 0; n < KEY / 8; n++)
+            store_pair(to + n * 8, sum[0][n][2 * h] * P::scale(), sum[0][n][2 * h + 1] * P::scale());
+    }
+}
+
+/* The next tile of rows, of those that share a memory, that may see position first or the TILE - 1 after it. */
+template <class P> static INLINE i64 matrix_next(i64 tile, i64 first)
+{
+    enum : i64 { TILES = (P::ROWS + TILE - 1) / TILE };
+    for (; tile < P::TOGETHER * TILES; tile++) {
+        i64            row = tile % TILES * TILE;
+        attention_span seen = attention_seen<P>(attention_queries<P>(row, row + TILE - 1));
+        if (seen.begin < first + TILE && seen.end > first) break;
+    }
+    return tile;
+}
+
+template <int SIZE, class D>
+static INLINE void matrix_store_positions(const f32 (&sum)[1][SIZE / 8][4], D *to, i64 position, i64 step, i64 memory,
+                                          f32 factor)
+{
+    UNROLL for (int h = 0; h < 2; h++) {
+        i64 m = position + h * 8 + LANE / 4;
+        if (m >= memory) break;
+        UNROLL for (int n = 0; n < SIZE / 8; n++)
+            store_pair(to + m * step + n * 8 + LANE % 4 * 2, sum[0][n][2 * h] * factor, sum[0][n][2 * h + 1] * factor);
+    }
+}
+
+/* A block has 64 positions: dk and dv, over rows.  Scores are turned: a warp's lines are positions. */
+template <class P, class D, class E> static INLINE void attention_matrix_grad_of_memory(const P &p, D *dk, E *dv)
+{
+    typedef typename P::T T;
+    enum { KEY = P::KEY, VALUE = P::VALUE };
+    enum : i64 { TILES = (P::ROWS + TILE - 1) / TILE, OWN = (P::MEMORY + TILE - 1) / TILE };
+    SHARED matrix_row rows[2][TILE]; /* of a stage, and their lse and delta */
+    SHARED f32        numbers[2][2][TILE];
+    i64 first = BLOCK % OWN * TILE, apart = BLOCK / OWN, own = apart * P::TOGETHER;
+    T  *k = (T *)DYNAMIC_SHARED, *v = k + TILE * (KEY + 8), *q = v + TILE * (VALUE + 8),
+      *dy = q + 2 * TILE * (KEY + 8);
+    int line = WARP_OF_BLOCK * 16;
+
+    auto take = [&](i64 tile, int stage) {
+        i64 batch = own + tile / TILES, row = tile % TILES * TILE;
+        matrix_take<KEY, TILE>(q + stage * TILE * (KEY + 8), p.q + P::q_batch(batch),
+                               [=](int r) { return P::q_row(row + r); }, matrix_live<P::ROWS, TILE>(row));
+        matrix_take<VALUE, TILE>(dy + stage * TILE * (VALUE + 8), p.dy + P::dy_batch(batch),
+                                 [=](int r) { return P::dy_row(row + r); }, matrix_live<P::ROWS, TILE>(row));
+        if (THREAD < TILE) {
+            i64  r = row + THREAD;
+            bool live = r < P::ROWS;
+            rows[stage][THREAD] = matrix_row_of(p, batch, r);
+            copy_ahead_one(&numbers[stage][0][THREAD],
+                           p.lse + (live ? P::lse_batch(batch) + P::lse_row(r) : 0), live);
+            copy_ahead_one(&numbers[stage][1][THREAD],
+                           p.delta + (live ? P::delta_batch(batch) + P::delta_row(r) : 0), live);
+        }
+        copies_commit();
+    };
+    i64 tile = matrix_next<P>(0, first);
+    if (tile < P::TOGETHER * TILES) take(tile, 0);
+
+    f32 of_k[1][KEY / 8][4] = {}, of_v[1][VALUE / 8][4] = {};
+    i64 before = -1;
+    for (int stage = 0; tile < P::TOGETHER * TILES; stage ^= 1) {
+        f32 s[1][TILE / 8][4], dp[1][TILE / 8][4];
+        i64 next = matrix_next<P>(tile + 1, first), batch = own + tile / TILES, row = tile % TILES * TILE;
+        if (batch != before) { /* memories whose gradients are one may differ */
+            SYNC();
+            matrix_take<KEY, TILE>(k, p.k + P::k_batch(batch) + first * P::K_STEP,
+                                   [](int n) { return n * (i64)P::K_STEP; }, matrix_live<P::MEMORY, TILE>(first));
+            matrix_take<VALUE, TILE>(v, p.v + P::v_batch(batch) + first * P::V_STEP,
+                                     [](int n) { return n * (i64)P::V_STEP; }, matrix_live<P::MEMORY, TILE>(first));
+            copies_commit();
+            before = batch;
+        }
+        copies_wait();
+        SYNC();
+        if (next < P::TOGETHER * TILES) take(next, stage ^ 1);
+        const T *q_tile = q + stage * TILE * (KEY + 8), *dy_tile = dy + stage * TILE * (VALUE + 8);
+        matrix_dots<T, KEY, 1>(s, k, line, q_tile);
+        matrix_dots<T, VALUE, 1>(dp, v, line, dy_tile);
+        attention_span queries = attention_queries<P>(row, row + TILE - 1);
+        auto at = [&](int n, int e) { return (i32)first + line + MATRIX_LINE(e); };
+        auto row_of = [&](int n, int e) {
+            int                r = n * 8 + MATRIX_COLUMN(e);
+            matrix_row_numbers x = {rows[stage][r], numbers[stage][0][r] * LOG2_E, numbers[stage][1][r]};
+            return x;
+        };
+        if (P::HAS_BIAS || row + TILE > P::ROWS || !matrix_sees_all<P>(queries, first))
+            matrix_slopes<true>(p, s, dp, batch, row_of, at);
+        else matrix_slopes<false>(p, s, dp, batch, row_of, at);
+        matrix_blend<T, VALUE, 1>(of_v, s, dy_tile);
+        matrix_blend<T, KEY, 1>(of_k, dp, q_tile);
+        tile = next;
+    }
+    copies_wait();
+    matrix_store_positions<KEY>(of_k, dk + P::out1_batch(own), first + line, (i64)P::OUT1_STEP, (i64)P::MEMORY,
+                                P::scale());
+    matrix_store_positions<VALUE>(of_v, dv + P::out2_batch(own), first + line, (i64)P::OUT2_STEP, (i64)P::MEMORY, 1.0f);
+}

@@ -1,0 +1,133 @@
+/* Tests the rates of cards: interpolation, machine files, prices. */
+#include "plan/card_rates.h"
+
+#include "ground.h"
+#include "scene.h"
+
+static const char card[] = "device cuda\n"
+                           "flops 1e12\nmemory 1e12\nstart 1\nwire 1e9\nlatency 1e-6\n"
+                           "product bf16 64 1e6 1e10\nproduct bf16 64 1e8 4e10\n"
+                           "product bf16 1024 1e6 4e10\n"
+                           "product f32 64 1e6 7e9\nproduct tf32 64 1e6 9e9\n"
+                           "attention bf16 64 3e10 2e10\nattention bf16 128 5e10 4e10\n"
+                           "pass rows 5e11\npass gather 1e11\n"
+                           "multiplies bf16\ncapacity 1e9\n";
+
+static double rate_of(const card_rates *c, mtf_dtype type, bool rounded, double terms, double results)
+{
+    card_product like = {.type = type, .rounded = rounded, .terms = terms, .results = results};
+    return card_product_rate(c, &like);
+}
+
+/* On rows, half way between two, beyond all of them, and where a row's terms have one row only. */
+static void test_products_by_shape(void **state)
+{
+    (void)state;
+    mtf_session *s = mtf_open_with(NULL);
+    price_rates  r;
+    assert_true(rates_read(s, card, "card", &r) && r.card);
+    const card_rates *c = r.card;
+    assert_near(rate_of(c, MTF_BF16, false, 64, 1e6), 1e10, 1e-9);
+    assert_near(rate_of(c, MTF_BF16, false, 64, 1e7), 2e10, 1e-9);
+    assert_near(rate_of(c, MTF_BF16, false, 64, 1e9), 4e10, 1e-9);
+    assert_near(rate_of(c, MTF_BF16, false, 8, 8), 1e10, 1e-9);
+    assert_near(rate_of(c, MTF_BF16, false, 256, 1e6), 2e10, 1e-9);
+    assert_near(rate_of(c, MTF_BF16, false, 256, 1e7), sqrt(2e10 * 4e10), 1e-9);
+    assert_near(rate_of(c, MTF_BF16, false, 1e5, 1e6), 4e10, 1e-9);
+    assert_near(rate_of(c, MTF_F32, false, 64, 1e6), 7e9, 1e-9);
+    assert_near(rate_of(c, MTF_F32, true, 64, 1e6), 9e9, 1e-9);
+    assert_true(rate_of(c, MTF_F64, false, 64, 1e6) == 0);
+    assert_near(card_best_product(c), 4e10, 1e-9);
+    close_well(s);
+}
+
+static void test_file_and_back(void **state)
+{
+    (void)state;
+    mtf_session *s = mtf_open_with(NULL);
+    price_rates  r, again;
+    textbuf      t = {.arena = &s->arena};
+    assert_true(rates_read(s, card, "card", &r));
+    rates_write(&r, &t);
+    assert_true(rates_read(s, text_done(&t), "again", &again));
+    assert_non_null(again.card);
+    assert_memory_equal(again.card, r.card, sizeof *r.card);
+    assert_true(again.start == r.start && again.can.products == r.can.products);
+    close_well(s);
+}
+
+static double seconds_of(const char *text, const price_rates *r)
+{
+    scene c;
+    scene_open(&c, text, "", "");
+    estimate *e = scene_priced(&c, r);
+    double    seconds = e->price.lines[e->program->ninstrs - 1].seconds;
+    estimate_free(e);
+    mtf_close(c.s);
+    return seconds;
+}
+
+/* Tiles are computed whole; work and memory overlap; passes have rates of their own. */
+static void test_prices(void **state)
+{
+    (void)state;
+    mtf_session *s = mtf_open_with(NULL);
+    price_rates  r;
+    assert_true(rates_read(s, card, "card", &r));
+    double product = seconds_of("a: f32[b=2, m=100, k=64] = input\nw: f32[b=2, k=64, n=128] = input\n"
+                                "y: [b, m, n] = einsum(a, w)\n",
+                                &r);
+    assert_near(product, 1 + 2.0 * 2 * 128 * 128 * 64 / 7e9, 1e-9);
+    double map = seconds_of("a: f32[m=1000, n=1000] = input\ny = a * 2\n", &r);
+    assert_near(map, 1 + 8e6 / 1e12, 1e-12);
+    double rows = seconds_of("a: f32[m=1000, n=1000] = input\nq: [m] = reduce_sum(square(a))\n"
+                             "y = a * rsqrt(q)\n",
+                             &r);
+    assert_near(rows, 1 + 8e6 / 5e11, 1e-12);
+    close_well(s);
+}
+
+/* A plan for cuda has a card's rates, and takes no others. */
+static void test_device_and_machine(void **state)
+{
+    (void)state;
+    price_rates  r;
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = "cuda"});
+    assert_true(rates_default(s, &r) && r.card && r.card->nproducts > 0 && r.capacity > 1e11);
+    assert_string_equal(r.named, "h200, the default");
+    assert_true(rates_choose(s, MTF_SOURCE_DIR "/share/machines/h100-node.machine", &r) && r.card);
+    assert_true(rates_default(s, &r) && rates_choose(s, "flops=7", &r) && r.flops == 7 && r.card);
+    assert_false(rates_choose(s, MTF_SOURCE_DIR "/share/machines/cpu-cluster.machine", &r));
+    assert_non_null(strstr(mtf_error(s), "describes no card, and the device is cuda"));
+    mtf_close(s);
+    s = mtf_open_with(NULL);
+    assert_true(rates_default(s, &r) && !r.card && r.flops == PRICE_RATES.flops);
+    assert_true(rates_choose(s, MTF_SOURCE_DIR "/share/machines/h200.machine", &r) && r.card);
+    close_well(s);
+}
+
+static void test_bad_lines(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"device abacus\n",          "product bf16 64 0 1e9\n",
+                                      "product u9 64 64 1e9\n",   "pass rows fast\n",
+                                      "attention bf16 64 1e9 0\n", "pass a-name-far-too-long-for-it 1\n",
+                                      "product bf16 64 64 1e9 1\n"};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        mtf_session *s = mtf_open_with(NULL);
+        price_rates  r;
+        assert_false(rates_read(s, bad[k], "m", &r));
+        assert_non_null(strstr(mtf_error(s), "is not a line of a machine file"));
+        mtf_close(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_products_by_shape),  cmocka_unit_test(test_file_and_back),
+        cmocka_unit_test(test_prices),             cmocka_unit_test(test_device_and_machine),
+        cmocka_unit_test(test_bad_lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+/* Tests the calibration of cards, on an emulated one.
+ *
+ * What it measures there means nothing: each rate must be there, and the file must be read
+ * back as it was written and be used by plans.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "run/calibrate.h"
+
+#include "ground.h"
+
+static int passes_of(const card_rates *c, const char *kind)
+{
+    int n = 0;
+    for (int k = 0; k < c->npasses; k++)
+        n += strcmp(c->passes[k].kind, kind) == 0 && c->passes[k].memory > 0;
+    return n;
+}
+
+static bool has_products(const card_rates *c, mtf_dtype type, bool rounded)
+{
+    for (int k = 0; k < c->nproducts; k++)
+        if (c->products[k].type == type && c->products[k].rounded == rounded)
+            return c->products[k].flops > 0;
+    return false;
+}
+
+static void test_rates_are_measured(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"rows", "fold", "move", "gather", "scatter", "scan", "draw"};
+    static const mtf_dtype   types[] = {MTF_F32, MTF_BF16, MTF_F16, MTF_F64};
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = "cuda", .mesh = "x:2"});
+    price_rates  r, again;
+    disturbance  d;
+    bool         ok = calibrate(s, NULL, &r, &d);
+    assert_string_equal(mtf_error(s), "");
+    assert_true(ok && r.card && !calibrate_is_disturbed(&d));
+    assert_true(r.start > 0 && r.memory > 0 && r.flops > 0 && r.nwindows > 0);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        assert_int_equal(passes_of(r.card, kinds[k]), 1);
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+        assert_true(has_products(r.card, types[k], false));
+    assert_true(has_products(r.card, MTF_F32, true) && r.card->nattentions == 4);
+    assert_true(abilities_multiply(r.can, MTF_BF16) && abilities_multiply(r.can, MTF_F16));
+    /* The wire between two processors is measured: it is not the default card's. */
+    assert_true(rates_default(s, &again) && r.wire != again.wire && r.latency != again.latency);
+    textbuf t = {.arena = &s->arena};
+    rates_write(&r, &t);
+    assert_true(rates_read(s, text_done(&t), "written", &again));
+    assert_true(again.card && again.card->nproducts == r.card->nproducts);
+    assert_true(again.card->npasses == r.card->npasses && again.capacity > 0);
+    close_well(s);
+}
+
+/* Too large is refused with the amounts, before memory is asked for; what fits runs. */
+static void test_too_large(void **state)
+{
+    (void)state;
+    static const char text[] = "a: f32[n=4000000] = variable(init=\"ones\")\n"
+                               "small = reduce_sum(a)\n"
+                               "x: f32[k=8, n=4000000] = random_uniform\n"
+                               "y = x * a\n";
+    setenv("MTF_HOST_CUDA_MEMORY", "100000000", 1);
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = "cuda"});
+    mtf_graph   *g = mtf_parse(s, text, "large");
+    mtf_program *p = mtf_compile(g, mtf_find(g, "small"));
+    assert_true(mtf_step(p));
+    assert_null(mtf_compile(g, mtf_find(g, "y")));
+    assert_non_null(strstr(mtf_error(s), "the program needs"));
+    assert_non_null(strstr(mtf_error(s), "of memory on card 0"));
+    assert_non_null(strstr(mtf_error(s), "left of 100 MB"));
+    mtf_close(s);
+    /* The second program's variable is there already: only the rest must fit. */
+    setenv("MTF_HOST_CUDA_MEMORY", "30000000", 1);
+    s = mtf_open_with(&(mtf_session_opts){.device = "cuda"});
+    g = mtf_parse(s, text, "twice");
+    p = mtf_compile(g, mtf_find(g, "small"));
+    mtf_program *again = mtf_compile(g, mtf_find(g, "small"));
+    assert_true(p && again && mtf_step(again));
+    close_well(s);
+    unsetenv("MTF_HOST_CUDA_MEMORY");
+}
+
+/* The emulated card's libraries must be in the loader's path when the program starts. */
+static void use_emulated_card(char **argv)
+{
+    const char *path = getenv("LD_LIBRARY_PATH");
+    if (path && strstr(path, HOST_CUDA_FOLDER)) return;
+    setenv("LD_LIBRARY_PATH", HOST_CUDA_FOLDER, 1);
+    setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
+    execv("/proc/self/exe", argv);
+    perror("test_cuda_calibrate");
+    exit(1);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rates_are_measured),
+        cmocka_unit_test(test_too_large),
+    };
+    (void)argc;
+    use_emulated_card(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,166 @@
+#!/bin/bash
+# Tests the command with --device cuda: training, checkpoints, decoding, refusals.
+#
+# On machines without a card an emulated one, which is part of the build, runs a small part of it;
+# with MTF_TEST_CARD=real the machine's own card runs everything.
+# Usage: MTF=path/to/mtf tests/shell/cuda.sh      default: build/mtf
+cd "$(dirname "$0")/../.." || exit 2
+MTF=$(realpath "${MTF:-build/mtf}")
+[ -x "$MTF" ] || { echo "cuda.sh: no command at $MTF"; exit 2; }
+root=$PWD
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+. "$root/tests/shell/cases.bash"
+
+finish() { echo "cuda.sh: $passed passed, $failed failed"; [ $failed -eq 0 ]; exit; }
+
+if "$MTF" --version | grep -q 'CUDA: none\|without CUDA' || ! "$MTF" --version | grep -q CUDA; then
+    echo "note: this build has no CUDA; nothing ran with --device cuda"
+    refuses "a build without CUDA" "was built without CUDA" train toy --steps 1 --device cuda
+    finish
+fi
+
+real=0
+[ "${MTF_TEST_CARD:-}" = real ] && real=1
+emulated=$(dirname "$MTF")/tests/host_cuda
+if [ $real -eq 0 ]; then
+    if [ ! -e "$emulated/libcuda.so.1" ]; then
+        echo "note: no card, and no emulated one at $emulated; nothing ran with --device cuda"
+        finish
+    fi
+    echo "note: no card: built-in models of digits, Transformers, decoding and runs of 100 steps were left out"
+    export LD_LIBRARY_PATH=$emulated
+fi
+export MTF_CACHE_DIR=$work/cache
+
+losses() { sed -n 's/.*"loss":\([^,}]*\).*/\1/p' out; }
+# Losses agree within 1e-3 of their size; both files have so many.
+near() {                                # near NAME FILE FILE COUNT
+    if [ "$(wc -l <"$2")" -eq "$4" ] && paste "$2" "$3" |
+        awk '{ gap = ($1 - $2) / $1; if (gap < 0) gap = -gap } !(gap <= 1e-3) || NF != 2 { bad = 1 } END { exit bad }'; then pass
+    else lose "$1" "$(tr '\n' ' ' <"$2")" "$(tr '\n' ' ' <"$3") $(head -c 600 err)"; fi
+}
+# The same training on both devices, and on a card's meshes, has the same losses.
+both() {                                # both NAME STEPS ARGUMENT...
+    local name=$1 steps=$2
+    shift 2
+    run train "$@" --steps "$steps" --json --threads 1
+    losses >on_cpu
+    run train "$@" --steps "$steps" --json --device cuda
+    losses >on_card
+    near "$name: losses of $steps steps" on_cpu on_card "$(wc -l <on_cpu)"
+    [ -s on_cpu ] || lose "$name: losses" "some" "$(head -c 600 err)"
+}
+steps=10
+[ $real -eq 1 ] && steps=100
+
+# ---- training ------------------------------------------------------------------------------------
+
+toy=(toy --batch 8)
+both "linear layers" $steps "${toy[@]}"
+cp on_cpu toy_losses
+run train "${toy[@]}" --steps $steps --json --device cuda --mesh x:2 --layout batch:x
+losses >on_mesh
+near "linear layers on two processors" toy_losses on_mesh "$(wc -l <toy_losses)"
+
+MTF_CACHE_DIR=$work/fresh run train "${toy[@]}" --steps 1 --device cuda
+compiled=$(find fresh/kernels -type f | wc -l)
+if [ "$compiled" -eq 2 ]; then pass
+else lose "first values of all variables are compiled together" "2 files: these, and the step" "$compiled"; fi
+
+# ---- checkpoints ---------------------------------------------------------------------------------
+
+train() { run train "${toy[@]}" --json "$@"; }
+half=$((steps / 2))
+train --steps $half --checkpoint-dir from_cpu
+train --steps $steps --checkpoint-dir from_cpu --resume --device cuda
+losses >rest
+tail -n "$(wc -l <rest)" toy_losses >late
+near "a checkpoint of the CPU continues on a card" late rest "$(wc -l <rest)"
+train --steps $half --checkpoint-dir from_card --device cuda
+cp -r from_card again
+train --steps $steps --checkpoint-dir from_card --resume
+losses >rest
+near "a checkpoint of a card continues on the CPU" late rest "$(wc -l <late)"
+train --steps $steps --checkpoint-dir whole --device cuda
+train --steps $steps --checkpoint-dir again --resume --device cuda
+run ckpt diff whole again
+check "a run that was resumed is the same, bit for bit" 0 out
+
+# ---- the device check, plans -----------------------------------------------------------------------
+
+train --steps 3 --device check:cuda
+check "a checked training" 0 out '"step":3'
+printf 'x: f32[a=4, b=6] = random_normal\ny = log(x - 100.0)\nz = reduce_sum(y)\n' >nan.mtf
+refuses "the first NaN has a name" '"y"' run nan.mtf --fetch z --device check:cuda
+printf '%s\n' 'x: f32[batch=12, d=20] = random_normal' 'w: f32[d=20, hidden=30] = variable' \
+    'h: [batch, hidden] = einsum(x, w)' 'loss = reduce_sum(h * h)' 'dw = gradients(loss; w)' >net.mtf
+audited() {                             # audited MESH LAYOUT
+    run run net.mtf --fetch loss --fetch dw --analyze --json --device cuda --mesh "$1" --layout "$2" --steps 2
+    if [ $status -eq 0 ] && python3 -c '
+import json
+a = json.load(open("out"))["analyze"]
+keys = ("flops", "collectives", "sent_bytes", "peak_bytes", "scratch_bytes", "wire_bytes")
+assert all(a["planned"].get(k) == a["measured"].get(k) for k in keys)' 2>why; then pass
+    else lose "planned is measured on $1 as $2" "equal figures" "$(tail -n 1 why) $(head -c 1200 out err)"; fi
+}
+if command -v python3 >/dev/null 2>&1; then
+    audited x:1 ''
+    audited x:2 batch:x
+    [ $real -eq 1 ] && audited x:2,y:2 batch:x,hidden:y
+fi
+LD_LIBRARY_PATH='' run plan net.mtf --device cuda --mesh x:2 --layout batch:x
+check "a plan for a card needs none" 0 out "scratch"
+
+# ---- refusals ------------------------------------------------------------------------------------
+
+printf 'x: f32[a=100000, b=1000000] = random_normal\ny = reduce_sum(exp(x) * x)\n' >large.mtf
+run run large.mtf --fetch y --device cuda --memory 1000G
+check "more than the card has" 1 err "the program needs 400 GB of memory on card 0" "left of"
+run run net.mtf --fetch loss --device cuda --memory 10K
+check "more than is allowed" 1 err "but only 10240 are allowed (--memory)"
+if [ $real -eq 0 ]; then
+    LD_LIBRARY_PATH='' refuses "a machine without a driver" \
+        "the device cuda needs NVIDIA's driver (libcuda.so.1)" train toy --steps 1 --device cuda
+    finish
+fi
+
+# ---- only on a card: models of digits and of text --------------------------------------------------
+
+digits="$root/data/mnist"
+both "digits" 100 mnist --data-dir "$digits" --eval-every 100
+both "digits by convolutions" 20 mnist-conv --data-dir "$digits" --eval-every 100
+cat >small.gin <<'END'
+include 'lm_base.gin'
+num_layers = 2
+d_model = 64
+d_ff = 128
+num_heads = 4
+d_kv = 16
+max_length = 32
+dropout_rate = 0.0
+run.sequence_length = {'targets': 32}
+run.batch_size = ('sequences_per_batch', 8)
+get_variable_dtype.activation_dtype = 'float32'
+END
+head -c 20000 "$root/data/text/moby-dick.txt" >book.txt
+text=(--gin_file small.gin --text book.txt:documents=file:joined --optimizer adam --rate 0.01)
+both "a Transformer" 100 "${text[@]}"
+run train "${text[@]}" --steps 100 --json --device cuda --mesh x:2,y:2 --layout batch:x,heads:y,d_ff:y,vocab:y
+losses >on_mesh
+near "a Transformer on four processors" on_cpu on_mesh 100
+sed -i 's/float32/bfloat16/' small.gin
+run train "${text[@]}" --steps 20 --json --device cuda
+losses >short
+head -n 20 on_cpu >first
+if paste first short | awk 'NF != 2 || $2 > $1 + 0.1 { bad = 1 } END { exit bad || NR != 20 }'; then pass
+else lose "a Transformer in bf16 learns" "$(tr '\n' ' ' <first)" "$(tr '\n' ' ' <short) $(cat err)"; fi
+sed -i 's/bfloat16/float32/' small.gin
+printf 'Call me\nThe whale\n' >prompts
+run train "${text[@]}" --steps 100 --json --checkpoint-dir words
+run decode --checkpoint-dir words --inputs prompts --max-tokens 16
+mv out said
+run decode --checkpoint-dir words --inputs prompts --max-tokens 16 --device cuda
+if [ -s said ] && cmp -s out said; then pass; else lose "the same text" "$(cat said)" "$(cat out err)"; fi
+finish

@@ -1,0 +1,179 @@
+#!/bin/bash
+# Tests meshes over cards: ranks that NCCL connects, and several cards in one process.
+#
+# On an emulated card (tests/host_cuda), against one processor of the CPU.  With MTF_TEST_CARD=real on this
+# machine's own cards, where ranks that share one get an NCCL_HOSTID each.
+# Usage: MTF=path/to/mtf MPIRUN=path/to/mpirun tests/shell/cuda_ranks.sh      default: build/mtf, its mpirun
+cd "$(dirname "$0")/../.." || exit 2
+MTF=$(realpath "${MTF:-build/mtf}")
+[ -x "$MTF" ] || { echo "cuda_ranks.sh: no command at $MTF"; exit 2; }
+root=$PWD
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+. "$root/tests/shell/cases.bash"
+. "$root/tests/shell/ranks.bash"
+emulated=$(dirname "$MTF")/tests/host_cuda
+
+case $("$MTF" --version) in
+    *address* | *thread\)* | *undefined*) without_ranks="sanitizers do not follow the emulated card" ;;
+    *NCCL*) ;;
+    *) without_ranks="this build has no NCCL" ;;
+esac
+if [ -n "$without_ranks" ]; then
+    echo "$without_ranks"
+    printf 'cuda_ranks: 0 passed, 0 failed\n'
+    exit 0
+fi
+if [ "$MTF_TEST_CARD" != real ]; then
+    [ -e "$emulated/libnccl.so.2" ] || { echo "cuda_ranks.sh: no emulated card at $emulated"; exit 2; }
+    export LD_LIBRARY_PATH=$emulated MTF_HOST_CUDA_CARDS=4
+fi
+
+# ---- how a case is told --------------------------------------------------------------------------
+
+file() { printf '%s\n' "${@:2}" >"$1"; }    # file NAME LINE...
+
+# On one real card every rank pretends to be a machine of its own.
+as_rank='[ "$MTF_TEST_CARD" = real ] && export NCCL_SOCKET_IFNAME=lo NCCL_HOSTID=host$rank'
+for_rank_1=                             # a setting of the second rank alone
+ranks() {                               # ranks N COMMAND...: leaves out, err, status, took
+    local begin n=$1
+    begin=$(date +%s)
+    timeout -k 5 200 "${launcher[@]}" -n "$n" bash -c '
+        rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
+        echo $$ >"pid.$rank"; '"$as_rank"'
+        [ $rank = 1 ] && export '"$for_rank_1"'
+        exec "$@"' - "${@:2}" >out 2>err </dev/null
+    status=$?
+    took=$(($(date +%s) - begin))
+}
+
+fails() {                               # fails NAME TEXT: after `ranks`; the text comes once
+    if [ $status -eq 0 ] || [ $took -gt 20 ]; then
+        lose "$1" "not 0, within 20 s" "$status after $took s: $(head -c 600 err)"
+    elif [ "$(grep -cF -- "$2" err)" -ne 1 ]; then
+        lose "$1" "once: $2" "$(head -c 900 err)"
+    else
+        pass
+    fi
+}
+
+# close A B: two files of floats, to five digits of the largest.
+close() {
+    od -A n -v -t f4 -w4 -j 128 "$1" >a.txt && od -A n -v -t f4 -w4 -j 128 "$2" >b.txt &&
+        paste a.txt b.txt | awk 'function abs(x) { return x < 0 ? -x : x }
+            NF != 2 { wrong = 1 }
+            { d = abs($1 - $2); if (d > far) far = d; if (abs($1) > most) most = abs($1); if ($1 ~ /nan/ && $2 !~ /nan/) wrong = 1 }
+            END { exit wrong || NR == 0 || far > 1e-5 * (most > 0 ? most : 1) }'
+}
+
+# agrees RANKS MESH LAYOUT STATE: model.mtf with its fetches; RANKS 0: one process.
+agrees() {
+    local name="${fetches[*]} on $1 ranks, --mesh $2 --layout $3 --state-layout $4" f got=() want=()
+    for f in "${fetches[@]}"; do got+=(--fetch "$f=$f.got.npy") want+=(--fetch "$f=$f.want.npy"); done
+    rm -f ./*.got.npy ./*.want.npy
+    "$MTF" run model.mtf --feed x=x.npy "${want[@]}" --steps 4 >out 2>err </dev/null ||
+        { lose "$name" "a run on the CPU" "$(head -c 600 err)"; return; }
+    set -- "$1" "$MTF" run model.mtf --feed x=x.npy "${got[@]}" --steps 4 --device cuda --mesh "$2" --layout "$3" --state-layout "$4"
+    if [ "$1" = 0 ]; then "${@:2}" >out 2>err </dev/null; status=$?; else ranks "$@"; fi
+    if [ $status -ne 0 ]; then lose "$name" "exit status 0" "$status: $(head -c 600 err)"; return; fi
+    for f in "${fetches[@]}"; do
+        if close "$f.want.npy" "$f.got.npy"; then pass
+        else lose "$name" "$f as on the CPU: $(tr -d '\n' <a.txt | head -c 300)" "$(tr -d '\n' <b.txt | head -c 300)"; fi
+    done
+}
+
+# ---- the same numbers as on one processor of the CPU ---------------------------------------------
+
+file make.mtf 'x: f32[batch=7, in=6] = random_uniform'
+"$MTF" run make.mtf --fetch x=x.npy
+
+# All-reduces, reduce-scatters, gathers; steps that are recorded and played.
+file model.mtf 'x: f32[batch=7, in=6] = input' 'w: f32[in=6, hidden=9] = variable(init="constant(0.25)")' \
+    'v: f32[hidden=9, out=5] = variable(init="constant(-0.5)")' 'h: [batch, hidden] = tanh(einsum(x, w))' \
+    'y: [batch, out] = einsum(h, v)' 'dw, dv = gradients(reduce_sum(square(y)); w, v)' \
+    'nw = assign(w, w - 0.01 * dw)' 'nv = assign(v, v - 0.01 * dv)'
+fetches=(y nw nv)
+agrees 2 x:2     hidden:x          ""
+agrees 3 x:3     batch:x           hidden:x
+agrees 4 x:2,y:2 batch:x,hidden:y  ""
+agrees 4 x:2,y:2 batch:y+x         hidden:x+y
+agrees 4 x:4     batch:x           in:x
+agrees 0 x:2,y:2 batch:x,hidden:y  ""
+
+# Messages between pairs; maxima, of which a NaN is the largest; parts that lie scattered in memory.
+file model.mtf 'x: f32[batch=7, in=6] = input' 'l = log(x - 0.2)' 'm: [in] = reduce_max(l)' 'k: [in] = reduce_min(x)' \
+    's = shift(x, offset=2, dim=batch)' 't: f32[n=42] = reshape(x)' 'u = shift(t, offset=-1, dim=n)' \
+    'c = cumsum(x, dim=batch)' 'z: [in] = reduce_sum(s * c)'
+fetches=(m k s u z)
+agrees 2 x:2     batch:x           ""
+agrees 3 x:3     batch:x,n:x       ""
+agrees 4 x:2,y:2 batch:y,in:x      ""
+agrees 4 x:4     in:x,n:x          ""
+agrees 0 x:3     batch:x,n:x       ""
+
+# ---- planned and measured ------------------------------------------------------------------------
+
+file net.mtf 'x: f32[batch=12, d=40] = random_normal' 'w: f32[d=40, hidden=130] = variable' \
+    'h: [batch, hidden] = einsum(x, w)' 'm = reduce_max(h, over=(batch))' \
+    'dw = gradients(reduce_sum(h * h); w)' 'nw = assign(w, w - dw)'
+audited() {                             # audited RANKS MESH LAYOUT STATE
+    ranks $1 "$MTF" run net.mtf --fetch nw=nw.npy --fetch m=m.npy --mesh $2 --layout $3 --state-layout "$4" --device cuda --analyze
+    if [ $status -ne 0 ] || [ "$(grep -c ' equal$' out)" -ne 10 ] || grep -q DIFFERENT out; then
+        lose "the plan of $1 ranks on cards, $2 as $3 $4" "ten times equal" "$status: $(tail -n 12 out; cat err)"
+    else pass; fi
+}
+audited 3 x:3     batch:x          d:x
+audited 4 x:2,y:2 batch:x,hidden:y ""
+audited 4 x:4     batch:x          d:x
+
+# ---- what is refused, and how a run ends ---------------------------------------------------------
+
+ranks 2 "$MTF" run make.mtf --mesh x:4 --layout batch:x --device cuda
+fails "more processors than ranks" 'ranks on cards have one processor each, and 2 ranks were started for a mesh of 4 processors; start 4'
+
+file long.mtf 'x: f32[n=12, k=10] = constant(value=0.5)' 'zero: f32[] = constant(value=0)' \
+    'begun = print(zero, message="begun")' 'turned = loop(begun, trips=1000000000) {' '    body(p; i) {' \
+    '        y = x + p * 0.0' '        rows: [n] = reduce_sum(y)' '        moved = shift(y, offset=2, dim=n)' \
+    '        all = reduce_sum(rows) + reduce_sum(moved)' '        yield all * 0.0' '    }' '}'
+long=("$MTF" run long.mtf --fetch turned --mesh x:3 --layout n:x --device cuda)
+await_begin() { for _ in $(seq 600); do grep -qs begun out && return; sleep 0.1; done; }
+
+rm -f pid.* out
+ranks 3 "${long[@]}" &
+await_begin
+kill -KILL "$(cat pid.1)"
+begin=$(date +%s)
+wait
+took=$(($(date +%s) - begin)) status=1
+if [ -n "$hasty_words" ] && grep -qE "$hasty_words" err; then pass
+else fails "a killed rank" 'lost: rank 1, processor x=1: its process was killed or crashed; it exited without a message during a step on cards'; fi
+for rank in 0 2; do lives "$(cat pid.$rank)" && lose "a killed rank" "the end of rank $rank" "it lives"; done
+
+rm -f pid.* out                         # it neither computes nor answers
+ranks 3 "${long[@]}" --patience 2 &
+await_begin
+kill -STOP "$(cat pid.2)"
+sleep 8
+kill -KILL "$(cat pid.2)" 2>/dev/null
+wait
+took=0 status=1
+fails "a rank that stands still" ': a step on cards waited 2 seconds for x=2 (--patience)'
+
+if [ "$MTF_TEST_CARD" != real ]; then
+    MTF_HOST_CUDA_CARDS=1 ranks 2 "$MTF" run net.mtf --fetch m --mesh x:2 --layout batch:x --device cuda
+    fails "fewer cards than ranks" 'ranks 0 and 1 would share a card, and NCCL needs one for each rank'
+    for_rank_1=MTF_HOST_CUDA_MEMORY=30000
+    ranks 3 "$MTF" run net.mtf --fetch nw --mesh x:3 --layout batch:x --device cuda
+    fails "a rank whose card is full" 'memory: rank 1, processor x=1: the program needs '
+    for_rank_1=MTF_HOST_CUDA_CARDS=0
+    ranks 3 "$MTF" run net.mtf --fetch nw --mesh x:3 --layout batch:x --device cuda
+    fails "a rank without a card" 'usage: rank 1: the device cuda needs a card, and none is here'
+    for_rank_1=
+    MTF_HOST_CUDA_APART=1 run run net.mtf --fetch m --mesh x:2 --layout batch:x --device cuda
+    check "cards that do not reach each other" 2 err 'card 1 (the host as a card) cannot reach the memory of card 0 (the host as a card)'
+fi
+
+printf 'cuda_ranks: %d passed, %d failed\n' $passed $failed
+[ $failed -eq 0 ]
