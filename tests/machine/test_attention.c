@@ -257,13 +257,45 @@ static void test_few_batches(void **state)
     check(&t);
 }
 
+/* A row of decoding: positions after the last one that is seen are not read, whatever they hold. */
+static void test_unseen_ends(void **state)
+{
+    (void)state;
+    enum { MEMORY = 300, SIZE = 32, AT = 6 };
+    static float  rows[MEMORY * SIZE], q_of[SIZE], y_of[SIZE];
+    const int32_t here[1] = {AT};
+    const int64_t min = -NONE, max = 0;
+    mtf_session  *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
+    mtf_graph    *g = mtf_graph_new(s);
+    mtf_dim       batch = {"batch", 1}, memory = {"memory", MEMORY};
+    mtf_dim       key = {"key", SIZE}, value = {"value", SIZE}, query = {"query", 1};
+    mtf_tensor   *q = made(g, "q", MTF_F32, mtf_shape(batch, query, key));
+    mtf_tensor   *k = made(g, "k", MTF_F32, mtf_shape(batch, memory, key));
+    mtf_tensor   *v = made(g, "v", MTF_F32, mtf_shape(batch, memory, value));
+    mtf_tensor   *read = made(g, "read", MTF_I32, mtf_shape(batch));
+    mtf_tensor   *y = mtf_attention(q, k, v,
+                                    &(mtf_attention_op_opts){.query = "query",
+                                                             .memory = "memory",
+                                                             .key = "key",
+                                                             .value = "value",
+                                                             .min_relative = &min,
+                                                             .max_relative = &max,
+                                                             .read = read},
+                                    NULL);
+    mtf_program  *p = mtf_compile(g, y);
+    for (int i = 0; i < MEMORY * SIZE; i++) rows[i] = i / SIZE <= AT ? 1 : NAN;
+    assert_true(mtf_feed(p, q, q_of) && mtf_feed(p, k, rows) && mtf_feed(p, v, rows));
+    assert_true(mtf_feed(p, read, here) && mtf_step(p) && mtf_fetch(p, y, y_of));
+    for (int i = 0; i < SIZE; i++) assert_true(fabsf(y_of[i] - 1) < 1e-6f);
+    close_well(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edges),
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_few_batches),
+        cmocka_unit_test(test_edges),       cmocka_unit_test(test_types),
+        cmocka_unit_test(test_forms),       cmocka_unit_test(test_few_batches),
+        cmocka_unit_test(test_unseen_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

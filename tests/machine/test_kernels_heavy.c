@@ -144,8 +144,8 @@ static void test_contract_tiled(void **state)
     (void)state;
     seed_state = 7;
     for (int round = 0; round < 96; round++) {
-        int64_t size[4] = {round % 5 == 0 ? pick(2, 70) : 1, pick(13, 60), pick(13, 60),
-                           pick(1, 70)};
+        int64_t size[4] = {round % 5 == 0 ? pick(2, 70) : 1, pick(SLIM_WIDE + 1, 60),
+                           pick(SLIM_WIDE + 1, 60), pick(1, 70)};
         if (round % 3 == 1) size[1 + round / 3 % 2] = pick(250, 600), size[0] = 1;
         if (round % 7 == 1) size[3] = pick(780, 2400), size[0] = 1;
         trial t;
@@ -178,7 +178,8 @@ static void test_contract_slim(void **state)
     (void)state;
     seed_state = 6;
     for (int round = 0; round < 88; round++) {
-        int64_t few = 2 + round % 11, many = pick(32, 300), k = round % 3 ? pick(32, 90) : 1100;
+        int64_t few = 2 + round % (SLIM_WIDE - 1), many = pick(32, 300),
+                k = round % 3 ? pick(32, 90) : 1100;
         int64_t size[4] = {round % 5 == 0 ? 3 : 1, many, few, k};
         if (round & 1) size[1] = few, size[2] = many;
         trial t;

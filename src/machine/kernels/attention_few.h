@@ -29,13 +29,30 @@ size_t NAME(attention_few_bytes)(const attending *t)
     return (size_t)(t->rows * t->args->key + MEMORY_BLOCK * (each + t->rows)) * sizeof(REAL);
 }
 
+static bool seen_by_any(const attending *t, const panel *p, const places *memory, int64_t at)
+{
+    for (int64_t r = 0; r < p->n; r++)
+        if (sees(t, p, r, memory, at - memory->first)) return true;
+    return false;
+}
+
+/* Without the positions at both ends that no row sees: in decoding most of the memory may be empty
+ * still. */
+static span few_seen(const attending *t, const panel *p, const places *memory)
+{
+    span seen = seen_of(p, memory);
+    while (seen.size && !seen_by_any(t, p, memory, seen.begin + seen.size - 1)) seen.size--;
+    while (seen.size && !seen_by_any(t, p, memory, seen.begin)) seen.begin++, seen.size--;
+    return seen;
+}
+
 static void few_block(const attending *t, const panel *p, const places *memory, const few_sums *at,
                       const REAL *q, REAL *k_room, REAL *v_room, REAL *s)
 {
     const LOOPS_OF *loops = LOOPS_HERE;
     int64_t         key = t->args->key, value = t->args->value, w = p->wide;
-    span            seen = seen_of(p, memory);
     sight           how = sight_of(t, p, memory);
+    span            seen = how == SEES_SOME ? few_seen(t, p, memory) : seen_of(p, memory);
     if (!seen.size || how == SEES_NOTHING) return;
     block_of_memory k = take_memory(t, ATTENTION_K, p->batch, seen.begin, seen.size, key, k_room);
     for (int64_t r = 0; r < w; r++) loops->dots(seen.size, key, k.at, k.row, q + r * key, s + r, w);

@@ -93,6 +93,15 @@ LOOPS(f64, double)
 /* Independent partial sums, which are added pairwise at the end. */
 enum { SIDE = 16, VECTORS = SIDE / LANES };
 
+/* Positions are often far apart, since heads are between them: so their elements are prefetched this
+ * many positions ahead, a cache line at a time. */
+enum { AHEAD = 12, LINE = 64 };
+
+static inline void fetch_position(const void *x, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += LINE) __builtin_prefetch((const char *)x + at);
+}
+
 static inline float dot_f32(int64_t wide, const float *x, const float *q)
 {
     lanes   part[VECTORS] = {lanes_of(0)};
@@ -120,7 +129,10 @@ static inline double dot_f64(int64_t wide, const double *x, const double *q)
     static void dots_##suffix(int64_t n, int64_t wide, const T *restrict x, int64_t row,           \
                               const T *restrict q, T *restrict to, int64_t step)                   \
     {                                                                                              \
-        for (int64_t m = 0; m < n; m++) to[m * step] = dot_##suffix(wide, x + m * row, q);         \
+        for (int64_t m = 0; m < n; m++) {                                                          \
+            fetch_position(x + (m + AHEAD) * row, (size_t)wide * sizeof *x);                       \
+            to[m * step] = dot_##suffix(wide, x + m * row, q);                                     \
+        }                                                                                          \
     }                                                                                              \
     static void blend_##suffix(int64_t n, int64_t wide, const T *restrict x, int64_t row,          \
                                const T *restrict p, int64_t step, T *restrict o)                   \
@@ -130,6 +142,8 @@ static inline double dot_f64(int64_t wide, const double *x, const double *q)
             const T *a = x + m * row, *b = a + row, *c = b + row, *e = c + row;                    \
             T        pa = p[m * step], pb = p[(m + 1) * step], pc = p[(m + 2) * step],             \
               pe = p[(m + 3) * step];                                                              \
+            for (int64_t l = AHEAD; l < AHEAD + 4; l++)                                            \
+                fetch_position(a + l * row, (size_t)wide * sizeof *x);                             \
             for (int64_t d = 0; d < wide; d++) {                                                   \
                 T sum = suffix##_fuse(pa, a[d], o[d]);                                             \
                 sum = suffix##_fuse(pb, b[d], sum);                                                \

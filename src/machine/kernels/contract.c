@@ -379,10 +379,12 @@ size_t contract_scratch_bytes(const instr *i, size_t threads)
 #define ADD_PARTS(suffix, element, sums)                                                           \
     static void add_parts_##suffix(int64_t n, element *c, int64_t stride, const sums *part)        \
     {                                                                                              \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            sums sum = part[i];                                                                    \
-            for (int k = 1; k < SUM_PARTS; k++) sum += part[k * n + i];                            \
-            c[i * stride] = store_##suffix(sum);                                                   \
+        for (int64_t first = 0; first < n; first += LANES) {                                       \
+            sums    sum[LANES] = {0};                                                              \
+            int64_t lanes = n - first < LANES ? n - first : LANES;                                 \
+            for (int k = 0; k < SUM_PARTS; k++)                                                    \
+                for (int64_t i = 0; i < lanes; i++) sum[i] += part[k * n + first + i];             \
+            for (int64_t i = 0; i < lanes; i++) c[(first + i) * stride] = store_##suffix(sum[i]);  \
         }                                                                                          \
     }
 ADD_PARTS(f32, float, float)

@@ -16,7 +16,7 @@
 #else
 #define MTF_OWN_PRODUCTS 0
 #endif
-enum { SLIM_WIDE = 12 }; /* at most this many columns, or rows, */
+enum { SLIM_WIDE = 16 }; /* at most this many columns, or rows, */
 /* and at least this many multiply-adds: on x86-64 OpenBLAS packs nothing for a small product. */
 enum { SLIM_WORK = MTF_OWN_PRODUCTS ? 0 : 1000 * 1000 };
 enum { MOST_TERMS = 32 }; /* the most terms of a sum */

@@ -75,8 +75,10 @@ static void add_along(const slim_along *s, const float *a, const float *b, float
 /* ---- the sum runs across rows ---- */
 
 #define FOUR(STEP) STEP(0) STEP(1) STEP(2) STEP(3)
+#define EIGHT(STEP) FOUR(STEP) STEP(4) STEP(5) STEP(6) STEP(7)
 #define LOAD(L)                                                                                    \
-    lanes low##L = lanes_load(a + L * a_row + i), high##L = lanes_load(a + L * a_row + i + LANES);
+    lanes low##L = lanes_load(a + L * a_row + i), high##L = lanes_load(a + L * a_row + i + LANES); \
+    __builtin_prefetch(a + (L + SLIM_AHEAD) * a_row + i);
 #define ADD_PAIR(L)                                                                                \
     x = lanes_of(b[j][L]);                                                                         \
     s = FUSE(low##L, x, s);                                                                        \
@@ -104,7 +106,20 @@ static void add_along(const slim_along *s, const float *a, const float *b, float
                 sums[j][i] = s;                                                                    \
             }                                                                                      \
     }
-ACROSS(add_across, FOUR)
 ACROSS(add_across_one, ONE_ROW)
+#if LANES == 16
+ACROSS(add_across, EIGHT)
+#else /* with 16 registers, as many rows as fit into them */
+ACROSS(add_across_four, FOUR)
+static void add_across(int64_t length, int cols, const float *a, int64_t a_row, slim_factors b,
+                       slim_sums sums)
+{
+    slim_factors rest;
+    for (int j = 0; j < cols; j++)
+        for (int l = 0; l < 4; l++) rest[j][l] = b[j][4 + l];
+    add_across_four(length, cols, a, a_row, b, sums);
+    add_across_four(length, cols, a + 4 * a_row, a_row, rest, sums);
+}
+#endif
 
 const slim_tables OF_LEVEL(slim_tables) = {UNIT, add_along, add_across, add_across_one};

@@ -20,7 +20,10 @@ typedef void slim_along_loop(const slim_along *s, const float *a, const float *b
 
 /* Rows of a that are added together where the sum runs across them, and the elements of each in a
  * pass. */
-enum { SLIM_TOGETHER = 4, SLIM_STRETCH = 512 };
+enum { SLIM_TOGETHER = 8, SLIM_STRETCH = 512 };
+/* The rows that are prefetched are this many further on: each may begin on another page of memory,
+ * where the hardware does not prefetch. */
+enum { SLIM_AHEAD = SLIM_TOGETHER };
 
 typedef float slim_sums[SLIM_WIDE][SLIM_STRETCH];
 typedef float slim_factors[SLIM_WIDE][SLIM_TOGETHER];
