@@ -121,8 +121,12 @@ check "more than the card has" 1 err "the program needs 400 GB of memory on card
 run run net.mtf --fetch loss --device cuda --memory 10K
 check "more than is allowed" 1 err "but only 10240 are allowed (--memory)"
 if [ $real -eq 0 ]; then
-    LD_LIBRARY_PATH='' refuses "a machine without a driver" \
-        "the device cuda needs NVIDIA's driver (libcuda.so.1)" train toy --steps 1 --device cuda
+    if ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then
+        echo "note: this machine has a driver; what happens without one was left out"
+    else
+        LD_LIBRARY_PATH='' refuses "a machine without a driver" \
+            "the device cuda needs NVIDIA's driver (libcuda.so.1)" train toy --steps 1 --device cuda
+    fi
     finish
 fi
 
