@@ -40,6 +40,6 @@ say "A small language model learns bytes from sixteen chapters of Moby Dick, on 
     --gin_param "run.batch_size = ('sequences_per_batch', 16)" --gin_param "dropout_rate = 0.0" \
     --gin_param "get_variable_dtype.activation_dtype = 'float32'" --text data/text/moby-dick.txt:documents=file:joined \
     --mesh x:2,y:2 --layout batch:x,heads:y,d_ff:y,vocab:y --optimizer adam --rate "0.004 * linear_warmup(20)" \
-    --steps 200 --checkpoint-dir "$work/lm" || exit 1
+    --steps 150 --checkpoint-dir "$work/lm" || exit 1
 printf 'The whale ' | "$mtf" decode --checkpoint-dir "$work/lm" --max-tokens 60 --temperature 0.4 --seed 1 >"$work/line" || exit 1
 printf '\nThe whale %s\n' "$(cat "$work/line")"
