@@ -2,8 +2,8 @@
 # Trains a digit reader and a small language model on a mesh of four processors, and shows that the layout
 # does not change the results.
 #
-# Begins with examples/03_mnist, which needs only the core of the library, and builds the command after it: so the
-# first digits are read within half a minute.
+# Begins with examples/03_mnist, which needs only the core of the library, and builds the command after it: so
+# digits are read before all is built.
 # Usage: tools/demo.sh [build folder]
 cd "$(dirname "$0")/.." || exit 2
 build=${1:-build}
