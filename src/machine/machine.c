@@ -6,23 +6,22 @@
 #include "machine/check_guard.h"
 #include "machine/kernels/contract_way.h"
 #include "machine/kernels/kernels.h"
-#include "mtf_build.h"
-#if MTF_HAVE_CUDA
-#include "machine/cuda/cuda_device.h"
-#endif
 #include "machine/wire_room.h"
 
 static const char *const names[] = {"cpu", "cuda", "check", "check:cuda"};
 
 static device *open_cuda(mtf_session *s)
 {
-#if MTF_HAVE_CUDA
-    return device_cuda_open(s);
-#else
+    if (&machine_cuda) return machine_cuda.open(s);
     fail(&s->fault, ERR_USAGE,
          "this mtf was built without CUDA; configure it with -DMTF_CUDA=ON for the device cuda");
     return NULL;
-#endif
+}
+
+/* The functions of cards, if the session's device is one; NULL: it is not. */
+static const card_functions *cards_of(const mtf_session *s)
+{
+    return abilities_of_card(s->opts.device) && &machine_cuda ? &machine_cuda : NULL;
 }
 
 static device *checked(mtf_session *s, device *inner)
@@ -56,17 +55,13 @@ site machine_site(const mtf_session *s, int threads)
 {
     site here = {.threads = threads, .scratch_bytes = scratch_bytes, .wire_bytes = wire_room_bytes};
     here.cards = abilities_of_card(s->opts.device);
-#if MTF_HAVE_CUDA
-    if (here.cards) here.scratch_bytes = cuda_scratch;
-#endif
+    if (cards_of(s)) here.scratch_bytes = cards_of(s)->scratch_bytes;
     return here;
 }
 
 int64_t machine_memory_each(const mtf_session *s, int processors)
 {
-#if MTF_HAVE_CUDA
-    if (abilities_of_card(s->opts.device) && s->default_memory) return cuda_memory_each(processors);
-#endif
+    if (cards_of(s) && s->default_memory) return cards_of(s)->memory_each(processors);
     return (int64_t)(s->opts.memory / (size_t)processors);
 }
 
@@ -77,12 +72,7 @@ static const char *way_of_chip(const instr *i)
 
 instr_way *machine_way(const mtf_session *s)
 {
-#if MTF_HAVE_CUDA
-    if (abilities_of_card(s->opts.device)) return cuda_way;
-#else
-    (void)s;
-#endif
-    return way_of_chip;
+    return cards_of(s) ? cards_of(s)->way : way_of_chip;
 }
 
 bool machine_checks(const mtf_session *s)

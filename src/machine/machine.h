@@ -18,4 +18,15 @@ bool machine_checks(const mtf_session *s); /* does the session's device check wh
 /* Unused bytes that the device needs between buffers. */
 int64_t machine_guard(const mtf_session *s);
 
+/* What the device cuda is to the functions above.  Programs link without it: then &machine_cuda is
+ * NULL. */
+typedef struct card_functions {
+    device *(*open)(mtf_session *s);
+    int64_t (*scratch_bytes)(const program *p, int threads);
+    int64_t (*memory_each)(int processors);
+    instr_way *way;
+} card_functions;
+
+extern const card_functions machine_cuda __attribute__((weak));
+
 #endif

@@ -1,5 +1,6 @@
 /* NVIDIA's cards as a device: memory, queues, copies. */
 #include "machine/cuda/cuda_device.h"
+#include "machine/machine.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -340,3 +341,5 @@ device *device_cuda_open(mtf_session *s)
     cuda_close(&d->face);
     return NULL;
 }
+
+const card_functions machine_cuda = {device_cuda_open, cuda_scratch, cuda_memory_each, cuda_way};
