@@ -127,7 +127,8 @@ static void no_file(mtf_session *s, const char *path)
     }
     const char *models = text_done(&t);
     bool        name = why == ENOENT && !strchr(path, '/') && !strchr(path, '.');
-    fail(&s->fault, ERR_FILE, "\"%s\": %s%s%s%s", path, strerror(why),
+    /* A word that is neither a model nor a file is a fault of the command line. */
+    fail(&s->fault, name ? ERR_USAGE : ERR_FILE, "\"%s\": %s%s%s%s", path, strerror(why),
          name ? "; built-in models are " : "", name && models ? models : "",
          name ? nearest_hint(&near, hint, sizeof hint) : "");
 }

@@ -127,7 +127,7 @@ cmp -s net.mtf before.mtf && pass || lose "the model file" "as it was" "$(head -
 misused "an option of another model" 'mnist has no option --layers; it has --batch, --hidden' train mnist --layers 3
 misused "a piece of an option" 'mtf eval has no option --data; did you mean "--eval-data"?' eval net.mtf --data x
 misused "a beginning of an option" 'did you mean "--momentum"?' train toy --moment 0.5
-refuses "a misspelt model" 'did you mean "mnist"?' train mnsit
+misused "a misspelt model" 'did you mean "mnist"?' train mnsit
 
 # ---- plans are of the step that mtf train runs ---------------------------------------------------
 
