@@ -15,224 +15,9 @@
 
 #include "base/dtype.h"
 #include "graph/node.h"
+#include "machine/check_context.h"
 #include "machine/check_guard.h"
 #include "machine/check_positions.h"
-#include "machine/device.h"
-
-enum { POISON = 0xff, GUARD = 0xa5 };
-
-typedef struct check_device {
-    device  face;
-    device *inner;
-} check_device;
-
-typedef struct check_context {
-    device_context  face;
-    device_context *inner;
-    bool            owned;  /* inner was opened for this one */
-    char           *mirror; /* a copy of memory that the host cannot read */
-    size_t          room;
-} check_context;
-
-static device *inner_of(device *d)
-{
-    return ((check_device *)d)->inner;
-}
-
-static device_context *inside(device_context *c)
-{
-    return ((check_context *)c)->inner;
-}
-
-static const device *under(device_context *c)
-{
-    return inside(c)->device;
-}
-
-static device_context *wrap(device *d, device_context *inner, bool owned)
-{
-    mtf_session   *s = d->session;
-    check_context *c = inner ? block_alloc(&s->allocator, &s->fault, sizeof *c, true) : NULL;
-    if (!c) return NULL;
-    *c = (check_context){{d, inner->processor}, inner, owned, NULL, 0};
-    return &c->face;
-}
-
-device_context *device_check_over(device *check, device_context *inner)
-{
-    return wrap(check, inner, false);
-}
-
-static device_context *check_open_context(device *d, int processor, int place)
-{
-    device_context *inner = inner_of(d)->open_context(inner_of(d), processor, place);
-    device_context *outer = wrap(d, inner, true);
-    if (inner && !outer) inner_of(d)->close_context(inner);
-    return outer;
-}
-
-static void check_close_context(device_context *c)
-{
-    check_context *x = (check_context *)c;
-    if (x->owned) under(c)->close_context(x->inner);
-    block_free(&c->device->session->allocator, x->mirror);
-    block_free(&c->device->session->allocator, x);
-}
-
-/* Sets memory of the inner device. */
-static void fill(device_context *c, void *memory, int value, size_t bytes)
-{
-    if (under(c)->host_memory) {
-        memset(memory, value, bytes);
-        return;
-    }
-    unsigned char pattern[4096];
-    memset(pattern, value, sizeof pattern);
-    for (size_t at = 0; at < bytes; at += sizeof pattern) {
-        size_t n = bytes - at < sizeof pattern ? bytes - at : sizeof pattern;
-        under(c)->write(inside(c), (char *)memory + at, pattern, n);
-    }
-}
-
-/* A copy of memory that the host can read, or memory itself; valid until the next call. */
-static const char *view(device_context *c, const void *memory, size_t bytes)
-{
-    if (under(c)->host_memory || bytes == 0) return memory;
-    check_context *x = (check_context *)c;
-    under(c)->read(x->inner, x->mirror, memory, bytes);
-    return x->mirror;
-}
-
-/* Steps allocate nothing, so there is room for the largest buffer before the first. */
-static bool make_mirror(device_context *c, const program *p)
-{
-    check_context *x = (check_context *)c;
-    mtf_session   *s = c->device->session;
-    size_t         most = CHECK_GUARD;
-    for (int b = 0; b < p->nbuffers; b++)
-        if ((size_t)p->buffers[b].bytes > most) most = (size_t)p->buffers[b].bytes;
-    if (under(c)->host_memory || x->room >= most) return true;
-    x->mirror = block_renew(&s->allocator, &s->fault, x->mirror, most);
-    x->room = x->mirror ? most : 0;
-    return x->mirror != NULL;
-}
-
-static const char *view_buffer(device_context *c, const program *p, int b, const run_state *r)
-{
-    return view(c, r->base[b], (size_t)p->buffers[b].bytes);
-}
-
-static void *check_alloc(device_context *c, size_t bytes)
-{
-    void *p = under(c)->alloc(inside(c), bytes);
-    if (p) fill(c, p, GUARD, bytes);
-    return p;
-}
-
-static void check_release(device_context *c, void *memory, size_t bytes)
-{
-    if (memory) fill(c, memory, POISON, bytes);
-    under(c)->release(inside(c), memory, bytes);
-}
-
-static size_t check_taken(device_context *c, const void *memory)
-{
-    return under(c)->taken(inside(c), memory);
-}
-
-static bool check_bank(device_context *c, memory_bank *b)
-{
-    return under(c)->bank(inside(c), b);
-}
-
-static void check_write(device_context *c, void *to, const void *from, size_t bytes)
-{
-    under(c)->write(inside(c), to, from, bytes);
-}
-
-static void check_read(device_context *c, void *to, const void *from, size_t bytes)
-{
-    under(c)->read(inside(c), to, from, bytes);
-}
-
-static void *check_stage(device_context *c, size_t bytes)
-{
-    return under(c)->stage(inside(c), bytes);
-}
-
-static void check_wait(device_context *c)
-{
-    if (under(c)->wait) under(c)->wait(inside(c));
-}
-
-static bool check_prepare(device_context *c, const program *p, run_state *r)
-{
-    return make_mirror(c, p) && (!under(c)->prepare || under(c)->prepare(inside(c), p, r));
-}
-
-static void check_forget(device_context *c, const program *p, run_state *r)
-{
-    if (under(c)->forget) under(c)->forget(inside(c), p, r);
-}
-
-static size_t check_scratch(device *d, const program *p, int threads)
-{
-    return inner_of(d)->scratch_bytes(inner_of(d), p, threads);
-}
-
-/* Checked steps are not recorded. */
-static void check_enter(device *d, device_step *s)
-{
-    s->repeats = false;
-    if (inner_of(d)->enter) inner_of(d)->enter(inner_of(d), s);
-}
-
-static void check_leave(device *d, device_step *s)
-{
-    if (inner_of(d)->leave) inner_of(d)->leave(inner_of(d), s);
-}
-
-/* ---- in each other's memory ---- */
-
-static bool check_peers_prepare(device_context *c, const mesh *m, const program *p)
-{
-    return under(c)->peers->prepare(inside(c), m, p);
-}
-
-static void *check_mark(device_context *c)
-{
-    return under(c)->peers->mark(inside(c));
-}
-
-static bool check_follow(device_context *c, void *mark)
-{
-    return under(c)->peers->follow(inside(c), mark);
-}
-
-static bool check_copy(device_context *c, void *to, const void *from, int64_t bytes)
-{
-    return under(c)->peers->copy(inside(c), to, from, bytes);
-}
-
-static bool check_copy_region(device_context *c, const struct region *r, const char *from, char *to,
-                              int64_t element)
-{
-    return under(c)->peers->copy_region(inside(c), r, from, to, element);
-}
-
-static bool check_combine(device_context *c, fold_kind kind, mtf_dtype type, int n,
-                          const char *const *parts, char *out, int64_t elements)
-{
-    return under(c)->peers->combine(inside(c), kind, type, n, parts, out, elements);
-}
-
-static const device_peers check_peers = {check_peers_prepare, check_mark, check_follow,
-                                         check_copy,          check_copy_region, check_combine};
-
-static struct wire *check_open_wire(device_context *c, const mesh *m, struct ranks *r)
-{
-    return under(c)->open_wire(inside(c), m, r);
-}
 
 /* ---- looking at elements ---- */
 
@@ -254,7 +39,7 @@ static finding look(device_context *c, const program *p, const instr *i, const a
     if (!dtype_is_float(a->type) || p->buffers[a->buffer].bytes == 0) return CLEAN;
     int64_t at[MAX_LOOPS] = {0}, bytes = (int64_t)mtf_dtype_bytes(a->type);
     finding     worst = CLEAN;
-    const char *base = view_buffer(c, p, a->buffer, r);
+    const char *base = check_view_buffer(c, p, a->buffer, r);
     if (!base) return CLEAN;
     for (;;) {
         int64_t where = a->offset;
@@ -273,7 +58,7 @@ static finding look_at_buffer(device_context *c, const program *p, int b, mtf_dt
 {
     finding worst = CLEAN;
     int64_t bytes = (int64_t)mtf_dtype_bytes(type);
-    const char *base = dtype_is_float(type) ? view_buffer(c, p, b, r) : NULL;
+    const char *base = dtype_is_float(type) ? check_view_buffer(c, p, b, r) : NULL;
     if (!base) return CLEAN;
     for (int64_t at = 0; at + bytes <= p->buffers[b].bytes; at += bytes) {
         finding f = look_at(type, base + at);
@@ -310,7 +95,7 @@ static bool positions_exist(device_context *c, const program *p, const run_state
     for (int i = 0; i < p->ninputs; i++) {
         const port *input = &p->inputs[i];
         if (!input->tensor->counts.name) continue;
-        const char *data = view_buffer(c, p, input->slice.buffer, r);
+        const char *data = check_view_buffer(c, p, input->slice.buffer, r);
         TRY(data && check_positions(input, data, &c->device->session->fault));
     }
     return true;
@@ -321,7 +106,7 @@ static bool check_begin(device_context *c, const program *p, run_state *r)
     for (int b = 0; b < p->nbuffers; b++) {
         const buffer *x = &p->buffers[b];
         if (x->kind == BUFFER_TEMPORARY && x->first >= 0 && x->shares == b)
-            fill(c, r->base[b], POISON, (size_t)x->bytes);
+            check_fill(c, r->base[b], POISON, (size_t)x->bytes);
     }
     r->infinite = NULL;
     r->nan_given = false;
@@ -348,7 +133,7 @@ static bool guards_hold(device_context *c, const program *p, int index, const ru
     for (int o = 0; o < i->nout; o++) {
         const buffer *x = &p->buffers[i->out[o].buffer];
         if (!is_born(p, index, o)) continue;
-        const unsigned char *end = (const unsigned char *)view(
+        const unsigned char *end = (const unsigned char *)check_view(
             c, (const char *)r->base[i->out[o].buffer] + x->bytes, CHECK_GUARD);
         for (int k = 0; end && k < CHECK_GUARD; k++)
             if (end[k] != GUARD) return false;
@@ -430,8 +215,8 @@ static bool check_run(device_context *c, const program *p, int index, run_state 
     for (int o = 0; o < i->nout; o++) {
         const buffer *x = &p->buffers[i->out[o].buffer];
         if (is_born(p, index, o)) {
-            fill(c, r->base[i->out[o].buffer], POISON, (size_t)x->bytes);
-            fill(c, (char *)r->base[i->out[o].buffer] + x->bytes, GUARD, CHECK_GUARD);
+            check_fill(c, r->base[i->out[o].buffer], POISON, (size_t)x->bytes);
+            check_fill(c, (char *)r->base[i->out[o].buffer] + x->bytes, GUARD, CHECK_GUARD);
         }
     }
     finding before = CLEAN;
@@ -455,41 +240,15 @@ static bool check_end(device_context *c, const program *p, run_state *r)
     return under(c)->end(inside(c), p, r);
 }
 
-static void check_close(device *d)
-{
-    inner_of(d)->close(inner_of(d));
-    block_free(&d->session->allocator, d);
-}
-
 device *device_check_open(mtf_session *s, device *inner)
 {
     check_device *c = block_alloc(&s->allocator, &s->fault, sizeof *c, true);
     if (!c) return NULL;
-    c->inner = inner;
-    c->face = (device){.name = "check",
-                       .says = "finds reads of unwritten memory, stray writes, the first NaN, labels that are not classes",
-                       .host_memory = inner->host_memory,
-                       .peers = inner->peers ? &check_peers : NULL,
-                       .open_context = check_open_context,
-                       .close_context = check_close_context,
-                       .alloc = check_alloc,
-                       .release = check_release,
-                       .taken = check_taken,
-                       .bank = inner->bank ? check_bank : NULL,
-                       .write = check_write,
-                       .read = check_read,
-                       .stage = check_stage,
-                       .wait = check_wait,
-                       .enter = check_enter,
-                       .leave = check_leave,
-                       .prepare = check_prepare,
-                       .forget = check_forget,
-                       .begin = check_begin,
-                       .run = check_run,
-                       .end = check_end,
-                       .scratch_bytes = check_scratch,
-                       .open_wire = inner->open_wire ? check_open_wire : NULL,
-                       .close = check_close,
-                       .session = s};
+    check_forward(c, inner);
+    c->face.name = "check";
+    c->face.says = "finds reads of unwritten memory, stray writes, the first NaN, labels that are not classes";
+    c->face.begin = check_begin;
+    c->face.run = check_run;
+    c->face.end = check_end;
     return &c->face;
 }

@@ -109,9 +109,10 @@ static recording *recording_of(device *d, device_step *s)
 
 void cuda_enter(device *d, device_step *s)
 {
-    recording *r = recording_of(d, s);
     s->played = false;
-    if (!r || r->useless || !s->repeats) return;
+    if (!s->repeats) return;
+    recording *r = recording_of(d, s);
+    if (!r || r->useless) return;
     if (r->graph)
         s->played = play(s, r);
     else if (r->steps > 0)
