@@ -240,5 +240,6 @@ static bool run(program *p, arena *scratch, bool (*kind)(epilogue_pass *))
 bool fuse_epilogues(program *p, arena *scratch)
 {
     if (!p->session->can.epilogues) return true;
-    return run(p, scratch, epilogues_of_maps) && run(p, scratch, epilogues_of_folds);
+    return run(p, scratch, epilogues_of_maps) && run(p, scratch, epilogues_of_folds) &&
+           run(p, scratch, epilogues_of_sums);
 }

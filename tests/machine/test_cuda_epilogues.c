@@ -245,9 +245,11 @@ static void test_accepted(void **state)
 static const char network[] =
     "x: f32[r=%d, c=%d] = input()\nw: f32[c=%d, d=%d] = input()\nb: f32[d=%d] = input()\n"
     "v: f32[d=%d, c=%d] = input()\na: f32[c=%d] = input()\n"
-    "h: [r, d] = einsum(cast(x, type=%s), cast(w, type=%s)) + cast(b, type=%s)\n"
+    "in = cast(x, type=%s) * 0.5\nw_in = cast(w, type=%s)\n"
+    "h: [r, d] = einsum(in, w_in) + cast(b, type=%s)\n"
     "y: [r, c] = einsum(gelu(h), cast(v, type=%s)) + cast(a, type=%s)\n"
-    "loss = reduce_sum(square(y))\n"
+    "other: [r, d] = einsum(in, relu(w_in))\nthird: [r, d] = einsum(in, square(w_in))\n"
+    "loss = reduce_sum(square(y)) + reduce_sum(square(other)) + reduce_sum(third)\n"
     "dx, dw, db, dv, da = gradients(loss; x, w, b, v, a)\n";
 
 enum { RESULTS = 5 };

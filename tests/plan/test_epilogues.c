@@ -168,6 +168,51 @@ static void test_network(void **state)
     assert_int_equal(occurrences(listing, "  fold ["), 0);
 }
 
+/* ---- sums of products ---- */
+
+#define THREE                                                                                      \
+    "a: f32[r=64, c=32] = input()\nb: f32[r=64, e=16] = input()\nf: f32[r=64, k=24] = input()\n"   \
+    "u: f32[c=32, d=48] = input()\nv: f32[e=16, d=48] = input()\nw: f32[k=24, d=48] = input()\n"  \
+    "p: [r, d] = einsum(a, u)\nq: [r, d] = einsum(b, v)\no: [r, d] = einsum(f, w)\n"
+
+/* In a map that does more, each product adds the one before, in its place. */
+static void test_sums(void **state)
+{
+    static const char text[] = THREE "s = p + q + o\ny = tanh(s)\nz = s * s\n";
+    char              listing[ROOM];
+    mtf_session      *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda"});
+    mtf_graph        *g = mtf_parse(s, text, "sums");
+    (void)state;
+    list("cuda", text, NULL, NULL, listing);
+    assert_int_equal(occurrences(listing, "] add %"), 2);
+    assert_contains(listing, "{ r1 = tanh r0; r2 = multiply r0 r0 }");
+    program *p = plan_program(g, 2, (mtf_tensor *[]){mtf_find(g, "y"), mtf_find(g, "z")}, NULL);
+    assert_non_null(p);
+    for (int k = 0; k < p->ninstrs; k++)
+        if (p->instrs[k].kind == INSTR_CONTRACT && p->instrs[k].contract.add)
+            assert_int_equal(p->buffers[p->instrs[k].out[0].buffer].shares,
+                             p->instrs[k].in[p->instrs[k].contract.add].buffer);
+    program_free(p);
+    close_well(s);
+}
+
+static void test_no_sums(void **state)
+{
+    /* a product that is read elsewhere, a difference, a product that has gelu already */
+    static const char *const texts[] = {
+        THREE "s = tanh(p + q)\ny = s + reduce_max(p, over=(r, d)) + reduce_max(q, over=(r, d))\n",
+        THREE "y = tanh(p - q)\n",
+        THREE "y = tanh(p * 2 + q)\n",
+        THREE "y = tanh(p + relu(q))\n",
+    };
+    char listing[ROOM];
+    (void)state;
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        list("cuda", texts[k], NULL, NULL, listing);
+        if (occurrences(listing, "] add %")) fail_msg("%s%s", texts[k], listing);
+    }
+}
+
 /* Sums of parts that processors have not added up yet get no bias before they are. */
 static void test_owed_sums(void **state)
 {
@@ -205,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_patterns),       cmocka_unit_test(test_near_misses),
         cmocka_unit_test(test_totals),         cmocka_unit_test(test_network),
+        cmocka_unit_test(test_sums),           cmocka_unit_test(test_no_sums),
         cmocka_unit_test(test_owed_sums),      cmocka_unit_test(test_order),
         cmocka_unit_test(test_none_on_the_cpu),
     };
