@@ -26,5 +26,6 @@ abilities abilities_of(const char *device)
     unsigned short_types = (unsigned)bf16 << MTF_BF16 | (unsigned)card << MTF_F16;
     return (abilities){.products = short_types,
                        .epilogues = card ? EPILOGUES_OF_CARD : 0,
-                       .longest_row = card ? ROW_OF_CARD : ROW_OF_CHIP};
+                       .longest_row = card ? ROW_OF_CARD : ROW_OF_CHIP,
+                       .recomputes = card};
 }
