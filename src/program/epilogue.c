@@ -34,6 +34,26 @@ static void add_product(const instr *i, epilogue_parts *to, int *used)
     p->contract = (contract_args){.add = add ? 2 : 0};
 }
 
+/* ---- maps ---- */
+
+/* The product's loops but k, with the one along which elements are adjacent innermost. */
+static void set_loops(const instr *i, instr *map)
+{
+    map->nloops = i->nloops - 1;
+    for (int d = 0; d < map->nloops; d++) map->size[d] = i->size[d];
+    if (epilogue_row(i) == i->nloops - 2) return;
+    map->size[map->nloops - 1] = i->size[i->nloops - 3];
+    map->size[map->nloops - 2] = i->size[i->nloops - 2];
+}
+
+static access in_map(const instr *i, const access *a)
+{
+    access b = *a;
+    int    m = i->nloops - 3, n = m + 1;
+    if (epilogue_row(i) == m) b.stride[m] = a->stride[n], b.stride[n] = a->stride[m];
+    return b;
+}
+
 typedef struct map_writing {
     instr          *map;
     epilogue_parts *to;
@@ -54,15 +74,15 @@ static void add_map(const instr *i, epilogue_parts *to, int *used)
     const contract_args *c = &i->contract;
     instr               *p = &to->part[to->n++];
     int                  bias = 0, at = 0;
-    *p = (instr){.kind = INSTR_MAP, .cause = i->cause, .nloops = i->nloops - 1};
-    for (int d = 0; d < p->nloops; d++) p->size[d] = i->size[d];
+    *p = (instr){.kind = INSTR_MAP, .cause = i->cause};
+    set_loops(i, p);
     p->out = new_operands(to, used, c->kept ? 2 : 1);
-    p->out[p->nout++] = i->out[0];
-    if (c->kept) p->out[p->nout++] = i->out[c->kept];
+    p->out[p->nout++] = in_map(i, &i->out[0]);
+    if (c->kept) p->out[p->nout++] = in_map(i, &i->out[c->kept]);
     p->in = new_operands(to, used, 1 + (c->bias > 0) + (c->at > 0));
-    p->in[p->nin++] = i->out[0];
-    if (c->bias) p->in[bias = p->nin++] = i->in[c->bias];
-    if (c->at) p->in[at = p->nin++] = i->in[c->at];
+    p->in[p->nin++] = in_map(i, &i->out[0]);
+    if (c->bias) p->in[bias = p->nin++] = in_map(i, &i->in[c->bias]);
+    if (c->at) p->in[at = p->nin++] = in_map(i, &i->in[c->at]);
     map_writing w = {.map = p, .to = to, .type = dtype_compute(i->out[0].type)};
     int         v = bias ? add_step(&w, FN_add, 0, bias) : 0, result = v;
     if (c->activation && at)
@@ -72,6 +92,23 @@ static void add_map(const instr *i, epilogue_parts *to, int *used)
     to->results[0] = result, to->results[1] = v;
     p->map = (map_args){.nsteps = w.nsteps, .steps = to->steps, .results = to->results};
 }
+
+bool epilogue_again(const instr *i, epilogue_map *to)
+{
+    mtf_dtype type = dtype_compute(i->out[0].type);
+    if (i->kind != INSTR_CONTRACT || !i->contract.kept || !i->contract.activation) return false;
+    to->map = (instr){.kind = INSTR_MAP, .cause = i->cause, .nout = 1, .nin = 1};
+    set_loops(i, &to->map);
+    to->operands[0] = in_map(i, &i->out[0]);
+    to->operands[1] = in_map(i, &i->out[i->contract.kept]);
+    to->step = (scalar_step){.fn = i->contract.activation, .type = type, .from = type};
+    to->result = 1;
+    to->map.out = &to->operands[0], to->map.in = &to->operands[1];
+    to->map.map = (map_args){.nsteps = 1, .steps = &to->step, .results = &to->result};
+    return true;
+}
+
+/* ---- sums ---- */
 
 static void set_loop(const instr *i, instr *fold, int to, int from, const access *in,
                      const access *out)

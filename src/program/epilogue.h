@@ -27,6 +27,16 @@ typedef struct epilogue_parts {
 
 void epilogue_split(const instr *i, epilogue_parts *to); /* `to` must not be copied */
 
+/* The result of a product that keeps what its activation is applied to, as a map of that. */
+typedef struct epilogue_map {
+    instr       map;
+    access      operands[2];
+    scalar_step step;
+    int         result;
+} epilogue_map;
+
+bool epilogue_again(const instr *i, epilogue_map *to); /* false: it does not; else as above */
+
 /* " add bias gelu kept", as listings have it. */
 void epilogue_write(const instr *i, textbuf *t);
 

@@ -168,6 +168,27 @@ static void test_network(void **state)
     assert_int_equal(occurrences(listing, "  fold ["), 0);
 }
 
+/* The gradient needs gelu of what is kept anyway: then it is computed again, not kept as well. */
+static void test_gelu_again(void **state)
+{
+    char   text[2000], listing[ROOM];
+    size_t n = 0;
+    (void)state;
+    n += (size_t)snprintf(text, sizeof text, "x0: bf16[r=512, c=64] = input()\n");
+    for (int k = 0; k < 3; k++)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "w%d: bf16[c=64, d=256] = input()\nv%d: bf16[d=256, c=64] = input()\n"
+                              "b%d: bf16[d=256] = input()\nh%d: [r, d] = einsum(x%d, w%d) + b%d\n"
+                              "x%d: [r, c] = einsum(gelu(h%d), v%d)\n",
+                              k, k, k, k, k, k, k, k + 1, k, k);
+    snprintf(text + n, sizeof text - n,
+             "loss = reduce_sum(square(x3))\ndv0, dv1, dv2, dw0 = gradients(loss; v0, v1, v2, w0)\n"
+             "y = reduce_sum(dv0) + reduce_sum(dv1) + reduce_sum(dv2) + reduce_sum(dw0)\n");
+    list("cuda", text, NULL, NULL, listing);
+    assert_int_equal(occurrences(listing, "] bias kept gelu %"), 3);
+    assert_true(occurrences(listing, "map [512 256] { r1 = gelu r0 }") > 0);
+}
+
 /* ---- sums of products ---- */
 
 #define THREE                                                                                      \
@@ -250,6 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_patterns),       cmocka_unit_test(test_near_misses),
         cmocka_unit_test(test_totals),         cmocka_unit_test(test_network),
+        cmocka_unit_test(test_gelu_again),
         cmocka_unit_test(test_sums),           cmocka_unit_test(test_no_sums),
         cmocka_unit_test(test_owed_sums),      cmocka_unit_test(test_order),
         cmocka_unit_test(test_none_on_the_cpu),
