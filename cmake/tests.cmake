@@ -80,7 +80,7 @@ if(MTF_HAVE_CUDA)
             -fno-sanitize=all)
         target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
     endforeach()
-    target_link_libraries(host_cuda_products PRIVATE host_cuda_driver) # products are work on its queues
+    target_link_libraries(host_cuda_products PRIVATE host_cuda_driver m) # products are work on its queues
     if(MTF_HAVE_NCCL)
         target_link_libraries(host_cuda_nccl PRIVATE host_cuda_driver)
     endif()

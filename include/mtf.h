@@ -224,6 +224,7 @@ MTF_API mtf_tensor *mtf_sigmoid(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_silu(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_swish(mtf_tensor *x); /* another name of silu */
 MTF_API mtf_tensor *mtf_gelu(mtf_tensor *x);  /* the tanh approximation, as the original */
+MTF_API mtf_tensor *mtf_gelu_grad(mtf_tensor *x); /* its derivative */
 MTF_API mtf_tensor *mtf_gelu_exact(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_elu(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_selu(mtf_tensor *x);

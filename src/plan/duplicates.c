@@ -54,6 +54,9 @@ static bool same_details(const instr *a, const instr *b)
 {
     switch (a->kind) {
     case INSTR_MAP: return same_steps(&a->map, &b->map);
+    case INSTR_CONTRACT:
+        return a->contract.activation == b->contract.activation &&
+               a->contract.add == b->contract.add && a->contract.total == b->contract.total;
     case INSTR_GATHER:
     case INSTR_SCATTER: return a->gather.along == b->gather.along;
     case INSTR_SCAN: return a->scan.along == b->scan.along;

@@ -152,15 +152,23 @@ static bool in_slab(const buffer *b)
     return b->kind != BUFFER_VARIABLE && b->first >= 0;
 }
 
+/* Is every element of input o read just before the same element of the output is written?  So does a
+ * map, and a product with the matrix that it adds. */
+static bool is_elementwise(const instr *i, int out, int o)
+{
+    return i->kind == INSTR_MAP ||
+           (i->kind == INSTR_CONTRACT && out == 0 && o > 0 && o == i->contract.add);
+}
+
 /* The operand whose place the output of an elementwise instruction may reuse, or -1: its live range
  * ends here, and every element is read just before the same element is written. */
 static int heir_of(const program *p, int k, int out)
 {
     const instr *i = &p->instrs[k];
     int          b = i->out[out].buffer;
-    if (i->kind != INSTR_MAP || p->buffers[b].first != k || p->buffers[b].kind == BUFFER_VARIABLE)
-        return -1;
+    if (p->buffers[b].first != k || p->buffers[b].kind == BUFFER_VARIABLE) return -1;
     for (int o = 0; o < i->nin; o++) {
+        if (!is_elementwise(i, out, o)) continue;
         const access *in = &i->in[o];
         const buffer *dies = &p->buffers[in->buffer];
         /* An empty part may be read without having been written: then it has no place yet. */

@@ -1,4 +1,5 @@
 /* Matrix products, computed plainly. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,6 +107,47 @@ static void add_terms(int64_t m, int64_t begin, int64_t end, const double *a, co
             for (int64_t i = 0; i < m; i++) sum[i] = (double)(float)(sum[i] + a[k * m + i] * b[k]);
 }
 
+/* ---- epilogues ---- */
+
+/* What is stored for one element, in f32. */
+static double after(const host_multiply *w, int64_t i, int64_t j, double v)
+{
+    uint32_t e = w->how.epilogue;
+    int64_t  at = j * w->how.aux_leading + i;
+    if (e == CUBLASLT_EPILOGUE_DEFAULT) return v;
+    if (e == CUBLASLT_EPILOGUE_BIAS || e == CUBLASLT_EPILOGUE_RELU_BIAS ||
+        e == CUBLASLT_EPILOGUE_GELU_BIAS || e == CUBLASLT_EPILOGUE_GELU_AUX_BIAS)
+        v = (double)(float)(v + get(w->how.bias, w->d.type, i));
+    if (e == CUBLASLT_EPILOGUE_GELU_AUX || e == CUBLASLT_EPILOGUE_GELU_AUX_BIAS)
+        put(w->how.aux, w->d.type, at, v);
+    const double root = 0.79788456080286535588, cube = 0.044715;
+    if (e == CUBLASLT_EPILOGUE_RELU || e == CUBLASLT_EPILOGUE_RELU_BIAS) return v < 0 ? 0 : v;
+    if (e == CUBLASLT_EPILOGUE_DGELU || e == CUBLASLT_EPILOGUE_DGELU_BGRAD) {
+        double x = get(w->how.aux, w->d.type, at), t = tanh(root * (x + cube * x * x * x));
+        return v * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * root * (1 + 3 * cube * x * x));
+    }
+    if (e & CUBLASLT_EPILOGUE_GELU) return v * 0.5 * (1 + tanh(root * (v + cube * v * v * v)));
+    return v;
+}
+
+/* Sums of rows or columns of what has been multiplied, in f32. */
+static void put_totals(const host_multiply *w, const double *a, const double *b)
+{
+    uint32_t e = w->how.epilogue;
+    int64_t  m = (int64_t)w->d.rows, n = (int64_t)w->d.columns;
+    int64_t  terms = (int64_t)(w->how.op_a == CUBLAS_OP_N ? w->a.columns : w->a.rows);
+    bool     of_a = e == CUBLASLT_EPILOGUE_BGRADA, of_b = e == CUBLASLT_EPILOGUE_BGRADB;
+    if (!of_a && !of_b && e != CUBLASLT_EPILOGUE_DGELU_BGRAD) return;
+    for (int64_t i = 0; i < (of_b ? n : m); i++) {
+        float sum = 0;
+        for (int64_t k = 0; k < (of_a || of_b ? terms : n); k++)
+            sum += (float)(of_a   ? a[k * m + i]
+                           : of_b ? b[i * terms + k]
+                                  : get(w->to_d, w->d.type, k * w->d.leading + i));
+        put(w->how.bias, w->d.type, i, (double)sum);
+    }
+}
+
 static void multiply_one(const host_multiply *w, int64_t batch)
 {
     bool    wide = w->how.compute == CUBLAS_COMPUTE_64F;
@@ -129,9 +171,11 @@ static void multiply_one(const host_multiply *w, int64_t batch)
             /* where beta is 0, C is not read: it may hold anything */
             double v = w->alpha * sum[i];
             if (w->beta != 0) v += w->beta * get(w->from_c, w->c.type, at);
+            v = after(w, i, j, v);
             put(w->to_d, w->d.type, batch * w->d.batch_stride + j * w->d.leading + i, v);
         }
     }
+    put_totals(w, a, b);
     free(a);
     free(b);
     free(sum);

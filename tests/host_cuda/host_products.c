@@ -124,6 +124,9 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t           opa
     case CUBLASLT_MATMUL_DESC_TRANSA: return SET(p->op_a);
     case CUBLASLT_MATMUL_DESC_TRANSB: return SET(p->op_b);
     case CUBLASLT_MATMUL_DESC_EPILOGUE: return SET(p->epilogue);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER: return SET(p->bias);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER: return SET(p->aux);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD: return SET(p->aux_leading);
     default: return CUBLAS_STATUS_INVALID_VALUE;
     }
 }
@@ -195,6 +198,36 @@ static bool types_are_supported(const host_product *p, const host_layout *a, con
     }
 }
 
+/* With MTF_HOST_CUDA_PLAIN in the environment there are no epilogues. */
+static cublasStatus_t check_epilogue(const host_product *p, const host_layout *d)
+{
+    bool with_bias = false, with_aux = false;
+    switch (p->epilogue) {
+    case CUBLASLT_EPILOGUE_DEFAULT: return CUBLAS_STATUS_SUCCESS;
+    case CUBLASLT_EPILOGUE_RELU:
+    case CUBLASLT_EPILOGUE_GELU: break;
+    case CUBLASLT_EPILOGUE_BIAS:
+    case CUBLASLT_EPILOGUE_RELU_BIAS:
+    case CUBLASLT_EPILOGUE_GELU_BIAS:
+    case CUBLASLT_EPILOGUE_BGRADA:
+    case CUBLASLT_EPILOGUE_BGRADB: with_bias = true; break;
+    case CUBLASLT_EPILOGUE_GELU_AUX:
+    case CUBLASLT_EPILOGUE_DGELU: with_aux = true; break;
+    case CUBLASLT_EPILOGUE_GELU_AUX_BIAS:
+    case CUBLASLT_EPILOGUE_DGELU_BGRAD: with_bias = with_aux = true; break;
+    default: return CUBLAS_STATUS_NOT_SUPPORTED;
+    }
+    if ((with_bias && !p->bias) || (with_aux && !p->aux)) return CUBLAS_STATUS_INVALID_VALUE;
+    if (with_aux && (p->aux_leading % 8 || p->aux_leading < (int64_t)d->rows ||
+                     (uintptr_t)p->aux % 16))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    /* Only a bias is the same for all matrices of a batch. */
+    bool shared = p->epilogue < CUBLASLT_EPILOGUE_RELU_AUX;
+    if (getenv("MTF_HOST_CUDA_PLAIN") || d->type == CUDA_R_64F || (!shared && d->batches > 1))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
 static cublasStatus_t check(const host_product *p, const host_layout *a, const host_layout *b,
                             const host_layout *c, const host_layout *d)
 {
@@ -203,9 +236,9 @@ static cublasStatus_t check(const host_product *p, const host_layout *a, const h
         !sizes_fit(p, a, b, c, d))
         return CUBLAS_STATUS_INVALID_VALUE;
     bool plain = a->order == CUBLASLT_ORDER_COL && b->order == a->order && c->order == a->order &&
-                 d->order == a->order && p->epilogue == CUBLASLT_EPILOGUE_DEFAULT;
-    return plain && types_are_supported(p, a, b, c, d) ? CUBLAS_STATUS_SUCCESS
-                                                       : CUBLAS_STATUS_NOT_SUPPORTED;
+                 d->order == a->order;
+    if (!plain || !types_are_supported(p, a, b, c, d)) return CUBLAS_STATUS_NOT_SUPPORTED;
+    return check_epilogue(p, d);
 }
 
 #define CHECK(how, a, b, c, d)                                                                     \

@@ -23,7 +23,7 @@
 
 /* ---- cases -------------------------------------------------------------------------------- */
 
-enum { MAX_OPERANDS = 4 };
+enum { MAX_OPERANDS = 6 };
 
 static uint64_t seed_state;
 

@@ -1,6 +1,7 @@
 /* Programs on a card: their kernels, launched instruction by instruction. */
 #include "machine/cuda/cuda_device.h"
 #include "machine/cuda/products.h"
+#include "program/epilogue.h"
 
 typedef struct prepared_launch {
     CUfunction function;
@@ -14,7 +15,16 @@ typedef struct prepared_instr {
     void          **addresses;  /* of outputs, inputs, working space, the step's words */
     void          **parameters; /* where each address stands */
     product_plan   *product;    /* NULL: the kernels do it */
+    int             nafter;     /* what is queued after it: an epilogue in parts */
+    struct prepared_instr *after;
 } prepared_instr;
+
+/* How an instruction is carried out, until its kernels are loaded.  A product whose epilogue the
+ * library does not make is carried out in parts. */
+typedef struct instr_plan {
+    kernel_plan     kernels[3]; /* of the instruction, or of its parts */
+    epilogue_parts *parts;      /* NULL: it is carried out as one */
+} instr_plan;
 
 typedef struct prepared_program {
     arena           arena;
@@ -86,32 +96,92 @@ static bool is_free_before(const program *p, int b)
     return kind == BUFFER_TEMPORARY || kind == BUFFER_FETCH;
 }
 
+/* Nothing is lost if its outputs are written before the first step? */
+static bool may_write(const program *p, const instr *i)
+{
+    bool may = true;
+    for (int o = 0; o < i->nout; o++) may = may && is_free_before(p, i->out[o].buffer);
+    return may;
+}
+
+static bool find_product(cuda_context *c, const program *p, const instr *i, const run_state *r,
+                         prepared_program *q, prepared_instr *to)
+{
+    if (i->kind != INSTR_CONTRACT || !product_suits(i)) return true;
+    to->product = product_prepare(c, &q->arena, i, to->addresses, may_write(p, i), r->scratch);
+    return to->product != NULL;
+}
+
+/* Asks the library for an epilogue, and writes kernels in its place if there is none. */
+static bool plan_epilogue(cuda_context *c, const program *p, const instr *i, const run_state *r,
+                          prepared_program *q, prepared_instr *to, instr_plan *plan,
+                          kernel_source *s)
+{
+    TRY(find_addresses(q, i, r, to) && find_product(c, p, i, r, q, to));
+    if (to->product && !product_is_refused(to->product)) return true;
+    if (to->product) product_forget(c, to->product);
+    to->product = NULL;
+    plan->parts = arena_new(s->arena, epilogue_parts);
+    TRY(plan->parts != NULL);
+    epilogue_split(i, plan->parts);
+    for (int k = 0; k < plan->parts->n; k++)
+        TRY(write_kernels(s, &plan->parts->part[k], &plan->kernels[k]));
+    return true;
+}
+
+static bool plan_instr(cuda_context *c, const program *p, int index, const run_state *r,
+                       prepared_program *q, instr_plan *plan, kernel_source *s)
+{
+    const instr *i = &p->instrs[index];
+    if (is_queued(i) && epilogue_is_any(i))
+        return plan_epilogue(c, p, i, r, q, &q->instrs[index], plan, s);
+    return write_kernels(s, i, &plan->kernels[0]);
+}
+
+static bool prepare_one(cuda_context *c, const program *p, const instr *i, const run_state *r,
+                        prepared_program *q, const kernel_plan *kernels, prepared_instr *to)
+{
+    TRY(find_addresses(q, i, r, to) && find_launches(c, kernels, to));
+    if (i->kind == INSTR_CONTRACT) return find_product(c, p, i, r, q, to);
+    return kernel_writer_of(i->kind) ||
+           fail(cuda_fault(c), ERR_INTERNAL, "the device cuda has no kernel for \"%s\"",
+                instr_name(i->kind));
+}
+
+static bool prepare_parts(cuda_context *c, const program *p, const run_state *r,
+                          prepared_program *q, const instr_plan *plan, prepared_instr *to)
+{
+    to->nafter = plan->parts->n - 1;
+    to->after = arena_array(&q->arena, prepared_instr, to->nafter);
+    TRY(to->after != NULL);
+    for (int k = 0; k <= to->nafter; k++)
+        TRY(prepare_one(c, p, &plan->parts->part[k], r, q, &plan->kernels[k],
+                        k ? &to->after[k - 1] : to));
+    return true;
+}
+
 static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r,
-                           prepared_program *q, kernel_plan *plans, arena *scratch)
+                           prepared_program *q, instr_plan *plans, arena *scratch)
 {
     kernel_source s = kernel_source_make(scratch);
     int64_t       room = cuda_scratch(p, 1);
     for (int k = 0; k < p->ninstrs; k++) {
-        TRY(write_kernels(&s, &p->instrs[k], &plans[k]));
-        if (plans[k].scratch_bytes > room)
-            return fail(cuda_fault(c), ERR_INTERNAL,
-                        "\"%s\" takes more working space than was planned",
-                        instr_name(p->instrs[k].kind));
+        TRY(plan_instr(c, p, k, r, q, &plans[k], &s));
+        for (int part = 0; part < 3; part++)
+            if (plans[k].kernels[part].scratch_bytes > room)
+                return fail(cuda_fault(c), ERR_INTERNAL,
+                            "\"%s\" takes more working space than was planned",
+                            instr_name(p->instrs[k].kind));
     }
     TRY(cuda_load_kernels(c, &s));
     for (int k = 0; k < p->ninstrs; k++) {
-        const instr *i = &p->instrs[k];
+        const instr    *i = &p->instrs[k];
+        prepared_instr *to = &q->instrs[k];
         if (!is_queued(i)) continue;
-        TRY(find_addresses(q, i, r, &q->instrs[k]) && find_launches(c, &plans[k], &q->instrs[k]));
-        if (i->kind == INSTR_CONTRACT && product_suits(i)) {
-            q->instrs[k].product =
-                product_prepare(c, &q->arena, i, q->instrs[k].addresses,
-                                is_free_before(p, i->out[0].buffer), r->scratch);
-            TRY(q->instrs[k].product != NULL);
-        } else if (!kernel_writer_of(i->kind)) {
-            return fail(cuda_fault(c), ERR_INTERNAL, "the device cuda has no kernel for \"%s\"",
-                        instr_name(i->kind));
-        }
+        if (plans[k].parts)
+            TRY(prepare_parts(c, p, r, q, &plans[k], to));
+        else if (!to->product)
+            TRY(prepare_one(c, p, i, r, q, &plans[k].kernels[0], to));
     }
     return true;
 }
@@ -127,8 +197,8 @@ bool cuda_prepare(device_context *face, const program *p, run_state *r)
     q->arena = arena_make(&s->allocator, &s->fault);
     q->instrs = arena_array(&q->arena, prepared_instr, p->ninstrs + 1);
     q->words = face->device->alloc(face, sizeof *q->words);
-    arena        scratch = arena_make(&s->allocator, &s->fault);
-    kernel_plan *plans = arena_array(&scratch, kernel_plan, p->ninstrs + 1);
+    arena       scratch = arena_make(&s->allocator, &s->fault);
+    instr_plan *plans = arena_array(&scratch, instr_plan, p->ninstrs + 1);
     bool ok = q->instrs && q->words && plans && prepare_instrs(c, p, r, q, plans, &scratch);
     arena_free(&scratch);
     return ok;
@@ -170,10 +240,16 @@ int64_t cuda_scratch(const program *p, int threads)
         kernel_source text = kernel_source_make(&scratch);
         kernel_plan   plan = {0};
         text.only_sizes = true;
-        const instr  *i = &p->instrs[k];
-        if (i->kind == INSTR_CONTRACT && product_suits(i)) plan.scratch_bytes = PRODUCT_WORKSPACE;
-        if (kernel_wants_scratch(i)) write_kernels(&text, i, &plan);
-        if (plan.scratch_bytes > most) most = plan.scratch_bytes;
+        const instr   *i = &p->instrs[k];
+        epilogue_parts parts = {.n = 1, .part = {*i}};
+        if (epilogue_is_any(i)) epilogue_split(i, &parts);
+        for (int part = 0; part < parts.n; part++) {
+            const instr *one = &parts.part[part];
+            if (one->kind == INSTR_CONTRACT && product_suits(one))
+                plan.scratch_bytes = PRODUCT_WORKSPACE;
+            if (kernel_wants_scratch(one)) write_kernels(&text, one, &plan);
+            if (plan.scratch_bytes > most) most = plan.scratch_bytes;
+        }
         arena_free(&scratch);
     }
     return most;
@@ -198,15 +274,9 @@ bool cuda_begin(device_context *face, const program *p, run_state *r)
     return cuda_use(c) && (c->recording || cuda_write_words(c, r, c->stream));
 }
 
-bool cuda_run(device_context *face, const program *p, int index, run_state *r)
+static bool queue(cuda_context *c, const prepared_instr *i, const run_state *r)
 {
-    cuda_context           *c = cuda_of(face);
-    const prepared_program *q = r->prepared;
-    const prepared_instr   *i = &q->instrs[index];
-    if (r->done)
-        atomic_fetch_add_explicit(&r->done->flops, p->instrs[index].flops, memory_order_relaxed);
-    if (i->product)
-        return product_run(c, i->product, i->addresses, r->scratch);
+    if (i->product) return product_run(c, i->product, i->addresses, r->scratch);
     for (int k = 0; k < i->nlaunches; k++) {
         const prepared_launch *l = &i->launch[k];
         CUDA_TRY(c,
@@ -214,6 +284,18 @@ bool cuda_run(device_context *face, const program *p, int index, run_state *r)
                                 c->stream, i->parameters, NULL),
                  "start a kernel");
     }
+    return true;
+}
+
+bool cuda_run(device_context *face, const program *p, int index, run_state *r)
+{
+    cuda_context           *c = cuda_of(face);
+    const prepared_program *q = r->prepared;
+    const prepared_instr   *i = &q->instrs[index];
+    if (r->done)
+        atomic_fetch_add_explicit(&r->done->flops, p->instrs[index].flops, memory_order_relaxed);
+    TRY(queue(c, i, r));
+    for (int k = 0; k < i->nafter; k++) TRY(queue(c, &i->after[k], r));
     return true;
 }
 

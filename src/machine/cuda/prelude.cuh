@@ -282,6 +282,15 @@ static INLINE f64 SMALLER(f64 x, f64 y) { return (y < x) | (y != y) ? y : x; }
     {                                                                                              \
         return GATE(x, (T)1.59576912160573071176 * (x + (T)0.044715 * x * x * x));                 \
     }                                                                                              \
+    /* s (1 + x v' (1 - s)), where s = sigmoid(v); beyond 40 it is a limit, 0 or 1. */             \
+    static INLINE T GELU_GRAD(T x)                                                                 \
+    {                                                                                              \
+        T in = x < -40 ? (T)-40 : x > 40 ? (T)40 : x, square = in * in;                            \
+        T v = in * ((T)1.5957691216057308 + (T)0.0713548162726002516 * square);                    \
+        T slope = (T)1.5957691216057308 + (T)0.21406444881780076 * square;                         \
+        T e = exp(-fabs(v)), rest = RATIO(v < 0 ? (T)1 : e, 1 + e);                                \
+        return RATIO((v < 0 ? e : (T)1) * (1 + in * slope * rest), 1 + e);                         \
+    }                                                                                              \
     static INLINE T GELU_EXACT(T x)                                                                \
     {                                                                                              \
         return (x < -800 ? (T)-800 : x) * erfc(-x * (T)0.70710678118654752440) / 2;                \

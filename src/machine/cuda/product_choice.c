@@ -18,6 +18,7 @@ struct product_memory {
     char                 card[sizeof((cuda_card *)0)->name];
     product_key          key;
     cublasLtMatmulAlgo_t algorithm;
+    bool                 refused;
 };
 
 /* ---- candidates ---- */
@@ -55,7 +56,8 @@ static bool prefer(cuda_context *c, const product_key *k, cublasLtMatmulPreferen
     return true;
 }
 
-/* The library's candidates, the likeliest first; 0 after an error. */
+/* The library's candidates, the likeliest first; 0 after an error, or if it does not make an
+ * epilogue. */
 static int find_candidates(cuda_context *c, const product_call *p,
                            cublasLtMatmulAlgo_t to[MOST_CANDIDATES])
 {
@@ -64,17 +66,19 @@ static int find_candidates(cuda_context *c, const product_call *p,
     cublasLtMatmulPreference_t      wish;
     int                             n = 0, usable = 0;
     if (!product_ok(c, lt->cublasLtMatmulPreferenceCreate(&wish), "take a preference")) return 0;
-    bool ok = prefer(c, &p->key, wish) &&
-              product_ok(c,
-                         lt->cublasLtMatmulAlgoGetHeuristic(c->products, p->how, p->layout[LEFT],
-                                                            p->layout[RIGHT], p->layout[RESULT],
-                                                            p->layout[RESULT], wish,
-                                                            MOST_CANDIDATES, found, &n),
-                         "find a way to multiply");
+    bool           ok = prefer(c, &p->key, wish);
+    cublasStatus_t said = CUBLAS_STATUS_NOT_SUPPORTED;
+    if (ok)
+        said = lt->cublasLtMatmulAlgoGetHeuristic(c->products, p->how, p->layout[LEFT],
+                                                  p->layout[RIGHT], p->layout[RESULT],
+                                                  p->layout[RESULT], wish, MOST_CANDIDATES, found,
+                                                  &n);
     lt->cublasLtMatmulPreferenceDestroy(wish);
+    if (ok && p->key.epilogue && said != CUBLAS_STATUS_SUCCESS) return 0;
+    ok = ok && product_ok(c, said, "find a way to multiply");
     for (int k = 0; ok && k < n; k++)
         if (found[k].state == CUBLAS_STATUS_SUCCESS) to[usable++] = found[k].algo;
-    if (ok && !usable)
+    if (ok && !usable && !p->key.epilogue)
         fail(cuda_fault(c), ERR_DEVICE, "the library of matrix products has no way to multiply");
     return usable;
 }
@@ -166,6 +170,7 @@ static int measure_all(cuda_context *c, const product_call *p, int n,
     int                best = -1;
     bool               ready =
         may_write || d->cuMemAlloc(&own, (size_t)matrix_bytes(&p->key, RESULT)) == CUDA_SUCCESS;
+    if (own && places.added == places.result) places.added = (void *)(uintptr_t)own;
     if (own) places.result = (void *)(uintptr_t)own;
     for (int k = 0; k < 2; k++) ready = ready && d->cuEventCreate(&events[k], 0) == CUDA_SUCCESS;
     if (ready) best = fastest(c, p, n, candidates, &places, events);
@@ -192,7 +197,7 @@ static bool remember(cuda_context *c, const product_call *p)
     cuda_device *d = c->device;
     TRY(arena_push(&d->product_arena, d->products, d->nproducts, d->products_room));
     product_memory *m = &d->products[d->nproducts++];
-    *m = (product_memory){.key = p->key, .algorithm = p->algorithm};
+    *m = (product_memory){.key = p->key, .algorithm = p->algorithm, .refused = p->refused};
     memcpy(m->card, c->card->name, sizeof m->card);
     return true;
 }
@@ -218,9 +223,11 @@ static bool choose_anew(cuda_context *c, product_call *p, const product_places *
 {
     cublasLtMatmulAlgo_t candidates[MOST_CANDIDATES];
     int                  n = find_candidates(c, p, candidates);
-    TRY(n > 0);
+    p->refused = n == 0 && p->key.epilogue && mtf_ok(c->device->face.session);
+    if (n == 0) return p->refused;
     p->algorithm = candidates[0];
-    if (n == 1 || !may_measure()) return true;
+    bool other_results = p->key.epilogue && !may_write; /* there is a stand-in for the first only */
+    if (n == 1 || other_results || !may_measure()) return true;
     int best = measure_all(c, p, n, candidates, at, may_write);
     if (best < 0) return true;
     p->algorithm = candidates[best];
@@ -234,6 +241,7 @@ static bool choose(cuda_context *c, product_call *p, const product_places *at, b
     const product_memory *known = find_known(c, &p->key);
     if (known) {
         p->algorithm = known->algorithm;
+        p->refused = known->refused;
         return true;
     }
     bool kept = product_cache_read(c, &p->key, &p->algorithm) && is_usable(c, p);
