@@ -302,37 +302,55 @@ static kernel *kernel_of(instr_kind kind)
                                           : kernel_attention_join;
 }
 
-/* The CPU's gradients are f32 or f64; they are rounded where a card's are shorter. */
-static void run_on_cpu(const trial *t, void *const *base)
+static void run_kernel(const instr *i, void *const *base, int threads)
 {
-    instr     i = t->instr;
-    access    out[4];
-    void     *all[MOST_OPERANDS];
-    mtf_dtype wide = t->in[0].type == MTF_F64 ? MTF_F64 : MTF_F32;
-    size_t    scratch = i.kind == INSTR_ATTENTION_JOIN ? 0 : attention_scratch_bytes(&i, 1);
-    run_state run = {.base = all, .threads = 1, .seed = 77, .step = 5};
+    size_t    scratch = i->kind == INSTR_ATTENTION_JOIN ? 0 : attention_scratch_bytes(i, (size_t)threads);
+    run_state run = {.base = (void **)base, .threads = threads, .seed = 77, .step = 5};
     run.scratch = aligned_alloc(64, scratch / 64 * 64 + 128);
+    memset(run.scratch, 0xff, scratch); /* NaN */
+    kernel_of(i->kind)(i, &run);
+    free(run.scratch);
+}
+
+/* The CPU's short gradients are its f32 ones, rounded once; for any number of threads. */
+static void check_rounding(const trial *t, int number, void *const *base, int threads)
+{
+    instr  i = t->instr;
+    access out[4];
+    void  *all[MOST_OPERANDS];
     memcpy(all, base, sizeof all);
     for (int o = 0; o < i.nout; o++) {
         int b = t->out[o].buffer;
         out[o] = t->out[o];
-        if (i.kind != INSTR_ATTENTION_GRAD || out[o].type == wide) continue;
-        out[o].type = wide;
-        all[b] = malloc((size_t)t->elements[b] * mtf_dtype_bytes(wide));
-        for (int64_t k = 0; k < t->elements[b]; k++) dtype_store(wide, all[b], k, (double)NAN);
+        out[o].type = t->in[0].type == MTF_F64 ? MTF_F64 : MTF_F32;
+        all[b] = malloc((size_t)t->elements[b] * mtf_dtype_bytes(out[o].type));
+        for (int64_t k = 0; k < t->elements[b]; k++) dtype_store(out[o].type, all[b], k, (double)NAN);
     }
     i.out = out;
-    kernel_of(i.kind)(&i, &run);
+    run_kernel(&i, all, threads);
     for (int o = 0; o < i.nout; o++) {
         int b = out[o].buffer;
-        if (all[b] == base[b]) continue;
         for (int64_t k = 0; k < t->elements[b]; k++) {
-            double v = dtype_load(wide, all[b], k);
-            if (v == v) dtype_store(t->out[o].type, base[b], k, v);
+            size_t bytes = mtf_dtype_bytes(t->out[o].type);
+            char   right[8], *got = (char *)base[b] + k * (int64_t)bytes;
+            double v = dtype_load(out[o].type, all[b], k);
+            if (v != v) memset(right, 0x55, sizeof right); /* never written */
+            else dtype_store(t->out[o].type, right, 0, v);
+            if (memcmp(got, right, bytes) != 0)
+                fail_msg("trial %d, %d threads: output %d, element %lld is not the rounded %.9g", number,
+                         threads, o, (long long)k, v);
         }
         free(all[b]);
     }
-    free(run.scratch);
+}
+
+static void run_on_cpu(const trial *t, int number, void *const *base)
+{
+    static const int threads[] = {3, 1};
+    for (int k = 0; k < 2; k++) {
+        run_kernel(&t->instr, base, threads[k]);
+        if (t->instr.kind == INSTR_ATTENTION_GRAD) check_rounding(t, number, base, threads[k]);
+    }
 }
 
 static void run_trial(trial *t, int number)
@@ -347,7 +365,7 @@ static void run_trial(trial *t, int number)
     for (int k = 0; k < i->nin; k++) fill(t, &t->in[k], cpu_base[t->in[k].buffer]);
     host_card_put(&card, memory, cpu, whole);
 
-    run_on_cpu(t, cpu_base);
+    run_on_cpu(t, number, cpu_base);
     host_card_run(&card, i, &t->plan, card_base, (step_words){.seed = 77, .step = 5});
     host_card_get(&card, got, memory, whole);
     for (int o = 0; o < i->nout; o++) {
