@@ -148,7 +148,8 @@ static void add_dropout(trial *t)
 typedef struct shape {
     mtf_dtype type;
     int64_t   size[LOOPS], memory, key, value;
-    bool      plain; /* dense, without options */
+    bool      plain;  /* dense, without options */
+    bool      packed; /* but for segments */
 } shape;
 
 static void add_options(trial *t, const shape *s, mtf_dtype wide, bool grad)
@@ -169,8 +170,8 @@ static void add_options(trial *t, const shape *s, mtf_dtype wide, bool grad)
     }
     if (!s->plain && chance(25)) add_input(t, ATTENTION_READ, MTF_I32, some_loops(rows), false, 1);
     if (!s->plain && chance(25)) add_input(t, ATTENTION_WRITE, MTF_I32, some_loops(memory), true, 1);
-    if (!s->plain && chance(25)) {
-        add_input(t, ATTENTION_QUERY_SEGMENT, MTF_I32, some_loops(rows), false, 1);
+    if (s->packed || (!s->plain && chance(25))) {
+        add_input(t, ATTENTION_QUERY_SEGMENT, MTF_I32, s->packed ? rows : some_loops(rows), false, 1);
         add_input(t, ATTENTION_MEMORY_SEGMENT, MTF_I32, some_loops(memory), true, 1);
     }
     t->args.first_turn = t->instr.nin;
@@ -255,12 +256,16 @@ static void fill(const trial *t, const access *a, char *base)
     const attention_args *args = &t->args;
     const int            *at = args->at;
     int                   which = (int)(a - t->in);
+    static const uint64_t runs[] = {1, 1, 20, 90, 1000}; /* so long is a segment */
+    uint64_t              run = runs[pick(0, 4)], start = (uint64_t)pick(0, 2) * run;
     bool                  joined = t->instr.kind == INSTR_ATTENTION_JOIN && which == 1;
     for (int64_t k = 0; k < t->elements[a->buffer]; k++) {
         uint64_t bits = random_bits();
         bool     segment = which == at[ATTENTION_QUERY_SEGMENT] || which == at[ATTENTION_MEMORY_SEGMENT];
         if (a->type == MTF_I32)
-            ((int32_t *)(void *)base)[k] = (int32_t)(bits % (segment ? 3 : (uint64_t)args->memory + 9));
+            ((int32_t *)(void *)base)[k] =
+                (int32_t)(segment ? (run == 1 ? bits : ((uint64_t)k + start) / run) % 3
+                                  : bits % ((uint64_t)args->memory + 9));
         else
             dtype_store(a->type, base, k, joined ? (double)(bits % 5) : (double)(bits % 4001) / 1000 - 2);
     }
@@ -395,15 +400,20 @@ static int set_up(void **unused)
         add_trial(&s, k % 2);
     }
     for (int k = 0; k < 4; k++) {
-        shape few = {types[k], {1, 2, 3, 1}, 700, 64, 64, false}; /* in chunks of the memory */
-        shape none = {types[k], {2, 1, 1, 3}, 0, 16, 16, false};
+        shape few = {types[k], {1, 2, 3, 1}, 700, 64, 64, false, false}; /* in chunks of the memory */
+        shape none = {types[k], {2, 1, 1, 3}, 0, 16, 16, false, false};
         add_trial(&few, false);
         add_trial(&none, false);
         add_join(types[k]);
     }
     for (int k = 0; k < 8; k++) {
-        shape s = {types[1 + k % 2], {2, 1, 2, 150}, 150, k < 4 ? 64 : 128, k < 4 ? 64 : 128, true};
+        shape s = {types[1 + k % 2], {2, 1, 2, 150}, 150, k < 4 ? 64 : 128, k < 4 ? 64 : 128, true, false};
         add_trial(&s, k / 2 % 2);
+    }
+    for (int k = 0; k < 12; k++) {
+        int64_t length = k % 3 ? 192 : 230;
+        shape   s = {types[1 + k / 2 % 2], {2, 1, 1, length}, length, 16 << k % 3, 16 << k % 3, true, true};
+        add_trial(&s, k % 2);
     }
     for (int k = 0; k < ntrials; k += ntrials / FOR_A_CARD) {
         kernel_plan unused_plan = {0};
