@@ -290,6 +290,36 @@ static void test_unseen_ends(void **state)
     close_well(s);
 }
 
+/* Rows of another segment than all of the memory have no gradient, whatever rows before them had. */
+static void test_other_segments(void **state)
+{
+    enum { BATCH = 2, LENGTH = 96, SIZE = 8, HIDDEN = 48, ALL = BATCH * LENGTH * SIZE };
+    static const char text[] =
+        "q: f32[b=2, i=96, d=8] = input\nk: f32[b=2, m=96, d=8] = input\n"
+        "v: f32[b=2, m=96, d=8] = input\nr: i32[b=2, i=96] = input\ns: i32[b=2, m=96] = input\n"
+        "y, l = attention(q, k, v, r, s, query=i, memory=m, key=d, value=d, max_relative=0, "
+        "with=(query_segment, memory_segment))\n"
+        "dq = gradients(reduce_sum(y * y); q)\n";
+    static const char *const names[] = {"q", "k", "v"};
+    int32_t                  segment[2][BATCH * LENGTH] = {{0}};
+    float                    dq[ALL];
+    (void)state;
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
+    mtf_graph   *g = mtf_parse(s, text, "segments");
+    assert_string_equal(mtf_error(s), "");
+    mtf_program *p = mtf_compile(g, mtf_find(g, "dq"));
+    for (int i = LENGTH + HIDDEN; i < BATCH * LENGTH; i++) segment[0][i] = 1; /* of the second */
+    for (unsigned k = 0; k < 3; k++) feed(p, mtf_find(g, names[k]), k + 1);
+    assert_true(mtf_feed(p, mtf_find(g, "r"), segment[0]) && mtf_feed(p, mtf_find(g, "s"), segment[1]));
+    assert_true(mtf_step(p) && mtf_fetch(p, mtf_find(g, "dq"), dq));
+    for (int i = 0; i < BATCH * LENGTH; i++) {
+        float most = 0;
+        for (int d = 0; d < SIZE; d++) most = fmaxf(most, fabsf(dq[i * SIZE + d]));
+        if (i % LENGTH > 0) assert_true((most == 0) == (segment[0][i] == 1));
+    }
+    close_well(s);
+}
+
 /* A scale that is a power of two has the results of scaled queries, to the last bit. */
 static void test_scale(void **state)
 {
@@ -335,6 +365,7 @@ int main(void)
         cmocka_unit_test(test_edges),       cmocka_unit_test(test_types),
         cmocka_unit_test(test_forms),       cmocka_unit_test(test_few_batches),
         cmocka_unit_test(test_unseen_ends), cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_other_segments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

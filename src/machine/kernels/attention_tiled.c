@@ -386,7 +386,7 @@ static void grad_group(const attending *t, const grad_task *g, int64_t first, in
         clear_missing(&list[k], begin / W * W, whole(end, W), own);
         span    seen = seen_of(&list[k], memory);
         int64_t skip = seen.begin - memory->first;
-        if (g->of_rows && seen.size)
+        if (g->of_rows && seen.size && sight_of(t, &list[k], memory) != SEES_NOTHING)
             add_queries(t, g, &list[k], own + skip * W, r->k_columns + skip * TILE_COLS, seen.size,
                         memory->n);
         if (g->of_memory && t->instr->nout > 3) add_bias_grad(t, &list[k], all, own + begin * W);
