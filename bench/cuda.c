@@ -188,6 +188,7 @@ void cuda_measure(bench *b)
     if (!torch)
         fprintf(stderr, "mtf_bench: no PyTorch with a card: times are beside those aimed at on an H200\n");
     cuda_measure_kernels(b);
+    cuda_measure_attention(b, torch);
     for (size_t k = 0; k < sizeof aims / sizeof *aims; k++) {
         measure_first_steps(b, &aims[k]);
         race_training(b, &aims[k], torch);

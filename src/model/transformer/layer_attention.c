@@ -108,12 +108,26 @@ static projection projection_of(const stack_call *c, const mtf_attention_layer *
     }
 }
 
+static double query_scale(const mtf_attention_layer *o)
+{
+    return pow((double)o->kv, -0.5);
+}
+
+/* Can the products be scaled instead of the queries?  In short floats only where the scale is a power
+ * of two, which changes no rounding; a contextual bias is computed from scaled queries. */
+static bool scales_products(const mtf_attention_layer *o, mtf_dtype type)
+{
+    int  power;
+    bool exact = frexp(query_scale(o), &power) == 0.5 || type == MTF_F32;
+    return o->scale_queries && exact && o->relative != MTF_RELATIVE_CONTEXTUAL;
+}
+
 static mtf_tensor *queries(const stack_call *c, const mtf_attention_layer *o, const heads *h,
                            mtf_tensor *x)
 {
     projection  p = projection_of(c, o, h, 'q');
     mtf_tensor *q = project(c, o, &p, x);
-    return o->scale_queries ? mtf_scale(q, pow((double)o->kv, -0.5)) : q;
+    return q && o->scale_queries && !scales_products(o, q->type) ? mtf_scale(q, query_scale(o)) : q;
 }
 
 static void keys_and_values(const stack_call *c, const mtf_attention_layer *o, const heads *h,
@@ -141,11 +155,12 @@ static mtf_tensor *finish(stack_call *c, const mtf_attention_layer *o, const hea
 }
 
 static attend_opts opts_of(const stack_call *c, const mtf_attention_layer *o, const heads *h,
-                           mtf_dim memory)
+                           const mtf_tensor *q, mtf_dim memory)
 {
     attend_opts how = {.memory = memory,
                        .key = h->kv,
                        .value = h->kv,
+                       .scale = q && scales_products(o, q->type) ? query_scale(o) : 0,
                        .dropout = o->dropout,
                        .hybrid = o->hybrid,
                        .composed = o->composed,
@@ -204,7 +219,7 @@ mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mt
         q = rotate(c, q, h.kv, o->rotary, o->rotary_size);
         k = rotate(c, k, h.kv, o->rotary, o->rotary_size);
     }
-    attend_opts how = opts_of(c, o, &h, own_memory(c));
+    attend_opts how = opts_of(c, o, &h, q, own_memory(c));
     how.self = c->mode != CALL_DECODE;
     how.sees = sees_itself(c, o);
     how.bias = bias_of(c, o, &h, false, q);
@@ -242,7 +257,7 @@ mtf_tensor *enc_dec_attention_layer(stack_call *c, const mtf_attention_layer *o,
     heads       h = heads_of(o);
     mtf_tensor *q = queries(c, o, &h, x), *k, *v;
     encoded_keys(c, o, &h, &k, &v);
-    attend_opts how = opts_of(c, o, &h, c->memory);
+    attend_opts how = opts_of(c, o, &h, q, c->memory);
     if (c->segment && c->encoded_segment)
         how.sees = (visibility){.query_segment = c->segment, .memory_segment = c->encoded_segment};
     how.bias = bias_of(c, o, &h, true, q);
