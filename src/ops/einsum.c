@@ -8,6 +8,7 @@
 
 #include "base/dtype.h"
 #include "base/saturate.h"
+#include "ops/f8.h"
 #include "ops/lowering.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
@@ -60,10 +61,19 @@ static bool infer_output(const node *n, mtf_shape *shape)
     return true;
 }
 
+/* Both f8 types go together; their products and sums are f32. */
+static bool all_f8(const node *n)
+{
+    for (int i = 0; i < n->nargs; i++)
+        if (!dtype_is_f8(n->in[i]->type)) return false;
+    return true;
+}
+
 static bool infer(node *n)
 {
     mtf_shape shape;
-    TRY(node_needs_same_type(n) && node_sizes_agree(n));
+    bool      f8 = all_f8(n);
+    TRY((f8 || node_needs_same_type(n)) && node_sizes_agree(n));
     if (n->attrs[SHAPE].shape) {
         shape = *n->attrs[SHAPE].shape;
         TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
@@ -81,7 +91,7 @@ static bool infer(node *n)
         TRY(infer_output(n, &shape));
         TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
     }
-    TRY(node_output(n, n->in[0]->type, &shape));
+    TRY(node_output(n, f8 ? MTF_F32 : n->in[0]->type, &shape));
     n->attrs[OVER].names.n = 0; /* the shape implies it */
     n->attrs[SHAPE].shape = &n->out[0]->shape;
     return true;
@@ -89,13 +99,17 @@ static bool infer(node *n)
 
 /* ---- gradient: the same product, dy in place of input i ---- */
 
+/* Among f8 factors dy is f8, too, with a scale of its own. */
 static void grad(tape *t, const node *n, mtf_tensor *const *dy)
 {
     mtf_tensor **xs = arena_array(&n->graph->arena, mtf_tensor *, n->nargs);
+    mtf_tensor  *slope = dy[0], *unit = NULL;
+    if (all_f8(n) && n->nargs > 1) slope = f8_scaled(dy[0], MTF_F8E5M2, &unit);
     for (int i = 0; xs && i < n->nargs; i++) {
         if (!tape_wants(t, n->in[i])) continue;
-        for (int j = 0; j < n->nargs; j++) xs[j] = j == i ? dy[0] : n->in[j];
-        tape_give(t, n->in[i], mtf_einsum_n(n->in[i]->shape, n->nargs, xs));
+        for (int j = 0; j < n->nargs; j++) xs[j] = j == i ? slope : n->in[j];
+        mtf_tensor *dx = mtf_einsum_n(n->in[i]->shape, n->nargs, xs);
+        tape_give(t, n->in[i], unit ? mtf_multiply(dx, unit) : dx);
     }
 }
 
@@ -285,7 +299,9 @@ static bool emit_one_factor(emitter *e, const plan *p, mtf_dtype type, slice *ou
     slice x = p->factor[0];
     if (shape_within(&x.shape, &p->kept)) {
         *out = x;
-        return true;
+        if (x.type == type) return true;
+        *out = emit_fresh(e, type, &x.shape);
+        return emit_cast(e, &x, out);
     }
     mtf_shape inner = mtf_shape_minus(p->kept, mtf_shape_minus(p->kept, x.shape));
     *out = emit_fresh(e, type, &inner);
@@ -366,11 +382,12 @@ const op op_einsum = {
     .says =
         "multiplies its inputs, then sums every dimension the output lacks; without an output "
         "shape, the dimensions of `over`, else those in two or more inputs, are summed; an output "
-        "dimension that no input has repeats the result",
+        "dimension that no input has repeats the result; products of f8 are f32",
     .args = "xs...",
     .attrs = (const attr_spec[]){{"over", ATTR_NAMES, "()", "dimensions to sum"},
                                  {"shape", ATTR_SHAPE, NULL, "the output"},
                                  {0}},
+    .flags = OP_F8,
     .infer = infer,
     .grad = grad,
     .lower = lower,

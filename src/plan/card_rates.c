@@ -163,9 +163,7 @@ static bool number(const char *text, double *to)
 
 static bool type_of_word(const char *word, mtf_dtype *type)
 {
-    for (*type = MTF_F32; *type < MTF_BOOL; ++*type)
-        if (strcmp(word, mtf_dtype_name(*type)) == 0) return true;
-    return false;
+    return dtype_parse(word, type) && *type != MTF_BOOL;
 }
 
 static bool take_product(card_rates *c, char **words)

@@ -106,7 +106,7 @@ static void test_odd_strides(void **state)
     (void)state;
     seed_state = 5;
     for (int kind = 0; kind < 4; kind++)
-        for (int round = 0; round < DTYPES; round++) {
+        for (int round = 0; round < ARITHMETIC_TYPES; round++) {
             mtf_dtype type = all_types[round];
             int64_t   size[3] = {pick(2, 70), pick(2, 70), pick(2, 140)};
             trial     t = trial_of(INSTR_CONTRACT, 3, size);
@@ -127,7 +127,7 @@ static void test_many_small(void **state)
     (void)state;
     seed_state = 6;
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
-        for (int type = 0; type < DTYPES; type++) {
+        for (int type = 0; type < ARITHMETIC_TYPES; type++) {
             int64_t size[5] = {4, 5, shapes[k][0], shapes[k][1], shapes[k][2]};
             trial   t = trial_of(INSTR_CONTRACT, 5, size);
             product_operand(&t, all_types[type], 0, 1, k & 1, true);

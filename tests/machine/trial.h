@@ -45,8 +45,10 @@ static inline bool chance(int one_in)
     return pick(1, one_in) == 1;
 }
 
-static const mtf_dtype all_types[DTYPES] = {MTF_F32,  MTF_F64,  MTF_I32, MTF_I64,
-                                            MTF_BOOL, MTF_BF16, MTF_F16};
+/* All types that operations compute with: f8 is only cast, moved and multiplied. */
+enum { ARITHMETIC_TYPES = MTF_BOOL + 1 };
+static const mtf_dtype all_types[DTYPES] = {MTF_F32,  MTF_F64,  MTF_I32, MTF_I64,    MTF_BOOL,
+                                            MTF_BF16, MTF_F16,  MTF_F8E4M3, MTF_F8E5M2};
 
 /* An instruction, its operands' memory, and the results to compare. */
 typedef struct trial {
