@@ -145,6 +145,19 @@ def scaled_products():
         c.write(gradient=0)
 
 
+def layers():
+    c = Case("einsum/einsum_f8_layers", "two products around an activation, as in a feed-forward layer")
+    x = c.input("x", "f32", "a=3, b=5")
+    v = c.input("v", "f32", "b=5, h=7", low=-0.5, high=0.5)
+    w = c.input("w", "f32", "h=7, b=5", low=-0.5, high=0.5)
+    c.line("h: [a, h] = einsum_f8(x, v)\ng = relu(h)\ny: [a, b] = einsum_f8(g, w)\nz = tanh(y)")
+    y = Product.apply(torch.relu(Product.apply(x, v, "ab,bh->ah")), w, "ah,hb->ab")
+    c.expect("y", y, "a=3, b=5")
+    c.expect("z", torch.tanh(y), "a=3, b=5")
+    c.gradients("dx, dv, dw", "z", "x, v, w")
+    c.write(gradient=0)
+
+
 def limits():
     c = Case("einsum/einsum_f8_zero", "zeros, and numbers whose scale is large or small")
     x = c.input("x", "f32", "a=2, b=3", values=[1e-9, 2e-9, -3e-9, 4e-9, 5e-9, 1e-12])
@@ -191,6 +204,7 @@ def write():
     moves()
     products()
     scaled_products()
+    layers()
     limits()
     loops()
 
