@@ -126,6 +126,10 @@ double card_product_seconds(const card_rates *c, const instr *i, bool rounded)
         like.rounded = false;
         rate = card_product_rate(c, &like);
     }
+    if (rate == 0 && dtype_is_f8(like.type)) { /* not measured: no slower than bf16 */
+        like.type = MTF_BF16;
+        rate = card_product_rate(c, &like);
+    }
     return rate > 0 ? 2 * like.terms * like.results / rate : 0;
 }
 

@@ -383,7 +383,10 @@ bool rates_default(mtf_session *s, price_rates *r)
 
 void rates_plan_for(const price_rates *r, mtf_session *s)
 {
-    if (r->described) s->can.products = r->can.products;
+    const unsigned f8 = 1u << MTF_F8E4M3 | 1u << MTF_F8E5M2;
+    if (!r->described) return;
+    s->can.products = r->can.products;
+    if (!abilities_of_card(s->opts.device)) s->can.products &= ~f8; /* no CPU does */
 }
 
 void rates_write(const price_rates *r, textbuf *t)
