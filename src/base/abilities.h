@@ -14,6 +14,7 @@ typedef struct abilities {
      * other short floats are widened before.  Both f8 types go together. */
     unsigned products;
     int      longest_row; /* elements along which one map may fold */
+    bool     recomputes;  /* reading a value from memory takes longer than computing it again */
 } abilities;
 
 /* A device that multiplies f8 matrices does so if all their sizes, and the distances of their rows and
