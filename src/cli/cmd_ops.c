@@ -195,7 +195,7 @@ static void write_page(textbuf *t)
              "A chip that multiplies bf16 matrices by itself may take elements below 2^-126 for 0.\n"
              "Integers wrap around.\n\n"
              "f8e4m3 and f8e5m2 hold factors of products: they are cast, moved (broadcast, reshape, "
-             "slice,\ntranspose) and multiplied by einsum, whose result is then f32; nothing else "
+             "slice,\ntranspose) and multiplied by einsum, whose result is then f32 or bf16; nothing else "
              "takes them, and neither inputs nor\nvariables have these types. Numbers beyond 448 "
              "and 57344, infinity included, become these; NaN stays NaN.\nGradients of f8 tensors "
              "are f32. einsum_f8 scales, rounds and multiplies in one.\n\n");

@@ -97,7 +97,7 @@ typedef struct fold_args {
 /* Loops: batch loops, then m, n, k as the last three.  out = c, in = a, b.  F32, F64, BF16: one of
  * a's strides along m, k is 1 (or its loop has size 1), likewise b along k, n and c along m, n.
  * Integers: any strides.  All operands have one type, except that c may be F32 for BF16.  For cards a
- * and b may also be F8, of either type, and c F32: see abilities.h. */
+ * and b may also be F8, of either type, and c F32 or BF16: see abilities.h. */
 
 typedef struct gather_args {
     int     nindex; /* the index depends on loops 0 .. nindex-1, the data on all */

@@ -45,9 +45,9 @@ class Product(torch.autograd.Function):
         x8, x_unit, y8, y_unit = ctx.saved_tensors
         left, out = ctx.text.split("->")
         x, y = left.split(",")
-        d8, unit = scaled(dy.float() * (x_unit * y_unit), "f8e5m2")
-        dx = torch.einsum(out + "," + y + "->" + x, d8, y8) * unit / x_unit
-        dy = torch.einsum(out + "," + x + "->" + y, d8, x8) * unit / y_unit
+        d8, unit = scaled(dy, "f8e5m2")
+        dx = torch.einsum(out + "," + y + "->" + x, d8, y8) * (unit * y_unit)
+        dy = torch.einsum(out + "," + x + "->" + y, d8, x8) * (unit * x_unit)
         return dx, dy, None
 
 
@@ -107,6 +107,8 @@ def products():
         c.line("p = einsum(x4, y4)\nq: [c, a] = einsum(x4, y5)\nr: [n, a, c] = einsum(z5, x4)")
         c.line("s: [b] = einsum(x4)\nt: [b, c, a] = einsum(y4, x4)\nu: [a] = einsum(x4, y4, z5)")
         c.line("v: [n, b, c] = einsum(z5, y5)\nw: [b, e=2, c] = einsum(y5)")
+        c.line("h: bf16[a, c] = einsum(x4, y5)")
+        c.expect("h", x4 @ y5, "a=%d, c=%d" % (a, d), kind="bf16")
         c.expect("p", x4 @ y4, "a=%d, c=%d" % (a, d))
         c.expect("q", (x4 @ y5).T, "c=%d, a=%d" % (d, a))
         c.expect("r", torch.einsum("ncb,ab->nac", z5, x4))

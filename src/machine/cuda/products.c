@@ -97,20 +97,22 @@ static bool is_worth_calls(const instr *i)
     return calls <= MOST_CALLS || instr_elements(i) / calls >= WORTH_A_CALL;
 }
 
-/* See F8_MULTIPLE; the result's rows and columns, 4 bytes an element, must be aligned as well. */
+/* See F8_MULTIPLE; the result's rows and columns must be aligned as well. */
 static bool suits_f8(const instr *i)
 {
     const access *a = &i->in[0], *b = &i->in[1], *out = &i->out[0];
     int           m = i->nloops - 3, k = m + 2;
-    bool          aligned = a->offset % F8_MULTIPLE == 0 && b->offset % F8_MULTIPLE == 0 &&
-                   out->offset % (F8_MULTIPLE / 4) == 0;
+    int64_t       unit = F8_MULTIPLE / (int64_t)mtf_dtype_bytes(out->type);
+    bool          aligned =
+        a->offset % F8_MULTIPLE == 0 && b->offset % F8_MULTIPLE == 0 && out->offset % unit == 0;
     for (int l = 0; l < i->nloops && aligned; l++) {
         aligned = l < m || i->size[l] % F8_MULTIPLE == 0;
         if (l == k || i->size[l] == 1) continue;
         aligned = aligned && a->stride[l] % F8_MULTIPLE == 0 && b->stride[l] % F8_MULTIPLE == 0 &&
-                  (out->stride[l] == 1 || out->stride[l] % (F8_MULTIPLE / 4) == 0);
+                  (out->stride[l] == 1 || out->stride[l] % unit == 0);
     }
-    return aligned && a->stride[k] == 1 && b->stride[k] == 1 && out->type == MTF_F32 &&
+    return aligned && a->stride[k] == 1 && b->stride[k] == 1 &&
+           (out->type == MTF_F32 || out->type == MTF_BF16) &&
            (a->type == MTF_F8E4M3 || b->type == MTF_F8E4M3);
 }
 
