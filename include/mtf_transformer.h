@@ -50,6 +50,7 @@ typedef struct mtf_attention_layer {
     bool         bias;           /* the projections have biases                                 */
     bool         separate_heads; /* weights have separate dimensions for heads and head size;
                                     default: one combined dimension, named like the heads'     */
+    bool f8; /* the projections are products in f8, as those of mtf_einsum_f8                  */
     bool scale_queries; /* divides queries by sqrt(kv); default: their initialiser does       */
     bool composed; /* from einsums and a softmax, which stores the weights; default: one fused
                       operation, where that supports all options given                         */
@@ -78,6 +79,7 @@ typedef struct mtf_feed_forward_layer {
      * "linear"} (SwiGLU), ...; ends with NULL. */
     const char *activation[4];
     bool        bias;
+    bool        f8; /* its products are made in f8, as those of mtf_einsum_f8                  */
 } mtf_feed_forward_layer;
 
 typedef enum mtf_layer_kind {

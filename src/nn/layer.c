@@ -87,15 +87,29 @@ mtf_tensor *layer_kernel_weight(mtf_graph *g, const mtf_layer_context *context, 
 
 /* ---- products, activations ---- */
 
-mtf_tensor *mtf_us_einsum(const mtf_layer_context *context, mtf_shape output, int n,
-                          mtf_tensor *const *xs)
+/* The product y of xs, divided by the square root of its number of terms with unit scaling. */
+static mtf_tensor *unit_scaled(const mtf_layer_context *context, mtf_tensor *y, mtf_shape output,
+                               int n, mtf_tensor *const *xs)
 {
-    mtf_tensor *y = mtf_einsum_n(output, n, xs);
     if (!y || !context || !context->unit_scaling) return y;
     mtf_shape all = mtf_shape();
     for (int i = 0; i < n; i++) all = mtf_shape_plus(all, xs[i]->shape);
     double terms = (double)mtf_shape_size(mtf_shape_minus(all, output));
     return terms > 1 ? mtf_scale(y, 1 / sqrt(terms)) : y;
+}
+
+mtf_tensor *mtf_us_einsum(const mtf_layer_context *context, mtf_shape output, int n,
+                          mtf_tensor *const *xs)
+{
+    return unit_scaled(context, mtf_einsum_n(output, n, xs), output, n, xs);
+}
+
+mtf_tensor *layer_product(const mtf_layer_context *context, bool f8, mtf_shape output,
+                          mtf_tensor *x, mtf_tensor *w)
+{
+    mtf_tensor *xs[] = {x, w};
+    mtf_tensor *y = f8 ? mtf_einsum_f8(output, x, w) : mtf_einsum_n(output, 2, xs);
+    return unit_scaled(context, y, output, 2, xs);
 }
 
 /* Can this elementwise operation be an activation? */

@@ -232,9 +232,7 @@ void rates_add_product(price_rates *r, product_rate p)
 
 static bool take_type(const char *word, mtf_dtype *type)
 {
-    for (*type = MTF_F32; *type < MTF_BOOL; ++*type)
-        if (word && strcmp(word, mtf_dtype_name(*type)) == 0) return true;
-    return false;
+    return word && dtype_parse(word, type) && *type != MTF_BOOL;
 }
 
 static bool take_product(price_rates *r, char **words)
@@ -385,7 +383,10 @@ bool rates_default(mtf_session *s, price_rates *r)
 
 void rates_plan_for(const price_rates *r, mtf_session *s)
 {
-    if (r->described) s->can.products = r->can.products;
+    const unsigned f8 = 1u << MTF_F8E4M3 | 1u << MTF_F8E5M2;
+    if (!r->described) return;
+    s->can.products = r->can.products;
+    if (!abilities_of_card(s->opts.device)) s->can.products &= ~f8; /* no CPU does */
 }
 
 void rates_write(const price_rates *r, textbuf *t)
@@ -397,9 +398,10 @@ void rates_write(const price_rates *r, textbuf *t)
         text_add(t, "product %s %g %.3g\n", mtf_dtype_name(r->products[k].type),
                  r->products[k].side, r->products[k].flops);
     if (r->card) card_write(r->card, t);
-    for (mtf_dtype type = MTF_F32; type < MTF_BOOL; type++)
-        if (dtype_compute(type) != type && abilities_multiply(r->can, type))
-            text_add(t, "multiplies %s\n", mtf_dtype_name(type));
+    for (int type = MTF_F32; type < DTYPES; type++)
+        if (dtype_compute((mtf_dtype)type) != (mtf_dtype)type &&
+            abilities_multiply(r->can, (mtf_dtype)type))
+            text_add(t, "multiplies %s\n", mtf_dtype_name((mtf_dtype)type));
     for (int k = 0; k < r->nwindows; k++)
         text_add(t, "window %s %g %.3g\n", mtf_dtype_name(r->windows[k].type),
                  r->windows[k].channels, r->windows[k].flops);

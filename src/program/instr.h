@@ -97,7 +97,8 @@ typedef struct fold_args {
 
 /* Loops: batch loops, then m, n, k as the last three.  out = c, in = a, b.  F32, F64, BF16: one of
  * a's strides along m, k is 1 (or its loop has size 1), likewise b along k, n and c along m, n.
- * Integers: any strides.  All operands have one type, except that c may be F32 for BF16.
+ * Integers: any strides.  All operands have one type, except that c may be F32 for BF16.  For cards a
+ * and b may also be F8, of either type, and c F32 or BF16: see abilities.h.
  *
  * Floats may have an epilogue, without batch loops of more than one iteration:
  *

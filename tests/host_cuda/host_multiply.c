@@ -30,6 +30,17 @@ static float widen_f16(uint16_t h)
     return f32_of_bits(sign | bits_of_f32(size));
 }
 
+/* `low` digits of a fraction; only e5m2 has infinity. */
+static double widen_f8(uint8_t h, int low, int bias)
+{
+    int    most = 127 >> low, exponent = h >> low & most, rest = h & ((1 << low) - 1);
+    double size = exponent ? ldexp((1 << low) + rest, exponent - bias - low)
+                           : ldexp(rest, 1 - bias - low);
+    if (low == 2 && exponent == most) size = rest ? (double)NAN : (double)INFINITY;
+    if (low == 3 && (h & 127) == 127) size = (double)NAN;
+    return h & 128 ? -size : size;
+}
+
 /* To the nearest, of two equally near ones to the even one. */
 static uint16_t narrow_f16(float v)
 {
@@ -64,6 +75,8 @@ static double get(const void *from, cudaDataType type, int64_t at)
     switch (type) {
     case CUDA_R_64F: return ((const double *)from)[at];
     case CUDA_R_16F: return (double)widen_f16(((const uint16_t *)from)[at]);
+    case CUDA_R_8F_E4M3: return widen_f8(((const uint8_t *)from)[at], 3, 7);
+    case CUDA_R_8F_E5M2: return widen_f8(((const uint8_t *)from)[at], 2, 15);
     case CUDA_R_16BF: return (double)f32_of_bits((uint32_t)((const uint16_t *)from)[at] << 16);
     default: return (double)((const float *)from)[at];
     }

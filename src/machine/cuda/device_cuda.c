@@ -86,6 +86,15 @@ static void name_architecture(const cuda_device *d, cuda_card *k)
              major >= 9 ? "a" : "");
 }
 
+/* From compute capability 8.9 on. */
+enum { F8_TYPES = 1 << MTF_F8E4M3 | 1 << MTF_F8E5M2 };
+static bool multiplies_f8(const cuda_device *d, const cuda_card *k)
+{
+    int major = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    int minor = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    return major > 8 || (major == 8 && minor >= 9);
+}
+
 static bool open_card(cuda_device *d, int number)
 {
     const cuda_driver *api = &d->api.driver;
@@ -146,6 +155,8 @@ static bool open_cards(cuda_device *d)
     d->cards = block_alloc(&s->allocator, &s->fault, sizeof *d->cards * (size_t)n, true);
     TRY(d->cards != NULL);
     for (d->ncards = 0; d->ncards < n; d->ncards++) TRY(open_card(d, d->ncards));
+    for (int k = 0; k < n; k++)
+        if (!multiplies_f8(d, &d->cards[k])) s->can.products &= ~F8_TYPES;
     return true;
 }
 

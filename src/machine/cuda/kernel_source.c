@@ -10,9 +10,10 @@ kernel_source kernel_source_make(arena *a)
 
 const char *kernel_type(mtf_dtype type)
 {
-    static const char *const names[] = {[MTF_F32] = "f32", [MTF_F64] = "f64", [MTF_BF16] = "bf16",
-                                        [MTF_F16] = "f16", [MTF_I32] = "i32", [MTF_I64] = "i64",
-                                        [MTF_BOOL] = "u8"};
+    static const char *const names[] = {
+        [MTF_F32] = "f32", [MTF_F64] = "f64",       [MTF_BF16] = "bf16",
+        [MTF_F16] = "f16", [MTF_I32] = "i32",       [MTF_I64] = "i64",
+        [MTF_BOOL] = "u8", [MTF_F8E4M3] = "f8e4m3", [MTF_F8E5M2] = "f8e5m2"};
     return names[type];
 }
 

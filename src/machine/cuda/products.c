@@ -99,9 +99,29 @@ static bool is_worth_calls(const instr *i)
     return calls <= MOST_CALLS || instr_elements(i) / calls >= WORTH_A_CALL;
 }
 
+/* See F8_MULTIPLE; the result's rows and columns must be aligned as well. */
+static bool suits_f8(const instr *i)
+{
+    const access *a = &i->in[0], *b = &i->in[1], *out = &i->out[0];
+    int           m = i->nloops - 3, k = m + 2;
+    int64_t       unit = F8_MULTIPLE / (int64_t)mtf_dtype_bytes(out->type);
+    bool          aligned =
+        a->offset % F8_MULTIPLE == 0 && b->offset % F8_MULTIPLE == 0 && out->offset % unit == 0;
+    for (int l = 0; l < i->nloops && aligned; l++) {
+        aligned = l < m || i->size[l] % F8_MULTIPLE == 0;
+        if (l == k || i->size[l] == 1) continue;
+        aligned = aligned && a->stride[l] % F8_MULTIPLE == 0 && b->stride[l] % F8_MULTIPLE == 0 &&
+                  (out->stride[l] == 1 || out->stride[l] % unit == 0);
+    }
+    return aligned && a->stride[k] == 1 && b->stride[k] == 1 &&
+           (out->type == MTF_F32 || out->type == MTF_BF16) &&
+           (a->type == MTF_F8E4M3 || b->type == MTF_F8E4M3);
+}
+
 bool product_suits(const instr *i)
 {
     int m = i->nloops - 3, n = m + 1, k = m + 2;
+    if (dtype_is_f8(i->in[0].type) && !suits_f8(i)) return false;
     return dtype_is_float(i->out[0].type) && instr_elements(i) > 0 &&
            is_matrix(i, &i->out[0], m, n) && is_matrix(i, &i->in[0], m, k) &&
            is_matrix(i, &i->in[1], k, n) && is_worth_calls(i);
@@ -127,6 +147,8 @@ static int32_t type_of(mtf_dtype type)
     case MTF_BF16: return CUDA_R_16BF;
     case MTF_F16: return CUDA_R_16F;
     case MTF_F64: return CUDA_R_64F;
+    case MTF_F8E4M3: return CUDA_R_8F_E4M3;
+    case MTF_F8E5M2: return CUDA_R_8F_E5M2;
     default: return CUDA_R_32F;
     }
 }

@@ -19,6 +19,8 @@ static ncclDataType_t type_of(mtf_dtype type)
     case MTF_F16: return ncclFloat16;
     case MTF_I32: return ncclInt32;
     case MTF_I64: return ncclInt64;
+    case MTF_F8E4M3: /* never reduced: a product of them is f32 */
+    case MTF_F8E5M2:
     case MTF_BOOL: return ncclUint8;
     }
     return ncclUint8;

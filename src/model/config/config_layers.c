@@ -76,6 +76,7 @@ static bool attention_layer(mtf_config *c, const configurable *k, const char *sc
                                .rotary = a.rotary,
                                .rotary_size = a.rotary_size,
                                .bias = a.bias,
+                               .f8 = a.f8,
                                .extra_logit = a.extra_logit,
                                .separate_heads = !a.combine,
                                .scale_queries = !a.fold_scaling};
@@ -182,8 +183,8 @@ static bool feed_forward_layer_of(mtf_config *c, const configurable *k, const ch
     enum { MOST = sizeof l->feed_forward.activation / sizeof *l->feed_forward.activation - 1 };
     dense_args a = {0};
     TRY(configure(c, k, scope, given, &a));
-    l->feed_forward =
-        (mtf_feed_forward_layer){.hidden = a.hidden, .dropout = a.dropout, .bias = a.bias};
+    l->feed_forward = (mtf_feed_forward_layer){
+        .hidden = a.hidden, .dropout = a.dropout, .bias = a.bias, .f8 = a.f8};
     const gin_value *v = a.activation;
     int              n = config_is_list(v) ? v->n : 1;
     for (int i = 0; i < n && n <= MOST; i++) {

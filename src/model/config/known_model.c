@@ -27,6 +27,7 @@ static const gin_parameter self_attention[] = {
     {"rotary_base",                    TAKES_REAL,    "None",   AT(rotary)},
     {"rotary_size",                    TAKES_INT,     "None",   AT(rotary_size)},
     {"use_bias",                       TAKES_BOOL,    "False",  AT(bias)},
+    {"f8",                             TAKES_BOOL,    "False",  AT(f8)},
     {"dropout_each_query",             TAKES_BOOL,    "False",  AT(dropout_each)},
     {"learned_extra_logit",            TAKES_BOOL,    "False",  AT(extra_logit)},
     {0}};
@@ -77,6 +78,7 @@ static const gin_parameter dense_relu_dense[] = {
     {"dropout_rate",                   TAKES_REAL,    "0.0",    AT(dropout)},
     {"activation",                     TAKES_VALUE,   "'relu'", AT(activation)},
     {"use_bias",                       TAKES_BOOL,    "False",  AT(bias)},
+    {"f8",                             TAKES_BOOL,    "False",  AT(f8)},
     {0}};
 const configurable known_dense_relu_dense = {LAYERS, "DenseReluDense", dense_relu_dense, NULL, 0};
 #undef AT

@@ -298,7 +298,7 @@ static bool check_model(const mtf_transformer *m)
     if (o->sentinels < 0 || o->sentinels > o->input_vocab)
         return fail(f, ERR_VALUE, "%lld of %lld tokens are sentinels; there must be fewer",
                     (long long)o->sentinels, (long long)o->input_vocab);
-    if (!dtype_is_float(o->activation))
+    if (!dtype_is_float(o->activation) || dtype_is_f8(o->activation))
         return fail(f, ERR_TYPE, "a Transformer computes in f32, bf16, f16 or f64");
     if (o->d_model % 2 &&
         (m->decoder.opts.positions == MTF_POSITIONS_SINUSOID ||

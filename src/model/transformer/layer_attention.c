@@ -7,6 +7,7 @@
 #include "model/transformer/attend.h"
 #include "model/transformer/relative.h"
 #include "model/transformer/rotary.h"
+#include "nn/layer.h"
 
 /* Dimensions of a layer's heads: those of queries, and those that keys and values have as well. */
 typedef struct heads {
@@ -72,8 +73,7 @@ static mtf_tensor *project(const stack_call *c, const mtf_attention_layer *o, co
     mtf_shape   rest = mtf_shape_minus(x->shape, mtf_shape(c->model->d_model));
     mtf_shape   all = o->separate_heads ? p->heads : mtf_shape(combined(p->heads));
     mtf_tensor *w = weight(c, o, p, false);
-    mtf_tensor *y =
-        mtf_us_einsum(&c->context, mtf_shape_plus(rest, all), 2, (mtf_tensor *[]){x, w});
+    mtf_tensor *y = layer_product(&c->context, o->f8, mtf_shape_plus(rest, all), x, w);
     if (o->bias) y = mtf_add(y, bias(c, o, p, all));
     return o->separate_heads ? y : mtf_replace_dimensions(y, all, p->heads);
 }
@@ -90,7 +90,7 @@ static mtf_tensor *output(const stack_call *c, const mtf_attention_layer *o, con
         y = mtf_transpose(y, mtf_shape_plus(rest, p->heads));
         y = mtf_replace_dimensions(y, p->heads, mtf_shape(combined(p->heads)));
     }
-    y = mtf_us_einsum(&c->context, mtf_shape_plus(rest, channels), 2, (mtf_tensor *[]){y, w});
+    y = layer_product(&c->context, o->f8, mtf_shape_plus(rest, channels), y, w);
     return o->bias ? mtf_add(y, bias(c, o, p, channels)) : y;
 }
 

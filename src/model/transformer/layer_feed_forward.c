@@ -9,6 +9,7 @@ mtf_tensor *feed_forward_layer(stack_call *c, const mtf_feed_forward_layer *o, m
                          .reduced = mtf_shape(c->model->d_model),
                          .experts = c->model->ensemble,
                          .no_bias = !o->bias,
+                         .f8 = o->f8,
                          .context = &c->context};
     mtf_dense_opts out = in;
     out.name = "wo";
