@@ -27,5 +27,6 @@ abilities abilities_of(const char *device)
     return (abilities){.products = short_types,
                        .epilogues = card ? EPILOGUES_OF_CARD : 0,
                        .longest_row = card ? ROW_OF_CARD : ROW_OF_CHIP,
+                       .sums_columns = card,
                        .recomputes = card};
 }

@@ -212,6 +212,7 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
     TRY(check(p, opts, plan_pass_name(PASS_LOWERING)));
     if (last == PASS_LOWERING) return true;
     TRY(apart || (fuse_maps(p, scratch) && fuse_epilogues(p, scratch) && keep_least(p, scratch) &&
+                  join_sums(p, scratch) && fuse_totals(p, scratch) &&
                   recompute_values(p, scratch) &&
                   check(p, opts, plan_pass_name(PASS_FUSING))));
     if (last == PASS_FUSING) return true;

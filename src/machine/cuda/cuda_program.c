@@ -247,7 +247,7 @@ int64_t cuda_scratch(const program *p, int threads)
             const instr *one = &parts.part[part];
             if (one->kind == INSTR_CONTRACT && product_suits(one))
                 plan.scratch_bytes = PRODUCT_WORKSPACE;
-            if (kernel_wants_scratch(one->kind)) write_kernels(&text, one, &plan);
+            if (kernel_wants_scratch(one)) write_kernels(&text, one, &plan);
             if (plan.scratch_bytes > most) most = plan.scratch_bytes;
         }
         arena_free(&scratch);
