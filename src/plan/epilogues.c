@@ -184,8 +184,7 @@ static bool write_back(program *p, match *m, instr *to)
     if (m->has_add) TRY((c.add = epilogue_add_input(p, i, &m->add)) > 0);
     if (m->has_bias) TRY((c.bias = epilogue_add_input(p, i, &m->bias)) > 0);
     if (m->has_at) TRY((c.at = epilogue_add_input(p, i, &m->at)) > 0);
-    i->contract = c;
-    i->cause = m->map->cause;
+    i->contract = c; /* its cause is still the product's: layouts are searched by who multiplies */
     *to = *i;
     return true;
 }
