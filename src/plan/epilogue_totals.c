@@ -82,7 +82,6 @@ static bool find_place(const epilogue_pass *e, int k, place *p)
 bool epilogues_of_folds(epilogue_pass *e)
 {
     program *p = e->program;
-    if (!(p->session->can.epilogues & EPILOGUE_TOTAL)) return true;
     for (int k = 0; k < p->ninstrs; k++) {
         place to;
         if (p->instrs[k].kind != INSTR_FOLD || p->instrs[k].fold.kind != FOLD_SUM ||

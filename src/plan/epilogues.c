@@ -17,8 +17,8 @@ typedef struct match {
     int          result; /* the map's input that is the product's result */
     loop_parts   parts;
     instr        product; /* what takes the place of both */
-    access       out, kept, add, bias, at;
-    bool         has_kept, has_add, has_bias, has_at;
+    access       out, kept, add, bias, at, total;
+    bool         has_kept, has_add, has_bias, has_at, has_total;
     scalar_fn    activation;
 } match;
 
@@ -128,22 +128,34 @@ static bool take_result(match *m, int reg)
     return take_sum(m, reg);
 }
 
-/* The map's output o is the product's result, the other one, if any, what gelu is applied to. */
+/* Output o is what gelu is applied to, or the sum of the columns of the result. */
+static bool take_other(match *m, int result, int o)
+{
+    const instr *map = m->map;
+    int          reg = unrounded(m, map->map.results[o]);
+    if (map_sums(map, o)) {
+        m->has_total = epilogue_carry(&m->product, map, &m->parts, &map->out[o], &m->total);
+        return m->has_total && is_bias(m, &m->total) && reg == unrounded(m, result);
+    }
+    const scalar_step *s = step_of(m, unrounded(m, result));
+    if (m->has_kept || m->activation != FN_gelu || unrounded(m, s->a) != reg) return false;
+    m->has_kept = epilogue_carry(&m->product, map, &m->parts, &map->out[o], &m->kept);
+    return m->has_kept && lies_as_result(m, &m->kept);
+}
+
+/* The map's output o is the product's result. */
 static bool take_outputs(match *m, int o)
 {
     const instr *map = m->map;
+    if (map_sums(map, o)) return false;
     if (!epilogue_carry(&m->product, map, &m->parts, &map->out[o], &m->out)) return false;
     if (m->out.type != m->product.out[0].type) return false;
     for (int d = 0; d < m->product.nloops; d++)
         if (m->product.size[d] > 1 && m->out.stride[d] != m->product.out[0].stride[d]) return false;
     if (!take_result(m, map->map.results[o])) return false;
-    if (map->nout == 1) return true;
-    const scalar_step *s = step_of(m, unrounded(m, map->map.results[o]));
-    if (m->activation != FN_gelu || s->fn != FN_gelu ||
-        unrounded(m, s->a) != unrounded(m, map->map.results[1 - o]))
-        return false;
-    m->has_kept = epilogue_carry(&m->product, map, &m->parts, &map->out[1 - o], &m->kept);
-    return m->has_kept && lies_as_result(m, &m->kept);
+    for (int other = 0; other < map->nout; other++)
+        if (other != o && !take_other(m, map->map.results[o], other)) return false;
+    return true;
 }
 
 /* ---- what the device can do ---- */
@@ -152,6 +164,7 @@ static bool is_possible(const program *p, const match *m)
 {
     bool gelu = m->activation == FN_gelu || m->activation == FN_gelu_grad;
     if (m->has_at && (m->has_bias || m->has_add)) return false;
+    if (m->has_total && (!m->has_at || !has_ability(p, EPILOGUE_TOTAL))) return false;
     return (!m->has_add || has_ability(p, EPILOGUE_ADD)) &&
            (!m->has_bias || has_ability(p, EPILOGUE_BIAS)) &&
            (m->activation != FN_relu || has_ability(p, EPILOGUE_RELU)) &&
@@ -166,12 +179,12 @@ static bool write_back(program *p, match *m, instr *to)
     i->out = NULL, i->nout = 0; /* the result goes elsewhere now */
     TRY(epilogue_add_output(p, i, &m->out) >= 0);
     contract_args c = {.activation = m->activation};
+    if (m->has_total) TRY((c.total = epilogue_add_output(p, i, &m->total)) > 0);
     if (m->has_kept) TRY((c.kept = epilogue_add_output(p, i, &m->kept)) > 0);
     if (m->has_add) TRY((c.add = epilogue_add_input(p, i, &m->add)) > 0);
     if (m->has_bias) TRY((c.bias = epilogue_add_input(p, i, &m->bias)) > 0);
     if (m->has_at) TRY((c.at = epilogue_add_input(p, i, &m->at)) > 0);
-    i->contract = c;
-    i->cause = m->map->cause;
+    i->contract = c; /* its cause is still the product's: layouts are searched by who multiplies */
     *to = *i;
     return true;
 }
@@ -188,7 +201,7 @@ static int only_reader(const epilogue_pass *e, int k)
     const instr *map = &p->instrs[at];
     for (int n = 0; n < map->nin; n++) times += map->in[n].buffer == b;
     bool fits = map->kind == INSTR_MAP && at > k && !e->gone[at] && times == 1 &&
-                map->map.nrow == 0 && map->nout <= 2 && instr_elements(map) > 0 &&
+                !map_folds_rows(map) && map->nout <= 2 && instr_elements(map) > 0 &&
                 e->readers.stretch[at] == e->readers.stretch[k];
     return fits ? at : -1;
 }
@@ -239,11 +252,12 @@ static bool run(program *p, arena *scratch, bool (*kind)(epilogue_pass *))
 
 bool fuse_epilogues(program *p, arena *scratch)
 {
-    return !p->session->can.epilogues || run(p, scratch, epilogues_of_maps);
+    if (!p->session->can.epilogues) return true;
+    return run(p, scratch, epilogues_of_maps) && run(p, scratch, epilogues_of_sums);
 }
 
 bool fuse_totals(program *p, arena *scratch)
 {
-    return !p->session->can.epilogues ||
-           (run(p, scratch, epilogues_of_folds) && run(p, scratch, epilogues_of_sums));
+    if (!(p->session->can.epilogues & EPILOGUE_TOTAL)) return true;
+    return run(p, scratch, epilogues_of_folds);
 }

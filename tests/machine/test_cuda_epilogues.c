@@ -222,12 +222,30 @@ static bool is_accepted(const epilogue_case *c, mtf_dtype type, const int64_t si
     return accepted;
 }
 
+static bool card_is_real(void)
+{
+    const char *said = getenv("MTF_TEST_CARD");
+    return said && strcmp(said, "real") == 0;
+}
+
+/* What a real card does in a large model's products, after measuring. */
+static void list_used(void)
+{
+    static const int64_t wide[3] = {3072, 8192, 768}, deep[3] = {768, 768, 32768};
+    for (int c = 0; c < CASES; c++) {
+        const int64_t *size = cases[c].total && cases[c].of != TOTAL_OF_C ? deep : wide;
+        printf("%-22s bf16 [%lld %lld %lld] %s\n", cases[c].name, (long long)size[0],
+               (long long)size[1], (long long)size[2],
+               is_accepted(&cases[c], MTF_BF16, size, 1) ? "by the library" : "in parts");
+    }
+}
+
 static void test_accepted(void **state)
 {
     static const int64_t size[3] = {64, 128, 192};
-    const char          *card = getenv("MTF_TEST_CARD");
-    bool                 real = card && strcmp(card, "real") == 0;
+    bool                 real = card_is_real();
     (void)state;
+    setenv("MTF_NO_MEASURE", "1", 1);
     for (int c = 0; c < CASES; c++)
         for (int type = 0; type < 3; type++) {
             int n = 0;
@@ -237,6 +255,30 @@ static void test_accepted(void **state)
                    mtf_dtype_name(types[type]), n);
             if (!real) assert_int_equal(n, 8);
         }
+    unsetenv("MTF_NO_MEASURE");
+    if (real) list_used();
+}
+
+/* An epilogue that takes longer than other kernels would is not used, also by the next process. */
+static void test_slow_ones(void **state)
+{
+    static const int64_t size[3] = {8, 16, 24};
+    static const char    folder[] = HOST_CUDA_FOLDER "/slow";
+    (void)state;
+    if (card_is_real()) skip();
+    setenv("MTF_CACHE_DIR", folder, 1);
+    for (int turn = 0; turn < 3; turn++) {
+        if (turn == 0) assert_int_equal(system("rm -rf " HOST_CUDA_FOLDER "/slow"), 0);
+        if (turn == 0) setenv("MTF_HOST_CUDA_SLOW", "1", 1);
+        if (turn == 2) assert_int_equal(system("rm -rf " HOST_CUDA_FOLDER "/slow"), 0);
+        card_close();
+        card_open();
+        assert_int_equal(is_accepted(&cases[1], MTF_F32, size, 0), turn == 2);
+        unsetenv("MTF_HOST_CUDA_SLOW");
+    }
+    setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
+    card_close();
+    card_open();
 }
 
 /* ---- whole programs ---- */
@@ -351,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_accepted),
         cmocka_unit_test(test_by_the_library),
         cmocka_unit_test(test_in_parts),
+        cmocka_unit_test(test_slow_ones),
         cmocka_unit_test(test_network),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -17,6 +17,7 @@ typedef struct cuda_card {
     char            architecture[16]; /* as NVRTC calls it: sm_90a */
     int             multiprocessors;
     size_t          bytes;
+    double          bandwidth; /* bytes a second from and to its memory; 0: not known */
     pthread_mutex_t lock;    /* of what follows */
     arena           arena;
     name_table      kernels; /* CUfunction by name */

@@ -29,7 +29,8 @@ typedef struct product_call {
     cublasLtMatmulDesc_t   how;
     cublasLtMatrixLayout_t layout[MATRICES];
     cublasLtMatmulAlgo_t   algorithm;
-    bool                   refused; /* the library does not make the epilogue */
+    int64_t                spared;  /* bytes that would be moved if the epilogue were other kernels */
+    bool                   refused; /* it is: the library does not make it, or not as fast */
 } product_call;
 
 /* Where the matrices are, and working space.  `added`: the result, if nothing is added. */

@@ -134,10 +134,11 @@ static int within(float wanted, int least, int most)
     return wanted <= (float)least ? least : wanted >= (float)most ? most : (int)wanted;
 }
 
-/* The number of the fastest candidate.  The first call of each loads its kernel and does not count. */
+/* The number of the fastest candidate, and its time.  The first call of each loads its kernel and does
+ * not count. */
 static int fastest(cuda_context *c, const product_call *p, int n,
                    const cublasLtMatmulAlgo_t candidates[], const product_places *at,
-                   const CUevent events[2])
+                   const CUevent events[2], float *shortest)
 {
     int   best = 0, turns = 1;
     float least = 0;
@@ -150,9 +151,10 @@ static int fastest(cuda_context *c, const product_call *p, int n,
             n = within(measure_for / (2 * time + 1e-6f), n < 2 ? n : 2, n);
             if (turns > 1) time = measure(c, p, &candidates[k], at, turns, events);
             least = time * worth_it;
+            *shortest = time;
         } else if (time >= 0 && time < least) {
             best = k;
-            least = time;
+            *shortest = least = time;
         }
     }
     return best;
@@ -161,7 +163,7 @@ static int fastest(cuda_context *c, const product_call *p, int n,
 /* Measures with a result of its own where the real one must not change.  -1: it was not possible. */
 static int measure_all(cuda_context *c, const product_call *p, int n,
                        const cublasLtMatmulAlgo_t candidates[], const product_places *at,
-                       bool may_write)
+                       bool may_write, float *shortest)
 {
     const cuda_driver *d = &c->device->api.driver;
     product_places     places = *at;
@@ -173,7 +175,8 @@ static int measure_all(cuda_context *c, const product_call *p, int n,
     if (own && places.added == places.result) places.added = (void *)(uintptr_t)own;
     if (own) places.result = (void *)(uintptr_t)own;
     for (int k = 0; k < 2; k++) ready = ready && d->cuEventCreate(&events[k], 0) == CUDA_SUCCESS;
-    if (ready) best = fastest(c, p, n, candidates, &places, events);
+    *shortest = -1;
+    if (ready) best = fastest(c, p, n, candidates, &places, events, shortest);
     for (int k = 0; k < 2; k++)
         if (events[k]) d->cuEventDestroy(events[k]);
     if (own) d->cuMemFree(own);
@@ -219,6 +222,23 @@ static bool may_measure(void)
     return !(refused && *refused) && product_cache_exists();
 }
 
+/* Is the product without its epilogue, followed by other kernels, faster?  These read and write memory
+ * at most of its speed. */
+static bool is_slower(cuda_context *c, const product_call *p, const product_places *at, float time)
+{
+    static const double speed = 0.85, start = 3e-3 /* milliseconds */;
+    cublasLtMatmulAlgo_t candidates[MOST_CANDIDATES];
+    product_call         plain = {.key = p->key};
+    float                alone = -1;
+    plain.key.epilogue &= ADDS_A_MATRIX;
+    if (!p->spared || c->card->bandwidth == 0 || time < 0) return false;
+    int n = product_describe(c, &plain) ? find_candidates(c, &plain, candidates) : 0;
+    if (n > 0) measure_all(c, &plain, n, candidates, at, true, &alone);
+    product_undescribe(c, &plain);
+    double rest = 1e3 * (double)p->spared / (speed * c->card->bandwidth) + start;
+    return alone >= 0 && (double)time > (double)alone + rest;
+}
+
 static bool choose_anew(cuda_context *c, product_call *p, const product_places *at, bool may_write)
 {
     cublasLtMatmulAlgo_t candidates[MOST_CANDIDATES];
@@ -227,12 +247,16 @@ static bool choose_anew(cuda_context *c, product_call *p, const product_places *
     if (n == 0) return p->refused;
     p->algorithm = candidates[0];
     bool other_results = p->key.epilogue && !may_write; /* there is a stand-in for the first only */
-    if (n == 1 || other_results || !may_measure()) return true;
-    int best = measure_all(c, p, n, candidates, at, may_write);
+    if ((n == 1 && !p->key.epilogue) || other_results || !may_measure()) return true;
+    float time;
+    int   best = measure_all(c, p, n, candidates, at, may_write, &time);
     if (best < 0) return true;
     p->algorithm = candidates[best];
-    if (!product_cache_settle(c, &p->key, &p->algorithm) || !is_usable(c, p))
+    p->refused = p->key.epilogue && is_slower(c, p, at, time);
+    if (!product_cache_settle(c, p) || (!p->refused && !is_usable(c, p))) {
         p->algorithm = candidates[0];
+        p->refused = false;
+    }
     return true;
 }
 
@@ -244,7 +268,8 @@ static bool choose(cuda_context *c, product_call *p, const product_places *at, b
         p->refused = known->refused;
         return true;
     }
-    bool kept = product_cache_read(c, &p->key, &p->algorithm) && is_usable(c, p);
+    bool kept = product_cache_read(c, p) && (p->refused || is_usable(c, p));
+    if (!kept) p->refused = false;
     return (kept || choose_anew(c, p, at, may_write)) && remember(c, p);
 }
 

@@ -253,6 +253,9 @@ static bool set_epilogue(product_plan *p, const instr *i, const batch_split *s,
         p->call.key.epilogue = ADDS_A_MATRIX;
     }
     if (!epilogue_is_any(i)) return true;
+    epilogue_parts parts;
+    epilogue_split(i, &parts);
+    for (int k = 1; k < parts.n; k++) p->call.spared += instr_bytes(&parts.part[k]);
     p->call.key.epilogue |= (int32_t)epilogue;
     if (c->bias) p->call.vector = addresses[i->nout + c->bias];
     if (c->total) p->call.vector = addresses[c->total];
