@@ -22,5 +22,6 @@ abilities abilities_of(const char *device)
     if (card) short_types |= 1u << MTF_F8E4M3 | 1u << MTF_F8E5M2;
     return (abilities){.products = short_types,
                        .longest_row = card ? ROW_OF_CARD : ROW_OF_CHIP,
+                       .sums_columns = card,
                        .recomputes = card};
 }
