@@ -4,6 +4,7 @@
  * all rows.  Where a map has just computed that operand, it adds up the columns
  * in passing: nothing has to be read again, and often nothing to be stored.
  */
+#include "plan/column_sums.h"
 
 #include "base/dtype.h"
 #include "plan/fuse.h"
@@ -74,9 +75,7 @@ static bool add_rounding(program *to, instr *m, mtf_dtype type, int *reg)
     return true;
 }
 
-/* Lets map `m` add up the columns of its output o, as `fold` does with what it reads.  `keep`: the
- * output itself is still stored.  False: it cannot, or after an error; then m is unchanged. */
-static bool column_sum(program *to, instr *m, int o, const instr *fold, bool keep)
+bool column_sum(program *to, instr *m, int o, const instr *fold, bool keep)
 {
     access sum;
     int    nrow, reg = m->map.results[o];
@@ -99,41 +98,6 @@ static bool column_sum(program *to, instr *m, int o, const instr *fold, bool kee
     m->map.sums |= 1u << (n - 1);
     m->map.nrow = nrow;
     return true;
-}
-
-/* ---- sums of what a map computes ---- */
-
-/* Lets the map that wrote the fold's operand add it up; true: done. */
-static bool absorb(program *p, const readers *r, const int *wrote, int at)
-{
-    instr *fold = &p->instrs[at];
-    int    b = fold->in[0].buffer, sum = fold->out[0].buffer, writer = wrote[b], o = 0;
-    if (writer < 0 || r->stretch[writer] != r->stretch[at] || instr_elements(fold) == 0)
-        return false;
-    instr *m = &p->instrs[writer];
-    if (m->kind != INSTR_MAP || r->writers[b] != 1 || r->writers[sum] != 1) return false;
-    if (p->buffers[sum].kind == BUFFER_VARIABLE) return false;
-    while (m->out[o].buffer != b) o++;
-    bool keep = readers_count(r, b) > 1 || p->buffers[b].kind != BUFFER_TEMPORARY;
-    return column_sum(p, m, o, fold, keep);
-}
-
-bool sum_columns(program *p, arena *scratch)
-{
-    readers r;
-    if (!p->session->can.sums_columns) return true;
-    bool *gone = arena_array(scratch, bool, p->ninstrs + 1);
-    int  *now_at = arena_array(scratch, int, p->ninstrs + 1);
-    int  *wrote = arena_array(scratch, int, p->nbuffers + 1);
-    TRY(gone && now_at && wrote && readers_find(&r, p, scratch));
-    for (int b = 0; b < p->nbuffers; b++) wrote[b] = -1;
-    for (int k = 0; k < p->ninstrs; k++) {
-        gone[k] = p->instrs[k].kind == INSTR_FOLD && absorb(p, &r, wrote, k);
-        for (int o = 0; o < p->instrs[k].nout && !gone[k]; o++)
-            wrote[p->instrs[k].out[o].buffer] = k;
-    }
-    program_remove(p, gone, now_at);
-    return mtf_ok(p->session);
 }
 
 /* ---- sums of what a later map reads as well ---- */
@@ -230,9 +194,9 @@ static bool join_later(program *p, const int *stretch, int at)
 bool join_sums(program *p, arena *scratch)
 {
     readers r;
+    bool   *gone = arena_array(scratch, bool, p->ninstrs + 1);
+    int    *now_at = arena_array(scratch, int, p->ninstrs + 1);
     if (!p->session->can.sums_columns) return true;
-    bool *gone = arena_array(scratch, bool, p->ninstrs + 1);
-    int  *now_at = arena_array(scratch, int, p->ninstrs + 1);
     TRY(gone && now_at && readers_find(&r, p, scratch));
     for (int k = 0; k < p->ninstrs; k++) gone[k] = join_later(p, r.stretch, k);
     program_remove(p, gone, now_at);

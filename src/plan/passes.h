@@ -28,10 +28,6 @@ bool survey_make(survey *s, int nfetches, mtf_tensor *const *fetches);
 bool fuse_maps(program *p, arena *scratch);
 /* Lets products do what maps after them did, where the device can; after fusing. */
 bool fuse_epilogues(program *p, arena *scratch);
-/* Lets maps add up columns of what they compute, on devices that can; after that. */
-bool sum_columns(program *p, arena *scratch);
-/* Lets products add up their operands' rows, and add one another's results; after that. */
-bool fuse_totals(program *p, arena *scratch);
 /* Lets later maps recompute what they can from the least that must be kept, on devices where that is
  * faster; after fusing. */
 bool keep_least(program *p, arena *scratch);

@@ -45,9 +45,9 @@ static bool lower_here(emitter *e, const node *n, arena *scratch, slice *out)
 
 static bool lower_apart(emitter *e, const node *n, arena *scratch, slice *out)
 {
-    bool   few = n->nin <= 4;
+    bool  few = n->nin <= 4;
     shard *few_in[4], **in = few ? few_in : arena_array(scratch, shard *, n->nin);
-    slice  few_parts[4], *parts = few ? few_parts : arena_array(scratch, slice, n->nin);
+    slice few_parts[4], *parts = few ? few_parts : arena_array(scratch, slice, n->nin);
     TRY(in && parts);
     for (int i = 0; i < n->nin; i++) in[i] = shard_of(e, n->in[i]);
     return spread_node(e, n, in, shard_of(e, n->out[0]), parts, out);
@@ -211,9 +211,10 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
     bool      apart = opts && opts->guard; /* so that each tensor can be inspected */
     TRY(check(p, opts, plan_pass_name(PASS_LOWERING)));
     if (last == PASS_LOWERING) return true;
-    TRY(apart || (fuse_maps(p, scratch) && fuse_epilogues(p, scratch) && sum_columns(p, scratch) &&
-                  fuse_totals(p, scratch) && keep_least(p, scratch) && join_sums(p, scratch) &&
-                  recompute_values(p, scratch) && check(p, opts, plan_pass_name(PASS_FUSING))));
+    TRY(apart || (fuse_maps(p, scratch) && fuse_epilogues(p, scratch) && keep_least(p, scratch) &&
+                  join_sums(p, scratch) && fuse_totals(p, scratch) &&
+                  recompute_values(p, scratch) &&
+                  check(p, opts, plan_pass_name(PASS_FUSING))));
     if (last == PASS_FUSING) return true;
     TRY(apart || (remake_values(p, scratch) && check(p, opts, plan_pass_name(PASS_REMAKING))));
     if (last == PASS_REMAKING) return true;
@@ -228,15 +229,16 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
 static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
                   const plan_opts *opts, arena *scratch)
 {
-    planner pl = {.survey = {.graph = g, .scratch = scratch}, .trace = opts ? opts->trace : NULL};
-    emitter e = {.program = p,
-                 .lower_block = lower_block,
-                 .slice_of = slice_of,
-                 .readers = readers,
-                 .settle = settle,
-                 .keep_wide = wide_keep,
-                 .planner = &pl,
-                 .exact = opts && opts->exact};
+    planner       pl = {.survey = {.graph = g, .scratch = scratch},
+                        .trace = opts ? opts->trace : NULL};
+    emitter       e = {.program = p,
+                       .lower_block = lower_block,
+                       .slice_of = slice_of,
+                       .readers = readers,
+                       .settle = settle,
+                       .keep_wide = wide_keep,
+                       .planner = &pl,
+                       .exact = opts && opts->exact};
     const layout *l = opts ? opts->layout : NULL;
     if (l && l->nrules + l->nstate == 0) l = NULL;
     if (l && mesh_size(l->mesh) > 1) e.layout = l, e.here = opts->here;

@@ -171,12 +171,11 @@ static bool emit_product(emitter *e, const slice *a, const slice *b, const slice
 /* Short floats are not widened if the device multiplies them directly.  bf16 holds every f8 number. */
 static mtf_dtype type_of_operands(const emitter *e, const slice *a, const slice *b, mtf_dtype wide)
 {
-    abilities can = e->program->session->can;
-    bool      short_floats = a->type == b->type && dtype_compute(a->type) == wide;
+    const mtf_session *s = e->program->session;
+    bool               short_floats = a->type == b->type && dtype_compute(a->type) == wide;
     if (dtype_is_f8(a->type) && dtype_is_f8(b->type))
-        return abilities_multiply(can, MTF_F8E4M3) && abilities_multiply(can, MTF_BF16) ? MTF_BF16
-                                                                                        : wide;
-    return short_floats && abilities_multiply(can, a->type) ? a->type : wide;
+        return abilities_of_card(s->opts.device) ? MTF_BF16 : wide;
+    return short_floats && abilities_multiply(s->can, a->type) ? a->type : wide;
 }
 
 /* Packs the factors that are no matrices of one m or n and one k. */

@@ -82,13 +82,20 @@ CUresult cuDeviceGetName(char *name, int room, CUdevice device)
     return CUDA_SUCCESS;
 }
 
+/* Major and minor number as the digits of one. */
+static int capability(void)
+{
+    const char *asked = getenv("MTF_HOST_CUDA_CAPABILITY");
+    return asked ? atoi(asked) : 90;
+}
+
 /* As an H200's, where there is a number; else 0. */
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)
 {
     (void)device;
     switch (which) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = 9; break;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = 0; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = capability() / 10; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = capability() % 10; break;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 132; break;
     case CU_DEVICE_ATTRIBUTE_WARP_SIZE: *value = 32; break;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 1024; break;

@@ -130,6 +130,30 @@ static void test_f8(void **state)
     }
 }
 
+/* Programs for cards before compute capability 8.9 have no f8 products. */
+static void test_older_cards(void **state)
+{
+    static const struct {
+        const char *capability;
+        bool        multiplies;
+    } cards[] = {{"80", false}, {"86", false}, {"89", true}, {"90", true}, {"120", true}};
+    (void)state;
+    if (getenv("MTF_TEST_CARD")) skip();
+    for (size_t k = 0; k < sizeof cards / sizeof *cards; k++) {
+        setenv("MTF_HOST_CUDA_CAPABILITY", cards[k].capability, 1);
+        mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda"});
+        assert_true(abilities_multiply(s->can, MTF_F8E4M3)); /* planned for any card */
+        device *d = device_cuda_open(s);
+        assert_non_null(d);
+        assert_int_equal(abilities_multiply(s->can, MTF_F8E4M3), cards[k].multiplies);
+        assert_int_equal(abilities_multiply(s->can, MTF_F8E5M2), cards[k].multiplies);
+        assert_true(abilities_multiply(s->can, MTF_BF16));
+        d->close(d);
+        mtf_close(s);
+    }
+    unsetenv("MTF_HOST_CUDA_CAPABILITY");
+}
+
 static void test_integers_and_flags(void **state)
 {
     static const mtf_dtype types[] = {MTF_I32, MTF_I64, MTF_BOOL};
@@ -215,9 +239,13 @@ static void test_recorded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_floats),      cmocka_unit_test(test_short_floats_to_f32),
-        cmocka_unit_test(test_f8),          cmocka_unit_test(test_integers_and_flags),
-        cmocka_unit_test(test_odd_strides), cmocka_unit_test(test_many_small),
+        cmocka_unit_test(test_floats),
+        cmocka_unit_test(test_short_floats_to_f32),
+        cmocka_unit_test(test_f8),
+        cmocka_unit_test(test_older_cards),
+        cmocka_unit_test(test_integers_and_flags),
+        cmocka_unit_test(test_odd_strides),
+        cmocka_unit_test(test_many_small),
         cmocka_unit_test(test_recorded),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
