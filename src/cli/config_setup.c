@@ -45,32 +45,54 @@ static const char *const *list_of(const options *o, arena *a, const char *name)
     return list;
 }
 
-/* Batch sizes may depend on the mesh, so the files must see which it is. */
-static bool add_binding(const options *o, arena *a, const char *option, const char *name,
-                        const char **list, int *n)
+/* Lines of a configuration that options stand for, and what messages call them. */
+typedef struct lines {
+    arena       *arena;
+    const char **text, **name;
+    int          n;
+} lines;
+
+static bool add(lines *l, const char *text, const char *name)
 {
-    const char *value = option_nth(o, option, 0);
-    textbuf     t = {.arena = a};
+    l->text[l->n] = text;
+    l->name[l->n] = name;
+    l->n++;
+    return text && name;
+}
+
+static bool add_parameters(const options *o, lines *l)
+{
+    const char *text;
+    for (int k = 0; (text = option_nth(o, "gin_param", k)) != NULL; k++) {
+        textbuf name = {.arena = l->arena};
+        text_add(&name, "--gin_param \"%s\"", text);
+        TRY(add(l, text, text_done(&name)));
+    }
+    return true;
+}
+
+/* Batch sizes may depend on the mesh, so the files must see which it is. */
+static bool add_binding(const options *o, const char *option, const char *name, lines *l)
+{
+    const char *value = option_nth(o, option + 2, 0);
+    textbuf     t = {.arena = l->arena};
     if (!value || strstr(value, "auto")) return true;
     text_add(&t, "%s = '%s'", name, value);
-    list[(*n)++] = text_done(&t);
-    return list[*n - 1] != NULL;
+    return add(l, text_done(&t), option);
 }
 
 /* On a mesh that is yet to be found nobody knows how many sequences a processor will have: the batch
  * is not taken apart, unless a parameter that was given says so. */
-static const char one_microbatch[] =
-    "serialize_num_microbatches.tokens_per_microbatch_per_replica = None";
-
-static bool mesh_is_open(const options *o)
+static bool add_one_microbatch(const options *o, lines *l)
 {
     const char *mesh = option_nth(o, "mesh", 0);
-    return mesh && strncmp(mesh, "auto:", 5) == 0;
+    if (!mesh || strncmp(mesh, "auto:", 5) != 0) return true;
+    return add(l, "serialize_num_microbatches.tokens_per_microbatch_per_replica = None", "--mesh");
 }
 
 /* Binds the vocabulary of the command line, so that the configuration that is saved with the checkpoints
  * is enough to open the model again from any folder.  Errors are reported when it is opened. */
-static bool add_vocabulary(const options *o, arena *a, const char **list, int *n)
+static bool add_vocabulary(const options *o, lines *l)
 {
     static const struct {
         const char *kind, *function, *argument;
@@ -80,7 +102,8 @@ static bool add_vocabulary(const options *o, arena *a, const char **list, int *n
                  {"subwords", "get_t2t_vocabulary", "vocabulary_filename"},
                  {"words", "WordListVocabulary", "filename"}};
     const char *given = option_nth(o, "vocabulary", 0);
-    char       *spec = given ? arena_text(a, given) : NULL, *extra = spec ? strstr(spec, ":extra=") : NULL;
+    char       *spec = given ? arena_text(l->arena, given) : NULL;
+    char       *extra = spec ? strstr(spec, ":extra=") : NULL;
     char        path[PATH_MAX];
     if (!given || !*given) return true;
     TRY(spec != NULL);
@@ -88,56 +111,54 @@ static bool add_vocabulary(const options *o, arena *a, const char **list, int *n
     if (extra && (!*extra || extra[strspn(extra, "0123456789")])) return true;
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
         size_t  length = strlen(known[k].kind);
-        textbuf lines = {.arena = a};
+        textbuf t = {.arena = l->arena};
         bool    file = known[k].argument != NULL;
         if (strncmp(spec, known[k].kind, length) != 0 || spec[length] != (file ? ':' : 0)) continue;
         if (file && (!realpath(spec + length + 1, path) || strpbrk(path, "'\\\n"))) return true;
-        text_add(&lines, "run.vocabulary = @%s()\n", known[k].function);
-        if (file) text_add(&lines, "%s.%s = '%s'\n", known[k].function, known[k].argument, path);
-        text_add(&lines, "%s.extra_ids = %s\n", known[k].function, extra ? extra : "0");
-        list[(*n)++] = text_done(&lines);
-        return list[*n - 1] != NULL;
+        text_add(&t, "run.vocabulary = @%s()\n", known[k].function);
+        if (file) text_add(&t, "%s.%s = '%s'\n", known[k].function, known[k].argument, path);
+        text_add(&t, "%s.extra_ids = %s\n", known[k].function, extra ? extra : "0");
+        return add(l, text_done(&t), "--vocabulary");
     }
     return true;
 }
 
 /* Binds the data and the length of a training, so that the configuration that is saved repeats it.
  * Errors are reported when the data are opened. */
-static bool add_training(const options *o, mtf_session *s, const char **list, int *n)
+static bool add_training(const options *o, mtf_session *s, lines *l)
 {
     const char *steps = option_nth(o, "steps", 0);
     textbuf     line = {.arena = &s->arena};
     if (strcmp(o->command->name, "train") != 0) return true;
     for (int training = 0; training < 2; training++) {
-        const char *option = option_nth(o, training ? "text" : "eval-text", 0);
-        const char *lines = option ? text_binding(s, training, option) : NULL;
-        if (option && !lines) fault_clear(&s->fault);
-        if (lines) list[(*n)++] = lines;
-        if (lines && training && option_given(o, "no-shuffle"))
-            list[(*n)++] = "train/text_dataset.shuffle = False";
+        const char *name = training ? "--text" : "--eval-text", *option = option_nth(o, name + 2, 0);
+        const char *text = option ? text_binding(s, training, option) : NULL;
+        if (option && !text) fault_clear(&s->fault);
+        if (text) TRY(add(l, text, name));
+        if (text && training && option_given(o, "no-shuffle"))
+            TRY(add(l, "train/text_dataset.shuffle = False", "--no-shuffle"));
     }
     if (!steps || !*steps || steps[strspn(steps, "0123456789")] || strlen(steps) > 15) return true;
     text_add(&line, "run.train_steps = %s", steps);
-    list[(*n)++] = text_done(&line);
-    return list[*n - 1] != NULL;
+    return add(l, text_done(&line), "--steps");
 }
 
 bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
 {
-    arena             *a = &s->arena;
-    const char *const *given = list_of(o, a, "gin_param");
-    int                n = 0;
-    while (given && given[n]) n++;
-    const char **params = arena_array(a, const char *, n + 9);
-    TRY(given && params);
-    bool open = mesh_is_open(o);
-    if (open) params[0] = one_microbatch;
-    memcpy(params + open, given, sizeof *params * (size_t)n);
-    n += open;
-    TRY(add_binding(o, a, "mesh", "run.mesh_shape", params, &n) &&
-        add_binding(o, a, "layout", "run.layout_rules", params, &n) &&
-        add_vocabulary(o, a, params, &n) && add_training(o, s, params, &n));
-    *to = (mtf_config_opts){.files = list_of(o, a, "gin_file"), .params = params};
+    enum { OWN = 9 }; /* most lines for other options, and the end */
+    arena *a = &s->arena;
+    int    given = 0;
+    while (option_nth(o, "gin_param", given)) given++;
+    lines l = {.arena = a,
+               .text = arena_array(a, const char *, given + OWN),
+               .name = arena_array(a, const char *, given + OWN)};
+    TRY(l.text && l.name);
+    TRY(add_one_microbatch(o, &l) && add_parameters(o, &l) &&
+        add_binding(o, "--mesh", "run.mesh_shape", &l) &&
+        add_binding(o, "--layout", "run.layout_rules", &l) && add_vocabulary(o, &l) &&
+        add_training(o, s, &l));
+    *to = (mtf_config_opts){
+        .files = list_of(o, a, "gin_file"), .params = l.text, .params_names = l.name};
     return to->files != NULL;
 }
 
@@ -350,6 +371,12 @@ static mtf_text_objective objective_of(const config_setup *c)
     }
 }
 
+/* A colon of a name or a value separates nothing. */
+static void add_escaped(textbuf *t, const char *text)
+{
+    for (; *text; text++) text_add(t, *text == ':' ? "\\%c" : "%c", *text);
+}
+
 /* A dataset of the files, in the syntax of the option. */
 static const char *dataset_text(mtf_session *s, const mtf_config_dataset *d)
 {
@@ -368,9 +395,12 @@ static const char *dataset_text(mtf_session *s, const mtf_config_dataset *d)
                  {"pack", d->pack},
                  {"ends", d->ensure_end}};
     textbuf t = {.arena = &s->arena};
-    text_add(&t, "%s", d->files);
-    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-        if (words[k].value) text_add(&t, ":%s=%s", words[k].word, words[k].value);
+    add_escaped(&t, d->files);
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+        if (!words[k].value) continue;
+        text_add(&t, ":%s=", words[k].word);
+        add_escaped(&t, words[k].value);
+    }
     for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
         if (flags[k].given) text_add(&t, ":%s", flags[k].word);
     if (d->seed) text_add(&t, ":seed=%llu", (unsigned long long)d->seed);
@@ -400,6 +430,23 @@ static bool positions_fit(const config_setup *c, const mtf_stack_opts *stack, co
     return true;
 }
 
+/* `flag` is the option that names the text; NULL: the configuration does. */
+static bool objective_fits(const config_setup *c, const char *flag, mtf_text_objective o)
+{
+    const char *one = o == MTF_TEXT_LM                 ? "lm"
+                      : o == MTF_TEXT_DELIMITED        ? "delimited"
+                      : o == MTF_TEXT_PREFIX_DELIMITED ? "prefix_delimited"
+                                                       : NULL;
+    bool        encodes = c->described.model.encoder.layers != NULL;
+    if (!one || (!encodes && !c->described.model.bidirectional)) return true;
+    return fail(&c->session->fault, ERR_USAGE,
+                "%s%s: objective=%s gives one sequence, but %s takes inputs and targets: "
+                "objective=pairs%s",
+                flag ? "--" : "", flag ? flag : "text_dataset.objective", one,
+                encodes ? "an encoder-decoder" : "a model that labels its inputs",
+                encodes ? ", spans or prefix" : "");
+}
+
 bool config_text_opts(config_setup *c, bool training, mtf_text_opts *o)
 {
     const char *flag = training ? "text" : "eval-text", *text = option_nth(c->options, flag, 0);
@@ -412,6 +459,7 @@ bool config_text_opts(config_setup *c, bool training, mtf_text_opts *o)
     if (!text) return mtf_ok(c->session);
     TRY(open_vocabularies(c) && vocabularies_fit(c) && text_option_parse(c->session, flag, text, o));
     if (!strstr(text, ":objective=")) o->objective = objective_of(c);
+    TRY(objective_fits(c, option_given(c->options, flag) ? flag : NULL, o->objective));
     if (o->length || o->inputs_length)
         return fail(
             &c->session->fault, ERR_USAGE,
