@@ -166,6 +166,7 @@ static const gin_parameter unitransformer[] = {
     {"shift_targets",                  TAKES_BOOL,    "True",   AT(shift)},
     {"scale_logits",                   TAKES_BOOL,    "True",   AT(scale_logits)},
     {"loss_block",                     TAKES_COUNT,   "None",   AT(loss_block)},
+    {"initializer_range",              TAKES_LEAST_0, "None",   AT(initializer_range)},
     {0}};
 const configurable known_unitransformer = {TRANSFORMER, "Unitransformer", unitransformer, NULL, 0};
 #undef AT
