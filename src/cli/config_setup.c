@@ -1,15 +1,12 @@
 /* Transformers that configuration files describe, for the commands. */
 #include "cli/config_setup.h"
 
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/put_file.h"
 #include "base/textbuf.h"
 #include "cli/graph_file.h"
-#include "cli/text_binding.h"
 #include "data/text/text_option.h"
 #include "graph/node.h"
 
@@ -32,134 +29,6 @@ const option_spec config_data_options[] = {
 bool config_given(const options *o)
 {
     return option_given(o, "gin_file") || option_given(o, "gin_param");
-}
-
-/* ---- files ---- */
-
-static const char *const *list_of(const options *o, arena *a, const char *name)
-{
-    int n = 0;
-    while (option_nth(o, name, n)) n++;
-    const char **list = arena_array(a, const char *, n + 1);
-    for (int k = 0; list && k < n; k++) list[k] = option_nth(o, name, k);
-    return list;
-}
-
-/* Lines of a configuration that options stand for, and what messages call them. */
-typedef struct lines {
-    arena       *arena;
-    const char **text, **name;
-    int          n;
-} lines;
-
-static bool add(lines *l, const char *text, const char *name)
-{
-    l->text[l->n] = text;
-    l->name[l->n] = name;
-    l->n++;
-    return text && name;
-}
-
-static bool add_parameters(const options *o, lines *l)
-{
-    const char *text;
-    for (int k = 0; (text = option_nth(o, "gin_param", k)) != NULL; k++) {
-        textbuf name = {.arena = l->arena};
-        text_add(&name, "--gin_param \"%s\"", text);
-        TRY(add(l, text, text_done(&name)));
-    }
-    return true;
-}
-
-/* Batch sizes may depend on the mesh, so the files must see which it is. */
-static bool add_binding(const options *o, const char *option, const char *name, lines *l)
-{
-    const char *value = option_nth(o, option + 2, 0);
-    textbuf     t = {.arena = l->arena};
-    if (!value || strstr(value, "auto")) return true;
-    text_add(&t, "%s = '%s'", name, value);
-    return add(l, text_done(&t), option);
-}
-
-/* On a mesh that is yet to be found nobody knows how many sequences a processor will have: the batch
- * is not taken apart, unless a parameter that was given says so. */
-static bool add_one_microbatch(const options *o, lines *l)
-{
-    const char *mesh = option_nth(o, "mesh", 0);
-    if (!mesh || strncmp(mesh, "auto:", 5) != 0) return true;
-    return add(l, "serialize_num_microbatches.tokens_per_microbatch_per_replica = None", "--mesh");
-}
-
-/* Binds the vocabulary of the command line, so that the configuration that is saved with the checkpoints
- * is enough to open the model again from any folder.  Errors are reported when it is opened. */
-static bool add_vocabulary(const options *o, lines *l)
-{
-    static const struct {
-        const char *kind, *function, *argument;
-    } known[] = {{"bytes", "ByteVocabulary", NULL},
-                 {"sentencepiece", "SentencePieceVocabulary", "sentencepiece_model_file"},
-                 {"gpt2", "Gpt2Vocabulary", "directory"},
-                 {"subwords", "get_t2t_vocabulary", "vocabulary_filename"},
-                 {"words", "WordListVocabulary", "filename"}};
-    const char *given = option_nth(o, "vocabulary", 0);
-    char       *spec = given ? arena_text(l->arena, given) : NULL;
-    char       *extra = spec ? strstr(spec, ":extra=") : NULL;
-    char        path[PATH_MAX];
-    if (!given || !*given) return true;
-    TRY(spec != NULL);
-    if (extra) *extra = 0, extra += strlen(":extra=");
-    if (extra && (!*extra || extra[strspn(extra, "0123456789")])) return true;
-    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-        size_t  length = strlen(known[k].kind);
-        textbuf t = {.arena = l->arena};
-        bool    file = known[k].argument != NULL;
-        if (strncmp(spec, known[k].kind, length) != 0 || spec[length] != (file ? ':' : 0)) continue;
-        if (file && (!realpath(spec + length + 1, path) || strpbrk(path, "'\\\n"))) return true;
-        text_add(&t, "run.vocabulary = @%s()\n", known[k].function);
-        if (file) text_add(&t, "%s.%s = '%s'\n", known[k].function, known[k].argument, path);
-        text_add(&t, "%s.extra_ids = %s\n", known[k].function, extra ? extra : "0");
-        return add(l, text_done(&t), "--vocabulary");
-    }
-    return true;
-}
-
-/* Binds the data and the length of a training, so that the configuration that is saved repeats it.
- * Errors are reported when the data are opened. */
-static bool add_training(const options *o, mtf_session *s, lines *l)
-{
-    const char *steps = option_nth(o, "steps", 0);
-    textbuf     line = {.arena = &s->arena};
-    if (strcmp(o->command->name, "train") != 0) return true;
-    for (int training = 0; training < 2; training++) {
-        const char *name = training ? "--text" : "--eval-text", *option = option_nth(o, name + 2, 0);
-        const char *text = option ? text_binding(s, training, option) : NULL;
-        if (option && !text) fault_clear(&s->fault);
-        if (text) TRY(add(l, text, name));
-        if (text && training && option_given(o, "no-shuffle"))
-            TRY(add(l, "train/text_dataset.shuffle = False", "--no-shuffle"));
-    }
-    if (!steps || !*steps || steps[strspn(steps, "0123456789")] || strlen(steps) > 15) return true;
-    text_add(&line, "run.train_steps = %s", steps);
-    return add(l, text_done(&line), "--steps");
-}
-
-bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
-{
-    enum { OWN = 9 }; /* most lines for other options, and the end */
-    arena *a = &s->arena;
-    int    given = 0;
-    while (option_nth(o, "gin_param", given)) given++;
-    lines l = {.arena = a,
-               .text = arena_array(a, const char *, given + OWN),
-               .name = arena_array(a, const char *, given + OWN)};
-    TRY(l.text && l.name);
-    TRY(add_one_microbatch(o, &l) && add_parameters(o, &l) &&
-        add_binding(o, "--mesh", "run.mesh_shape", &l) &&
-        add_binding(o, "--layout", "run.layout_rules", &l) && add_vocabulary(o, &l) &&
-        add_training(o, s, &l));
-    *to = (mtf_config_opts){
-        .files = list_of(o, a, "gin_file"), .params = l.text, .params_names = l.name};
-    return to->files != NULL;
 }
 
 /* ---- vocabularies ---- */
@@ -206,6 +75,11 @@ static bool vocabularies_fit(const config_setup *c)
     int64_t                     output = m->output_vocab ? m->output_vocab : m->input_vocab;
     return check_size(c, c->inputs, "input_vocab_size", m->input_vocab) &&
            check_size(c, c->targets, "output_vocab_size", output);
+}
+
+bool config_vocabularies(config_setup *c)
+{
+    return open_vocabularies(c) && vocabularies_fit(c);
 }
 
 /* ---- the model ---- */
@@ -357,135 +231,4 @@ bool config_network(const config_setup *c, bool training, network *n)
     mtf_tensor *all = mtf_cast(mtf_equal(n->right, n->token_counts), MTF_F32);
     n->sequences_right = mtf_multiply(n->sequences, all);
     return mtf_ok(c->session);
-}
-
-/* ---- data ---- */
-
-/* The default objective of a model of this type. */
-static mtf_text_objective objective_of(const config_setup *c)
-{
-    switch (c->run.model_type) {
-    case MTF_MODEL_LM: return MTF_TEXT_LM;
-    case MTF_MODEL_DELIMITED_LM: return MTF_TEXT_DELIMITED;
-    default: return MTF_TEXT_PAIRS;
-    }
-}
-
-/* A colon of a name or a value separates nothing. */
-static void add_escaped(textbuf *t, const char *text)
-{
-    for (; *text; text++) text_add(t, *text == ':' ? "\\%c" : "%c", *text);
-}
-
-/* A dataset of the files, in the syntax of the option. */
-static const char *dataset_text(mtf_session *s, const mtf_config_dataset *d)
-{
-    const struct {
-        const char *word, *value;
-    } words[] = {{"format", d->format},
-                 {"objective", d->objective},
-                 {"documents", d->documents},
-                 {"inputs", d->inputs},
-                 {"targets", d->targets}};
-    const struct {
-        const char *word;
-        bool        given;
-    } flags[] = {{"joined", d->joined},
-                 {"split", d->split_long},
-                 {"pack", d->pack},
-                 {"ends", d->ensure_end}};
-    textbuf t = {.arena = &s->arena};
-    add_escaped(&t, d->files);
-    for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
-        if (!words[k].value) continue;
-        text_add(&t, ":%s=", words[k].word);
-        add_escaped(&t, words[k].value);
-    }
-    for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
-        if (flags[k].given) text_add(&t, ":%s", flags[k].word);
-    if (d->seed) text_add(&t, ":seed=%llu", (unsigned long long)d->seed);
-    if (d->noise > 0) text_add(&t, ":noise=%.17g", d->noise);
-    if (d->mean_span > 0) text_add(&t, ":span=%.17g", d->mean_span);
-    return text_done(&t);
-}
-
-/* Positions beyond those that a stack learns would be zeros.  Where rows are packed, their examples may
- * be short enough. */
-static bool positions_fit(const config_setup *c, const mtf_stack_opts *stack, const char *side,
-                          int64_t length, bool packed)
-{
-    static const char text[] =
-        "run.sequence_length has %lld %s, but the model learns %lld positions; "
-        "bind Unitransformer.max_length to %lld or more";
-    long long learned = stack->max_length;
-    bool      has = stack->layers && stack->positions == MTF_POSITIONS_LEARNED;
-    if (!has || length <= learned) return true;
-    if (!packed)
-        return fail(&c->session->fault, ERR_VALUE, text, (long long)length, side, learned,
-                    (long long)length);
-    if (!mtf_is_first(c->session)) return true;
-    fputs("mtf: warning: ", stderr);
-    fprintf(stderr, text, (long long)length, side, learned, (long long)length);
-    fputs(", unless the packed texts are short\n", stderr);
-    return true;
-}
-
-/* `flag` is the option that names the text; NULL: the configuration does. */
-static bool objective_fits(const config_setup *c, const char *flag, mtf_text_objective o)
-{
-    const char *one = o == MTF_TEXT_LM                 ? "lm"
-                      : o == MTF_TEXT_DELIMITED        ? "delimited"
-                      : o == MTF_TEXT_PREFIX_DELIMITED ? "prefix_delimited"
-                                                       : NULL;
-    bool        encodes = c->described.model.encoder.layers != NULL;
-    if (!one || (!encodes && !c->described.model.bidirectional)) return true;
-    return fail(&c->session->fault, ERR_USAGE,
-                "%s%s: objective=%s gives one sequence, but %s takes inputs and targets: "
-                "objective=pairs%s",
-                flag ? "--" : "", flag ? flag : "text_dataset.objective", one,
-                encodes ? "an encoder-decoder" : "a model that labels its inputs",
-                encodes ? ", spans or prefix" : "");
-}
-
-bool config_text_opts(config_setup *c, bool training, mtf_text_opts *o)
-{
-    const char *flag = training ? "text" : "eval-text", *text = option_nth(c->options, flag, 0);
-    const mtf_config_dataset *named = training ? c->run.train_data : c->run.eval_data;
-    *o = (mtf_text_opts){0};
-    if (!text && named) text = dataset_text(c->session, named);
-    if (!text && training)
-        return fail(&c->session->fault, ERR_USAGE,
-                    "a model of text needs text to train on: name it with --text FILES");
-    if (!text) return mtf_ok(c->session);
-    TRY(open_vocabularies(c) && vocabularies_fit(c) && text_option_parse(c->session, flag, text, o));
-    if (!strstr(text, ":objective=")) o->objective = objective_of(c);
-    TRY(objective_fits(c, option_given(c->options, flag) ? flag : NULL, o->objective));
-    if (o->length || o->inputs_length)
-        return fail(
-            &c->session->fault, ERR_USAGE,
-            "--%s: the files give the length of sequences; bind run.sequence_length instead of "
-            ":length= and :inputs_length=",
-            flag);
-    o->length = c->run.targets_length;
-    o->inputs_length = c->run.inputs_length;
-    o->vocabulary = c->targets;
-    if (c->inputs != c->targets) o->inputs_vocabulary = c->inputs;
-    const mtf_transformer_opts *m = &c->described.model;
-    return positions_fit(c, &m->encoder, "inputs", o->inputs_length, o->pack) &&
-           positions_fit(c, &m->stack, "targets", o->length, o->pack);
-}
-
-bool config_shuffles(const config_setup *c)
-{
-    return option_given(c->options, "text") || !c->run.train_data || c->run.train_data->shuffle;
-}
-
-bool config_data(config_setup *c, bool training, mtf_dataset **data)
-{
-    mtf_text_opts o;
-    *data = NULL;
-    TRY(config_text_opts(c, training, &o));
-    if (!o.files) return true;
-    *data = mtf_text_open(c->session, &o);
-    return *data != NULL;
 }
