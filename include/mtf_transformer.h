@@ -160,6 +160,9 @@ typedef struct mtf_transformer_opts {
     bool           unscaled_softmax;   /* those are not divided by sqrt(d_model), as in GPT-2 */
     bool    scaled_embedding; /* the table is initialised like a classifier's weights, and lookups
                               are multiplied by sqrt(d_model)                                  */
+    double  init_deviation;   /* of initial weights and embeddings, 0.02 in GPT-2; for weights whose
+                              results are added to the residual stream, divided by the root of the
+                              stack's number of layers; default: as in Mesh TensorFlow          */
     int64_t sentinels; /* how many of the last input tokens mark spans of the inputs, for relative
                           positions of a decoder in them                                        */
     bool    bidirectional; /* one stack that sees everything and labels each position            */

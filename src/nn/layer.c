@@ -118,14 +118,36 @@ static bool activates(const op *o)
     return strcmp(o->args, "x") == 0 && (!o->attrs || !o->attrs[0].name) && !o->expand && o->grad;
 }
 
+static const op *find_activation(const char *activation)
+{
+    const char *name = strcmp(activation, "swish") == 0 ? "silu" : activation; /* one function */
+    for (int i = 0; op_catalogue[i]; i++)
+        if (strcmp(op_catalogue[i]->name, name) == 0 && activates(op_catalogue[i]))
+            return op_catalogue[i];
+    return NULL;
+}
+
+const char *activation_nth(int n)
+{
+    static const char *const others[] = {"linear", "swish"};
+    if (n < 2) return others[n];
+    n -= 2;
+    for (int i = 0; op_catalogue[i]; i++)
+        if (activates(op_catalogue[i]) && n-- == 0) return op_catalogue[i]->name;
+    return NULL;
+}
+
+bool activation_exists(const char *name)
+{
+    return strcmp(name, "linear") == 0 || find_activation(name) != NULL;
+}
+
 mtf_tensor *mtf_activate(mtf_tensor *x, const char *activation)
 {
     mtf_graph *g = graph_of(x);
     if (!g || !activation || strcmp(activation, "linear") == 0) return g ? x : NULL;
-    const char *name = strcmp(activation, "swish") == 0 ? "silu" : activation; /* one function */
-    for (int i = 0; op_catalogue[i]; i++)
-        if (strcmp(op_catalogue[i]->name, name) == 0 && activates(op_catalogue[i]))
-            return node_unary(op_catalogue[i], x, NULL);
+    const op *found = find_activation(activation);
+    if (found) return node_unary(found, x, NULL);
     fail(&g->session->fault, ERR_NAME,
          "no activation is called \"%s\"; there are linear, relu, gelu, silu, sigmoid, tanh and "
          "the other operations of one tensor alone",

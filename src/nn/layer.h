@@ -34,6 +34,10 @@ mtf_tensor *layer_product(const mtf_layer_context *context, bool f8, mtf_shape o
 mtf_tensor *layer_dense(mtf_tensor *x, mtf_shape reduced, mtf_shape new_dims,
                         const mtf_dense_opts *o);
 
+/* The names that mtf_activate takes; NULL after the last. */
+const char *activation_nth(int n);
+bool        activation_exists(const char *name);
+
 /* Dropout in training; `broadcast` lists dimensions of x along which all elements are dropped
  * together. */
 mtf_tensor *layer_dropout(const mtf_layer_context *context, mtf_tensor *x, double rate,

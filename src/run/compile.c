@@ -307,13 +307,15 @@ mtf_program *compile_checked(mtf_graph *g, int n, mtf_tensor *const *fetches)
     return compile(g, n, fetches, true);
 }
 
-bool program_measure(mtf_program *p)
+bool program_measure(mtf_program *p, bool on)
 {
     for (int k = p->store->first; k < p->store->end; k++) {
         processor *q = &p->processors[k];
-        if (!q->counts.program) TRY(start_counting(q));
+        if (on && !q->counts.program) TRY(start_counting(q));
+        q->counts.on = on;
+        q->state.done = on ? &q->counts.done : NULL;
     }
-    p->step.repeats = false;
+    p->step.repeats = !on && repeats(first_program(p));
     return true;
 }
 

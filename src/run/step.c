@@ -28,7 +28,7 @@ static bool flag_is_set(mtf_program *p, const processor *k, const instr *test)
 static void count(processor *me, int k)
 {
     const device *d = me->context->device;
-    if (me->counts.program && d->wait) d->wait(me->context);
+    if (me->counts.on && d->wait) d->wait(me->context);
     count_instr(&me->counts, k);
 }
 

@@ -50,7 +50,7 @@ typedef struct unitransformer_args {
     int64_t loss_block;
     bool    shared_softmax, positions, sinusoid, full_attention, targets_only;
     bool    shift, scale_logits;
-    double  label_smoothing, z_loss, token_dropout, loss_denominator;
+    double  label_smoothing, z_loss, token_dropout, loss_denominator, initializer_range;
 } unitransformer_args;
 
 typedef struct bitransformer_args {

@@ -305,6 +305,13 @@ static bool check_model(const mtf_transformer *m)
          (transformer_has_encoder(m) && m->encoder.opts.positions == MTF_POSITIONS_SINUSOID)))
         return fail(f, ERR_VALUE, "sinusoid positions need an even d_model, not %lld",
                     (long long)o->d_model);
+    if (!(o->init_deviation >= 0 && o->init_deviation < 1e3))
+        return fail(f, ERR_VALUE, "initial weights of the deviation %g; it must be 0 or more",
+                    o->init_deviation);
+    if (o->init_deviation > 0 && o->context.unit_scaling)
+        return fail(f, ERR_VALUE,
+                    "with unit scaling, initial weights have the deviation 1, not %g",
+                    o->init_deviation);
     return check_share(f, "label smoothing", o->label_smoothing);
 }
 

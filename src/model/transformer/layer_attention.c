@@ -97,14 +97,17 @@ static mtf_tensor *output(const stack_call *c, const mtf_attention_layer *o, con
 static projection projection_of(const stack_call *c, const mtf_attention_layer *o, const heads *h,
                                 char which)
 {
-    double    in = pow((double)c->model->d_model.size, -0.5), kv = (double)o->kv;
+    double    kv = (double)o->kv;
+    double    in = call_deviation(c, pow((double)c->model->d_model.size, -0.5), false);
     mtf_shape one = mtf_shape(h->kv), query = mtf_shape_plus(h->query, one);
     mtf_shape memory = mtf_shape_plus(h->memory, one);
     switch (which) {
     case 'q': return (projection){"q", query, o->scale_queries ? in : in * pow(kv, -0.5)};
     case 'k': return (projection){o->shared_kv ? "kv" : "k", memory, in};
     case 'v': return (projection){"v", memory, in};
-    default: return (projection){"o", query, pow((double)o->heads * kv, -0.5)};
+    default:
+        return (projection){"o", query,
+                            call_deviation(c, pow((double)o->heads * kv, -0.5), true)};
     }
 }
 
