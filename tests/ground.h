@@ -15,13 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asked.h"
 #include "mtf.h"
 
 #include <cmocka.h>
 
 static inline mtf_session *open_two_threads(void)
 {
-    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 2});
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 2, .device = asked_device()});
     assert_non_null(s);
     return s;
 }

@@ -1,0 +1,48 @@
+/* What a test program is asked to do: on which device, how much.
+ *
+ * MTF_TEST_DEVICE=cuda lets tests of layers, optimizers, models and random programs run on cards, against
+ * the same values.  Without a card, LD_LIBRARY_PATH names the emulated one (tests/host_cuda).
+ * An argument such as 1/4 lets a program take every fourth of its tests, from the second on.
+ */
+#ifndef TESTS_ASKED_H
+#define TESTS_ASKED_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* NULL: none, the program chooses. */
+static inline const char *asked_device(void)
+{
+    const char *said = getenv("MTF_TEST_DEVICE");
+    return said && *said ? said : NULL;
+}
+
+/* MTF_TEST_CARD=real: cards are this machine's own, and quick.  Otherwise they are emulated. */
+static inline bool asked_real_card(void)
+{
+    const char *said = getenv("MTF_TEST_CARD");
+    return said && strcmp(said, "real") == 0;
+}
+
+typedef struct share {
+    int number, of;
+} share;
+
+/* Is the text a share?  Otherwise the share is the whole. */
+static inline bool share_read(const char *text, share *s)
+{
+    char end;
+    bool read = text && sscanf(text, "%d/%d%c", &s->number, &s->of, &end) == 2 && s->of > 0 &&
+                s->number >= 0 && s->number < s->of;
+    if (!read) *s = (share){0, 1};
+    return read;
+}
+
+static inline bool share_has(share s, int index)
+{
+    return index % s.of == s.number;
+}
+
+#endif
