@@ -20,11 +20,19 @@
 
 #include <cmocka.h>
 
-static inline mtf_session *open_two_threads(void)
+/* On the device that the test is asked for, unless the options choose one. */
+static inline mtf_session *open_as_asked(const mtf_session_opts *opts)
 {
-    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 2, .device = asked_device()});
+    mtf_session_opts o = *opts;
+    if (!o.device) o.device = asked_device();
+    mtf_session *s = mtf_open_with(&o);
     assert_non_null(s);
     return s;
+}
+
+static inline mtf_session *open_two_threads(void)
+{
+    return open_as_asked(&(mtf_session_opts){.threads = 2});
 }
 
 /* Closes a session in which nothing may have gone wrong. */

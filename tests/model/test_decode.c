@@ -29,7 +29,7 @@ typedef struct run {
 static void decode(run *r, int k, const char *mesh, const char *layout, int64_t beams,
                    double temperature)
 {
-    *r = (run){.session = mtf_open_with(&(mtf_session_opts){.mesh = mesh, .layout = layout})};
+    *r = (run){.session = open_as_asked(&(mtf_session_opts){.mesh = mesh, .layout = layout})};
     mtf_decode_job *jobs[JOBS];
     r->model = small_model(r->session, k, false, &r->what);
     fill(r->prompts, strncmp(r->what, "prefix", 6) == 0);

@@ -183,7 +183,7 @@ static void check_logits(known *k, const char *what, const float *got)
 
 static void check_values(known *k, const char *mesh, const char *layout)
 {
-    mtf_session           *s = mtf_open_with(&(mtf_session_opts){.mesh = mesh, .layout = layout});
+    mtf_session           *s = open_as_asked(&(mtf_session_opts){.mesh = mesh, .layout = layout});
     mtf_transformer       *m = make_model(s, k, count_tokens(k));
     mtf_graph             *g = mtf_graph_new(s);
     mtf_tensor            *in = input_of(k, g, "inputs"), *targets = input_of(k, g, "targets");
@@ -256,7 +256,7 @@ typedef struct search {
 
 static void check_decoding(known *k, const search *how, const char *mesh, const char *layout)
 {
-    mtf_session     *s = mtf_open_with(&(mtf_session_opts){.mesh = mesh, .layout = layout});
+    mtf_session     *s = open_as_asked(&(mtf_session_opts){.mesh = mesh, .layout = layout});
     mtf_transformer *m = make_model(s, k, 1);
     mtf_decoder     *d = mtf_decoder_new(
             m,

@@ -14,7 +14,7 @@ static void tokens(int n, int32_t *ids, int step)
 static void train_by(int k, bool dropout, bool composed, const char *mesh, const char *layout,
                      double *losses, const char **what)
 {
-    mtf_session     *s = mtf_open_with(&(mtf_session_opts){.mesh = mesh, .layout = layout});
+    mtf_session     *s = open_as_asked(&(mtf_session_opts){.mesh = mesh, .layout = layout});
     mtf_transformer *m = small_model_by(s, k, dropout, composed, what);
     mtf_graph       *g = mtf_graph_new(s);
     mtf_dim     batch = {"batch", BATCH}, length = {"length", LENGTH}, given = {"length", INPUTS};

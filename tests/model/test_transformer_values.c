@@ -261,7 +261,7 @@ static void check_model(reference *r, int k)
     const more  *m = more_of(k);
     bool         labels = m && m->opts.bidirectional;
     const char  *what = NULL;
-    mtf_session *s = mtf_open_with(&(mtf_session_opts){0});
+    mtf_session *s = open_as_asked(&(mtf_session_opts){0});
     mtf_graph   *g = mtf_graph_new(s);
     mtf_dim      batch = {"batch", BATCH}, length = {"length", LENGTH};
     mtf_dim      given = {"length", labels ? LENGTH : INPUTS};
