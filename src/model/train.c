@@ -46,6 +46,13 @@ static void say_found(training *t)
                  state ? " --state-layout " : "", state ? o->state_layout : "");
 }
 
+/* Times of queued work are known only by waiting for each instruction, which would keep cards from
+ * playing recorded steps: there they are taken only where they are asked for. */
+static bool is_timed(const training *t)
+{
+    return !t->program->device->wait || t->opts->profile || t->opts->trace;
+}
+
 static bool compile(training *t)
 {
     const mtf_train_opts   *o = t->opts;
@@ -55,7 +62,7 @@ static bool compile(training *t)
     t->nfetches = training_fetches(t->graph, t->loss, o, &t->watched, &t->fetches);
     TRY(t->nfetches >= 0);
     t->program = mtf_compile_n(t->graph, t->nfetches, t->fetches);
-    TRY(t->program && program_measure(t->program));
+    TRY(t->program && (!is_timed(t) || program_measure(t->program)));
     if (asked) say_found(t);
     if (o->trace) TRY(timeline_prepare(t->program));
     if (!o->data) return true;
@@ -183,7 +190,7 @@ static bool show(training *t)
     now.seconds = clock_seconds() - t->step_begin;
     if (t->opts->rate) now.rate = mtf_fetch_scalar(t->program, t->opts->rate);
     if (t->batches) now.examples = mtf_batches_real(t->batches);
-    if (t->program->store->processors > 1) {
+    if (t->program->store->processors > 1 && is_timed(t)) {
         time_spent spent = profile_spent(t->program);
         now.wire = spent.all > 0 ? spent.wire / spent.all : 0;
     }
