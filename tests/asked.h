@@ -7,6 +7,7 @@
 #ifndef TESTS_ASKED_H
 #define TESTS_ASKED_H
 
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,19 @@ static inline bool asked_real_card(void)
 {
     const char *said = getenv("MTF_TEST_CARD");
     return said && strcmp(said, "real") == 0;
+}
+
+/* Keeps the first card open until the program ends, where cards are asked for: a third of a second, which
+ * each session would take anew.  Not before a fork: a child cannot use a card that its parent has opened. */
+static inline void asked_hold_card(void)
+{
+    int   card, (*init)(unsigned), (*get)(int *, int), (*retain)(void **, int);
+    void *driver = asked_device() ? dlopen("libcuda.so.1", RTLD_NOW) : NULL, *context;
+    if (!driver) return; /* opening a session will say so */
+    *(void **)&init = dlsym(driver, "cuInit");
+    *(void **)&get = dlsym(driver, "cuDeviceGet");
+    *(void **)&retain = dlsym(driver, "cuDevicePrimaryCtxRetain");
+    if (init && get && retain && !init(0) && !get(&card, 0)) retain(&context, card);
 }
 
 typedef struct share {

@@ -23,8 +23,11 @@
 /* On the device that the test is asked for, unless the options choose one. */
 static inline mtf_session *open_as_asked(const mtf_session_opts *opts)
 {
+    static bool      held;
     mtf_session_opts o = *opts;
     if (!o.device) o.device = asked_device();
+    if (!held) asked_hold_card();
+    held = true;
     mtf_session *s = mtf_open_with(&o);
     assert_non_null(s);
     return s;

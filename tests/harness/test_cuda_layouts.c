@@ -59,6 +59,8 @@ int main(int argc, char **argv)
 {
     bool real = asked_real_card();
     if (!real) use_emulated_card(argv);
+    setenv("MTF_TEST_DEVICE", "cuda", 1);
+    asked_hold_card();
     share       mine;
     bool        shared = share_read(argc > 1 ? argv[1] : NULL, &mine);
     mesh_trials t = {.f64 = 1e-11,

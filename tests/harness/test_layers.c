@@ -152,6 +152,7 @@ int main(int argc, char **argv)
     mesh_trials on_card = {.f32 = 1e-5, .limit = limit, .device = asked_device(), .more = 2};
     tally       t = {.on_card = on_card};
     share       mine;
+    asked_hold_card();
     const char *part = share_read(argc > 1 ? argv[1] : NULL, &mine) || argc < 2 ? "" : argv[1];
     for (const layer_row *r = layer_rows; r->name; r++)
         if (strstr(r->name, part) && share_has(mine, (int)(r - layer_rows))) run_row(&t, r, limit);

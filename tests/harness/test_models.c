@@ -80,6 +80,7 @@ int main(int argc, char **argv)
     const char *part = share_read(argc > 1 ? argv[1] : NULL, &w.mine) || argc < 2 ? "" : argv[1];
     glob_t      files;
     char        pattern[sizeof folder + 16];
+    asked_hold_card();
     snprintf(pattern, sizeof pattern, "%s*.mtf", folder);
     if (glob(pattern, 0, NULL, &files)) return 1;
     for (size_t i = 0; i < files.gl_pathc; i++)

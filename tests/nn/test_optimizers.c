@@ -302,6 +302,7 @@ static void test_all_have_values(void **state)
 int main(int argc, char **argv)
 {
     share_read(argc > 1 ? argv[1] : NULL, &mine);
+    asked_hold_card();
     const struct CMUnitTest shared[] = {
         cmocka_unit_test(test_one_processor), cmocka_unit_test(test_layouts)};
     const struct CMUnitTest tests[] = {

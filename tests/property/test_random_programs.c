@@ -128,6 +128,7 @@ static void run_many(property_case *c, uint64_t seed, uint64_t count, time_t end
     if (pipe(ends)) return;
     pid_t child = fork();
     if (child == 0) {
+        asked_hold_card();
         for (uint64_t k = s->done; k < count && time(NULL) < end; k++) {
             r = (result){0};
             r.good = run_one(c, seed + k, false, &r.cover);
