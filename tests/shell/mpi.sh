@@ -17,7 +17,7 @@ cd "$work" || exit 2
 file() { printf '%s\n' "${@:2}" >"$1"; }    # file NAME LINE...
 
 if [ -n "$without_ranks" ]; then
-    echo "$without_ranks"
+    echo "note: $without_ranks"
     file one.mtf 'x: f32[n=3] = range' 's = reduce_sum(x)'
     case $("$MTF" --version) in
         *"MPI: none"*)
