@@ -59,4 +59,11 @@ static inline bool share_has(share s, int index)
     return index % s.of == s.number;
 }
 
+/* Does test k take variant i of n?  All of them; on cards, where each takes longer, one, and the next test
+ * another one. */
+static inline bool asked_takes(int k, int i, int n)
+{
+    return !asked_device() || k % n == i;
+}
+
 #endif
