@@ -8,7 +8,7 @@ SOURCES       = $(shell find src include tests examples bench -name '*.[ch]')
 
 build = @{ [ -f $(2)/build.ninja ] || cmake --preset $(1); } && cmake --build $(2)
 
-.PHONY: release setup demo test test-cuda test-page bench bench-cuda install asan tsan fuzz fuzz-programs format tidy clean help
+.PHONY: release setup demo test test-cuda sanitize-cuda test-page bench bench-cuda install asan tsan fuzz fuzz-programs format tidy clean help
 
 release:            ## build everything; the command is build/mtf
 	$(call build,release,build)
@@ -25,6 +25,9 @@ test: setup         ## run every test (ASAN=1 or TSAN=1: under that sanitizer)
 
 test-cuda:          ## run every test of the device cuda on this machine's card
 	@tools/test_cuda.sh
+
+sanitize-cuda:      ## run kernels and short trainings on the card under compute-sanitizer
+	@tools/sanitize_cuda.sh
 
 test-page:          ## look at pages in a browser, headless; installs Chromium where it is missing
 	@tools/setup.sh page

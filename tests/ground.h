@@ -15,15 +15,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asked.h"
 #include "mtf.h"
 
 #include <cmocka.h>
 
-static inline mtf_session *open_two_threads(void)
+/* On the device that the test is asked for, unless the options choose one. */
+static inline mtf_session *open_as_asked(const mtf_session_opts *opts)
 {
-    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 2});
+    static bool      held;
+    mtf_session_opts o = *opts;
+    if (!o.device) o.device = asked_device();
+    if (!held) asked_hold_card();
+    held = true;
+    mtf_session *s = mtf_open_with(&o);
     assert_non_null(s);
     return s;
+}
+
+static inline mtf_session *open_two_threads(void)
+{
+    return open_as_asked(&(mtf_session_opts){.threads = 2});
 }
 
 /* Closes a session in which nothing may have gone wrong. */

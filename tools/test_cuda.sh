@@ -1,68 +1,116 @@
 #!/bin/bash
 # Builds, runs every test of the device cuda on this machine's card, and sums up.
 #
-# Tests run side by side: most of their time is compiling kernels and opening the card.
+# Tests run side by side, as many as there are cores and as fit into the card's memory: most of their time
+# is compiling kernels.  Those of cases, layers, optimizers, models and random programs are the programs of
+# `make test`, on cards (MTF_TEST_DEVICE=cuda), and share their work among processes.
 # Usage: tools/test_cuda.sh [preset]     default: release
+#        MTF_TEST_ONLY=PATTERN           only tests whose names match, such as layers or 'cuda.*sh'
 #        MTF_TEST_JOBS=n                 tests that run at a time; default: all cores
-#        MTF_TEST_SHARES=n               processes that share the cases; default: 2 for each job
-#        MTF_TEST_TAKEN=n                how many of these run; default: all; fewer take less time
-#        MTF_TEST_TIMEOUT=seconds        for each test; default 600
+#        MTF_TEST_PROGRAMS=n             random programs; default 160
+#        MTF_TEST_SEED=n                 the first of them; default 1
+#        MTF_TEST_TIMEOUT=seconds        for each test; default 300
+#        MTF_TEST_LIMIT=seconds          for all: what has not begun by then is left out; default 540
 cd "$(dirname "$0")/.." || exit 2
 preset=${1:-release}
 case $preset in release) build=build ;; *) build=build-$preset ;; esac
-jobs=${MTF_TEST_JOBS:-$(nproc)}
-shares=${MTF_TEST_SHARES:-$((2 * jobs))}
 [ -f "$build/build.ninja" ] || cmake --preset "$preset" >/dev/null || exit 1
-mapfile -t tests < <(grep '^test_cuda_' "$build/tests.txt" | grep -vx test_cuda_layouts)
-if [ ${#tests[@]} -eq 0 ]; then
+mapfile -t kernels < <(grep '^test_cuda_' "$build/tests.txt" | grep -vx test_cuda_layouts)
+if [ ${#kernels[@]} -eq 0 ]; then
     echo "this build has no CUDA; configure it with -DMTF_CUDA=ON"
     exit 1
 fi
-cmake --build "$build" --target mtf test_cuda_layouts "${tests[@]}" || exit 1
+# Programs of `make test` whose sessions open the device that is asked for, the slowest first.
+whole=(test_gradients test_gin_models test_sublayers test_schedule test_layer_rules test_minimize test_adam
+    test_training test_initial test_serialize)
+shared=(test_decode test_transformer test_transformer_values test_published test_layers test_models
+    test_optimizers test_random_programs)
+cmake --build "$build" --target mtf test_cuda_layouts "${kernels[@]}" "${whole[@]}" "${shared[@]}" || exit 1
+
+# ---- how many at a time --------------------------------------------------------------------------
+
+jobs=${MTF_TEST_JOBS:-$(nproc)}
+left=$(nvidia-smi --query-gpu=memory.free --format=csv,noheader,nounits -i 0 2>/dev/null | head -n 1)
+case $left in
+    '' | *[!0-9]*) ;;
+    *) most=$((left / 1536 + 1)) && [ $most -lt "$jobs" ] && jobs=$most ;; # MiB: a process with four processors
+esac
+
+# ---- one test ------------------------------------------------------------------------------------
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export MTF=$PWD/$build/mtf MTF_TEST_CARD=real MTF_CACHE_DIR=$work/cache
 export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
+limit=${MTF_TEST_LIMIT:-540}
 
 run() {                                 # run NAME COMMAND...: leaves NAME.log and NAME.result
-    local name=$1 log=$work/$1.log status begin counted
-    begin=$(date +%s.%N)
-    timeout -k 5 "${MTF_TEST_TIMEOUT:-600}" "${@:2}" >"$log" 2>&1 </dev/null
+    local name=$1 log=$work/$1.log status begin=$SECONDS counted note="" room=${MTF_TEST_TIMEOUT:-300}
+    timeout -k 5 "$room" "${@:2}" >"$log" 2>&1 </dev/null
     status=$?
     counted=$(awk '/^[^ ]+: [0-9]+ passed, [0-9]+ failed$/ { said = $2 " " $4 }
                    /^\[  PASSED  \] [0-9]+ test\(s\)/      { passed += $4; cmocka = 1 }
                    /^\[  FAILED  \] [0-9]+ test\(s\)/      { failed += $4; cmocka = 1 }
                    END { if (said) print said; else if (cmocka) print passed + 0, failed + 0 }' "$log")
+    if [ $status -eq 124 ] || [ $status -eq 137 ]; then note="ran out of time ($room s)"
+    elif [ $status -gt 128 ]; then note="died of SIG$(kill -l $status)"
+    elif [ -z "$counted" ]; then note="printed no count (exit status $status)"; fi
     [ -n "$counted" ] || counted="0 1"
     [ $status -ne 0 ] && [ "${counted#* }" = 0 ] && counted="${counted% *} 1"
-    echo "$counted $status" >"$work/$name.result"
-    printf '%-28s %7s %7s %8.1f s\n' "$name" ${counted} \
-        "$(awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { print b - a }')"
+    echo "$counted $note" >"$work/$name.result"
+    [ -n "$note" ] || note=$(sed -n 's/^note: //p; s/^f32 within/f32 within/p' "$log" | head -n 1)
+    # shellcheck disable=SC2086
+    printf '%-28s %7d %7d %7d s  %s\n' "$name" $counted $((SECONDS - begin)) "$note"
 }
 
-names=()
-start() {
-    names+=("$1")
+names=() late=()
+start() {                               # start NAME COMMAND...
+    if [ -n "$MTF_TEST_ONLY" ] && ! [[ $1 =~ $MTF_TEST_ONLY ]]; then return; fi
     while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+    if [ $SECONDS -ge "$limit" ]; then late+=("$1"); return; fi
+    names+=("$1")
     run "$@" &
 }
+on_card() {                             # on_card NAME PROGRAM ARGUMENT...: a program of `make test`
+    start "$1" env MTF_TEST_DEVICE=cuda "$build/tests/$2" "${@:3}"
+}
+in_shares() {                           # in_shares SHARES PROGRAM
+    for ((k = 0; k < $1; k++)); do on_card "${2#test_}-$k" "$2" "$k/$1"; done
+}
 
-printf '%-28s %7s %7s\n' test passed failed
-start cuda.sh tests/shell/cuda.sh
-for ((k = 0; k < shares && k < ${MTF_TEST_TAKEN:-shares}; k++)); do
-    start "layouts-$k" "$build/tests/test_cuda_layouts" "$k/$shares"
+# ---- all of them, the longest first ----------------------------------------------------------------
+
+SECONDS=0
+printf '%-28s %7s %7s %9s   %d at a time\n' test passed failed seconds "$jobs"
+for script in cuda_models cuda_ranks cuda; do start $script.sh tests/shell/$script.sh; done
+for name in "${kernels[@]}"; do start "$name" "$build/tests/$name"; done
+for name in "${whole[@]}"; do on_card "$name-on-card" "$name"; done
+in_shares $((3 * jobs)) test_cuda_layouts
+in_shares $((2 * jobs)) test_layers
+for name in test_decode test_transformer test_transformer_values test_optimizers; do in_shares $jobs $name; done
+in_shares 3 test_published
+in_shares 16 test_models
+programs=${MTF_TEST_PROGRAMS:-160} seed=${MTF_TEST_SEED:-1} each=5
+for ((k = 0; k * each < programs; k++)); do
+    on_card "random-$k" test_random_programs $((seed + k * each)) $each
 done
-for name in "${tests[@]}"; do start "$name" "$build/tests/$name"; done
 wait
+
+# ---- the sum -------------------------------------------------------------------------------------
 
 all_passed=0 all_failed=0
 for name in "${names[@]}"; do
-    read -r passed failed status <"$work/$name.result"
+    read -r passed failed note <"$work/$name.result"
     all_passed=$((all_passed + passed)) all_failed=$((all_failed + failed))
     [ "$failed" -eq 0 ] && continue
-    printf '\n---- %s failed (exit status %s)\n' "$name" "$status"
-    grep -v ': ok$' "$work/$name.log" | tail -n 40
+    printf '\n---- %s failed%s\n' "$name" "${note:+: $note}"
+    grep -v ': ok$\|^\[ *\(RUN\|OK\) *\]' "$work/$name.log" | tail -n 40
 done
-printf '\n%d passed, %d failed\n' $all_passed $all_failed
-[ $all_failed -eq 0 ]
+sed -n 's/^f32 within \([0-9.e-]*\) of the largest element; \(.*\)/\1 \2/p' "$work"/*.log | sort -g | tail -n 1 |
+    sed 's/^\([^ ]*\) /\nf32 was within \1 of the largest element; /'
+notes=$(sed -n 's/^note: //p' "$work"/*.log | sort -u)
+[ -n "$notes" ] && printf '\nleft out:\n%s\n' "$notes"
+[ ${#late[@]} -gt 0 ] && printf '\nleft out, because %d s were over: %s\n' "$limit" "${late[*]}"
+command -v compute-sanitizer >/dev/null && echo "make sanitize-cuda runs some of it under compute-sanitizer"
+printf '\n%d passed, %d failed, %d left out, in %d s\n' $all_passed $all_failed ${#late[@]} $SECONDS
+[ $all_failed -eq 0 ] && [ ${#late[@]} -eq 0 ]

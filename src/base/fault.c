@@ -72,3 +72,13 @@ void fault_whose(fault *f, const char *whose)
     f->text[length + more] = 0;
     f->named = true;
 }
+
+void fault_more(fault *f, error_kind kind, const char *format, ...)
+{
+    size_t  used = strlen(f->text);
+    va_list args;
+    if (f->kind != (int)kind) return;
+    va_start(args, format);
+    number_vformat(f->text + used, sizeof f->text - used, format, args);
+    va_end(args);
+}

@@ -76,7 +76,7 @@ static bool name_rows(table *t)
 
 static void add_up(const table *t, const processor *q, spent *sums)
 {
-    for (int i = 0; i < q->program->ninstrs; i++) {
+    for (int i = 0; q->counts.program && i < q->program->ninstrs; i++) {
         const instr *x = &q->program->instrs[i];
         int          rows[] = {(int)x->kind, x->cause ? t->scope[x->cause->id] : -1};
         for (int j = 0; j < 2; j++)

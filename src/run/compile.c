@@ -227,7 +227,7 @@ static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
             p->peak_bytes = p->processors[k].program->cost.peak_bytes;
     TRY(p->fed && schedules_agree(p) && fits(p) && banks_suffice(p) &&
         share_schedule(s, first_program(p), &p->peak_bytes) && count_all(p));
-    for (int k = s->first; k < s->end; k++) TRY(load(p, k));
+    for (int k = s->first; k < s->end; k++) TRY(load(p, k) || store_blame(s, k));
     return make_step(p);
 }
 

@@ -38,7 +38,7 @@ bool mtf_feed_parts(mtf_program *p, mtf_tensor *input, void (*fill)(void *, cons
         mine->base[b] = mine->slab + mine->program->buffers[b].offset; /* not lent memory */
         void *host = p->device->host_memory ? mine->base[b]
                                             : p->device->stage(mine->context, bytes);
-        TRY(host != NULL);
+        TRY(host || store_blame(p->store, k));
         mtf_part part = part_of(p->store, k, &input->shape, &where, host);
         fill(context, &part);
         if (host != mine->base[b]) p->device->write(mine->context, mine->base[b], host, bytes);

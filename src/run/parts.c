@@ -83,7 +83,7 @@ bool part_write(const store *s, int p, mtf_dtype type, const mtf_shape *shape,
     part_pack(s, p, type, shape, where, whole, dense);
     s->device->write(s->contexts[p], part, dense, bytes);
     block_free(&m->allocator, dense);
-    return mtf_ok(m);
+    return mtf_ok(m) || store_blame(s, p);
 }
 
 /* How many elements of a part lie before, and after, its first one in memory. */
@@ -126,5 +126,5 @@ bool part_read(const store *s, int p, mtf_dtype type, const mtf_shape *shape,
     s->device->read(s->contexts[p], copy, part + before * bytes, size);
     unpack(&w, bytes, copy - before * bytes, stride, whole);
     block_free(&m->allocator, copy);
-    return mtf_ok(m);
+    return mtf_ok(m) || store_blame(s, p);
 }

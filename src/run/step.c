@@ -86,12 +86,9 @@ static void step_one(void *context, int index)
 /* Adds the failed processor to the error, and sends it to the other processes. */
 static void report_failure(store *s)
 {
-    char whose[200] = "processor ";
-    if (!s->wire || (s->ranks && ranks_foreign(s->ranks))) return;
-    mesh_point p = mesh_place(&s->mesh, s->wire->failed >= 0 ? s->wire->failed : s->first);
-    mesh_write_place(&s->mesh, &p, whose + strlen(whose), sizeof whose - strlen(whose));
-    if (s->session->fault.kind != ERR_LOST) fault_whose(&s->session->fault, whose);
-    if (s->ranks) ranks_tell(s->ranks);
+    if (!s->wire) return;
+    store_blame(s, s->wire->failed >= 0 ? s->wire->failed : s->first);
+    if (s->ranks && !ranks_foreign(s->ranks)) ranks_tell(s->ranks);
 }
 
 bool mtf_step(mtf_program *p)
@@ -102,7 +99,7 @@ bool mtf_step(mtf_program *p)
     if (p->device->enter) p->device->enter(p->device, &p->step);
     if (p->step.played) {
         for (int k = p->store->first; k < p->store->end; k++) p->processors[k].state.step++;
-    } else {
+    } else if (mtf_ok(p->session)) {
         p->session->stepping = true;
         thread_pool_run(p->store->thread_pool, step_one, p);
         p->session->stepping = false;

@@ -1,6 +1,7 @@
 /* The session's mesh, device, wire, thread pool and variables. */
 #include "run/store.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "machine/launch.h"
@@ -14,6 +15,19 @@ int64_t store_part_bytes(const store *s, mtf_dtype type, const mtf_shape *shape,
     mesh_point p = mesh_place(&s->mesh, processor);
     mtf_shape  local = placement_local(&s->mesh, where, &p, shape);
     return mtf_shape_size(local) * (int64_t)mtf_dtype_bytes(type);
+}
+
+bool store_blame(const store *s, int processor)
+{
+    char whose[240];
+    int  used = 0;
+    if (!s->wire || mtf_ok(s->session) || (s->ranks && ranks_foreign(s->ranks))) return false;
+    mesh_point p = mesh_place(&s->mesh, processor);
+    if (s->ranks) used = snprintf(whose, sizeof whose, "rank %d, ", ranks_number(s->ranks));
+    used += snprintf(whose + used, sizeof whose - (size_t)used, "processor ");
+    mesh_write_place(&s->mesh, &p, whose + used, sizeof whose - (size_t)used);
+    if (s->session->fault.kind != ERR_LOST) fault_whose(&s->session->fault, whose);
+    return false;
 }
 
 void store_release(store *s, store_entry *e)
@@ -193,7 +207,9 @@ static bool make_entry(store *s, const mtf_tensor *w, store_entry *e)
     for (int p = s->first; p < s->end; p++) {
         e->parts[p] = s->device->alloc(
             s->contexts[p], (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p));
-        TRY(e->parts[p] != NULL);
+        if (e->parts[p]) continue;
+        fault_more(&s->session->fault, ERR_MEMORY, " for the variable \"%s\"", e->name);
+        return store_blame(s, p);
     }
     return true;
 }
@@ -207,7 +223,7 @@ static bool fill_entries(store *s, int n, const mtf_tensor *const *w, store_entr
     for (int p = s->first; ok && p < s->end; p++) {
         initial_place at = {s->contexts[p], &s->layout, mesh_place(&s->mesh, p)};
         for (int k = 0; k < n; k++) memory[k] = entries[k]->parts[p];
-        ok = initial_fill(&at, n, w, memory);
+        ok = initial_fill(&at, n, w, memory) || store_blame(s, p);
     }
     block_free(&s->session->allocator, memory);
     return ok;

@@ -56,6 +56,21 @@ static void test_text_before_kind(void **state)
     }
 }
 
+static void test_words_are_added(void **state)
+{
+    (void)state;
+    fault f = {0};
+    fault_more(&f, ERR_MEMORY, " for \"%s\"", "w");
+    assert_string_equal(f.text, "");
+    fault_take(&f, ERR_MEMORY, "memory: none is left");
+    fault_more(&f, ERR_VALUE, " for \"%s\"", "v");
+    fault_more(&f, ERR_MEMORY, " for \"%s\"", "w");
+    fault_whose(&f, "processor x=1");
+    assert_string_equal(f.text, "memory: processor x=1: none is left for \"w\"");
+    for (int k = 0; k < 200; k++) fault_more(&f, ERR_MEMORY, ", and more");
+    assert_int_equal(strlen(f.text), sizeof f.text - 1);
+}
+
 static void test_first_is_kept_until_cleared(void **state)
 {
     (void)state;
@@ -77,6 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text_before_kind),
         cmocka_unit_test(test_first_is_kept_until_cleared),
+        cmocka_unit_test(test_words_are_added),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

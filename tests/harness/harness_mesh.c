@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asked.h"
 #include "graph/node.h"
 #include "harness_exact.h"
 #include "harness_number.h"
@@ -166,7 +167,8 @@ static double allowed(const mesh_trials *t, mtf_dtype type)
     }
 }
 
-static bool same_value(const fetched *a, const fetched *b, double tolerance, char *error)
+/* far: at least the largest difference, relative to the tensor's magnitude. */
+static bool same_value(const fetched *a, const fetched *b, double tolerance, double *far, char *error)
 {
     double scale = 0.1;
     for (int64_t i = 0; i < a->n && is_float(a->type); i++) {
@@ -175,7 +177,11 @@ static bool same_value(const fetched *a, const fetched *b, double tolerance, cha
     }
     for (int64_t i = 0; i < a->n; i++) {
         double x = number_at(a->data, a->type, i), y = number_at(b->data, b->type, i);
-        if (x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= tolerance * scale) continue;
+        if (x == y || (isnan(x) && isnan(y))) continue;
+        if (fabs(x - y) <= tolerance * scale) {
+            *far = fmax(*far, fabs(x - y) / scale);
+            continue;
+        }
         snprintf(error, ERROR_ROOM, "element %lld is %.9g, on one processor %.9g", (long long)i, y,
                  x);
         return false;
@@ -183,12 +189,19 @@ static bool same_value(const fetched *a, const fetched *b, double tolerance, cha
     return true;
 }
 
-static bool same_outcome(const mesh_trials *t, const outcome *o, char *error)
+static bool same_outcome(mesh_trials *t, const outcome *o, char *error)
 {
     for (int i = 0; i < t->one.n; i++) {
         char           why[ERROR_ROOM];
         const fetched *a = &t->one.values[i];
-        if (same_value(a, &o->values[i], allowed(t, a->type), why)) continue;
+        double         far = 0;
+        bool           same = same_value(a, &o->values[i], allowed(t, a->type), &far, why);
+        if (a->type == MTF_F32 && far > t->farthest) {
+            t->farthest = far;
+            snprintf(t->farthest_in, sizeof t->farthest_in, "%.40s of %.70s", t->one.names[i],
+                     t->c->path);
+        }
+        if (same) continue;
         snprintf(error, ERROR_ROOM, "%.60s: %.400s", t->one.names[i], why);
         return false;
     }
@@ -208,6 +221,12 @@ static void try_stage(mesh_trials *t, const stage *where)
                where->layout, where->state_layout, ran ? error : o.error);
     }
     outcome_free(&o);
+}
+
+void trials_print_farthest(const mesh_trials *t)
+{
+    if (t->farthest > 0)
+        printf("f32 within %.1e of the largest element; farthest: %s\n", t->farthest, t->farthest_in);
 }
 
 /* ---- which layouts are legal ---- */
@@ -376,4 +395,12 @@ void trials_on(mesh_trials *t, const char *mesh)
     }
     c.count = 0;
     walk_all(&c, 0, true);
+}
+
+void trials_on_card(mesh_trials *t)
+{
+    static const char *const meshes[] = {"x:2", "x:2,y:2", "x:3", "x:4"};
+    if (trials_begin(t))
+        for (int i = 0; i < (asked_real_card() ? 4 : 2); i++) trials_on(t, meshes[i]);
+    trials_end(t);
 }

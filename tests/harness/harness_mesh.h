@@ -28,6 +28,8 @@ typedef struct mesh_trials {
     outcome          one;
     bool             apart[MESH_DIMS][MESH_DIMS]; /* no axis may cut both */
     int              passed, failed, illegal;
+    double           farthest; /* that an f32 was from one processor, of its tensor's magnitude */
+    char             farthest_in[120];
 } mesh_trials;
 
 /* Where a case runs: any of these may be NULL. */
@@ -47,5 +49,11 @@ bool trials_begin(mesh_trials *t);
 /* Every legal layout of a mesh whose axes are x, y, z; or `limit` of them. */
 void trials_on(mesh_trials *t, const char *mesh);
 void trials_end(mesh_trials *t);
+/* One line about `farthest`. */
+void trials_print_farthest(const mesh_trials *t);
+
+/* What trials_begin, trials_on, trials_end do, on meshes of up to four processors of one card; of an
+ * emulated one, which is slow, on two of them. */
+void trials_on_card(mesh_trials *t);
 
 #endif

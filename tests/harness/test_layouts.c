@@ -5,13 +5,14 @@
  * more layouts than LIMIT, a fixed pseudo-random choice of them is taken.  Then
  * once more with inputs that are sums, of which each processor has a part.
  *
- * Usage: test_layouts [part of a path] [LIMIT]
+ * Usage: test_layouts [part of a path, or SHARE/SHARES] [LIMIT]
  */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "asked.h"
 #include "harness_mesh.h"
 #include "harness_owed.h"
 
@@ -42,14 +43,16 @@ static void run_file(mesh_trials *t, const char *file)
 
 int main(int argc, char **argv)
 {
-    const char *part = argc > 1 ? argv[1] : "";
+    share       mine;
+    const char *part = share_read(argc > 1 ? argv[1] : NULL, &mine) || argc < 2 ? "" : argv[1];
     mesh_trials t = {.f64 = 1e-11, .f32 = 4e-5, .limit = argc > 2 ? atoi(argv[2]) : LIMIT};
     glob_t      files;
     char        pattern[sizeof folder + 16];
     snprintf(pattern, sizeof pattern, "%s*/*.mtf", folder);
     if (glob(pattern, 0, NULL, &files)) return 1;
     for (size_t i = 0; i < files.gl_pathc; i++)
-        if (strstr(files.gl_pathv[i] + strlen(folder), part)) run_file(&t, files.gl_pathv[i]);
+        if (share_has(mine, (int)i) && strstr(files.gl_pathv[i] + strlen(folder), part))
+            run_file(&t, files.gl_pathv[i]);
     globfree(&files);
     printf("%d pairs of dimensions were illegal on one axis, as they should be\n", t.illegal);
     printf("test_layouts: %d passed, %d failed\n", t.passed, t.failed);

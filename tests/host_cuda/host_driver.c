@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "host_compile.h"
+#include "host_fault.h"
 #include "host_memory.h"
 #include "host_work.h"
 
@@ -40,6 +41,10 @@ static const struct {
     {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
     {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS",
+     "an illegal memory access was encountered"},
+    {CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+     "too many resources requested for launch"},
     {CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
      "operation not permitted when stream is capturing"},
 };
@@ -180,6 +185,8 @@ CUresult cuMemGetInfo(size_t *unused, size_t *total)
 CUresult cuMemAlloc(CUdeviceptr *memory, size_t bytes)
 {
     if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (host_broken()) return host_broken();
+    if (host_fails(FAULT_MEMORY)) return CUDA_ERROR_OUT_OF_MEMORY;
     *memory = (CUdeviceptr)host_memory_take(bytes);
     return *memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -192,6 +199,7 @@ CUresult cuMemFree(CUdeviceptr memory)
 CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned int flags)
 {
     (void)flags;
+    if (host_fails(FAULT_PINNED)) return CUDA_ERROR_OUT_OF_MEMORY;
     *memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
     return *memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -221,6 +229,7 @@ CUresult cuStreamDestroy(CUstream stream)
 /* On a card it is an error, which ends the recording. */
 static CUresult while_recording(CUstream stream)
 {
+    if (host_broken()) return host_broken();
     return stream && stream->recording ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
@@ -233,13 +242,14 @@ CUresult cuStreamSynchronize(CUstream stream)
 {
     CUresult now = while_recording(stream);
     if (now == CUDA_SUCCESS) drain(stream);
-    return now;
+    return now == CUDA_SUCCESS ? host_broken() : now;
 }
 
 CUresult cuStreamQuery(CUstream stream)
 {
     CUresult now = while_recording(stream);
-    if (now != CUDA_SUCCESS || !stream || host_go_on(stream)) return now;
+    if (now != CUDA_SUCCESS) return now;
+    if (!stream || host_go_on(stream)) return host_broken();
     return CUDA_ERROR_NOT_READY;
 }
 
@@ -281,13 +291,14 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 
 CUresult cuEventSynchronize(CUevent event)
 {
-    drain(event->stream);
-    return CUDA_SUCCESS;
+    if (!host_broken()) drain(event->stream);
+    return host_broken();
 }
 
 CUresult cuEventQuery(CUevent event)
 {
-    return !event->stream || host_go_on(event->stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    if (host_broken()) return host_broken();
+    return !event->stream || host_go_on(event->stream) ? host_broken() : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)

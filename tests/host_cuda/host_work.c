@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host_fault.h"
 #include "host_memory.h"
 
 static void do_copy(const CUDA_MEMCPY2D *c)
@@ -20,6 +21,8 @@ static bool do_now(work *w)
     void *at[MOST_PARAMETERS];
     switch (w->kind) {
     case WORK_LAUNCH:
+        if (host_fails(FAULT_KERNEL)) host_break(CUDA_ERROR_ILLEGAL_ADDRESS);
+        if (host_broken()) break;
         for (int k = 0; k < w->function->parameters; k++) at[k] = (void *)&w->parameters[k];
         host_launch(w->function->name, w->function->kernel, w->blocks, w->threads, w->shared, at);
         host_memory_check(w->function->name);
@@ -92,6 +95,7 @@ void host_forget(CUstream stream)
 CUresult host_do(CUstream stream, const work *w)
 {
     work now = *w;
+    if (host_broken()) return host_broken();
     if (stream && stream->recording) {
         pthread_mutex_lock(&recording_lock);
         add(&stream->recording->end, w);
@@ -188,6 +192,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int blocks, unsigned int blocks_y
     if (!one || blocks == 0 || blocks > 2147483647u || threads == 0 || threads > 1024 ||
         (int)shared > f->most_shared || f->parameters > MOST_PARAMETERS)
         return CUDA_ERROR_INVALID_VALUE;
+    if (host_fails(FAULT_LAUNCH)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     for (int k = 0; k < f->parameters; k++) w.parameters[k] = *(void **)parameters[k];
     return host_do(stream, &w);
 }
@@ -232,6 +237,8 @@ CUresult cuGraphInstantiate(CUgraphExec *made, CUgraph graph, unsigned long long
 
 CUresult cuGraphLaunch(CUgraphExec made, CUstream stream)
 {
+    if (host_broken()) return host_broken();
+    if (host_fails(FAULT_PLAY)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     for (const work *w = made->first; w; w = w->next) host_do(stream, w);
     return CUDA_SUCCESS;
 }

@@ -273,7 +273,7 @@ static void test_on_mesh(void **state)
     (void)state;
     for (int cut = 0; cut < 2; cut++) {
         opened       o = open_config(&how, 20);
-        mtf_session *s = mtf_open_with(&(mtf_session_opts){
+        mtf_session *s = open_as_asked(&(mtf_session_opts){
             .mesh = cut ? o.run.mesh : NULL, .layout = cut ? o.run.layout : NULL, .threads = 1});
         mtf_config  *c = mtf_config_open(s, &how);
         assert_true(mtf_config_get_run(c, &run) && mtf_config_get_model(c, 20, 20, &m));

@@ -100,7 +100,7 @@ static void test_annealed_layouts(void **state)
     for (int k = 0; k < 8; k++) {
         const char          *layout = layouts[k % 4];
         mtf_session_opts     where = {.mesh = layout ? "a:2" : NULL, .layout = layout};
-        mtf_session         *s = mtf_open_with(&where);
+        mtf_session         *s = open_as_asked(&where);
         mtf_transformer_opts o = {
             .d_model = 4,
             .input_vocab = 8,

@@ -34,7 +34,7 @@ static void test_cut_vocabulary(void **state)
     (void)state;
     for (int soft = 0; soft < 2; soft++)
         for (int gradient = 0; gradient < 2; gradient++) {
-            mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = "p:4", .layout = "vocab:p"});
+            mtf_session *s = open_as_asked(&(mtf_session_opts){.mesh = "p:4", .layout = "vocab:p"});
             mtf_graph   *g = mtf_graph_new(s);
             mtf_tensor  *x = mtf_input(g, "x", MTF_F32, mtf_shape(b, a));
             mtf_tensor  *w = mtf_variable(g, "w", mtf_shape(a, vocab), NULL);
@@ -60,7 +60,7 @@ static void test_margins(void **state)
     (void)state;
     mtf_dim            length = {"length", 512}, kv = {"kv", 8}, heads = {"heads", 2};
     mtf_dim            rows = {"rows", 4}, r = {"r", 8}, w = {"w", 32}, c = {"c", 3};
-    mtf_session       *s = mtf_open_with(&(mtf_session_opts){.mesh = "p:4", .layout = "length:p"});
+    mtf_session       *s = open_as_asked(&(mtf_session_opts){.mesh = "p:4", .layout = "length:p"});
     mtf_graph         *g = mtf_graph_new(s);
     mtf_attention_opts o = {.window = 16, .split = 128};
     mtf_tensor        *x = mtf_input(g, "x", MTF_F32, mtf_shape(b, length, a));
@@ -70,7 +70,7 @@ static void test_margins(void **state)
     assert_int_equal(t.others, 2 * 3 * 15 * b.size * heads.size * kv.size);
     close_well(s);
 
-    s = mtf_open_with(&(mtf_session_opts){.mesh = "p:4", .layout = "rows:p"});
+    s = open_as_asked(&(mtf_session_opts){.mesh = "p:4", .layout = "rows:p"});
     g = mtf_graph_new(s);
     mtf_conv_layer_opts how = {.blocks = {rows}};
     x = mtf_input(g, "x", MTF_F32, mtf_shape(b, rows, r, w, c));

@@ -32,7 +32,7 @@ typedef struct scaled {
 
 static scaled build_scaled(const mtf_session_opts *opts, const mtf_minimize_opts *how, double tiny)
 {
-    scaled t = {.s = mtf_open_with(opts)};
+    scaled t = {.s = open_as_asked(opts)};
     t.g = mtf_graph_new(t.s);
     t.w = mtf_variable(t.g, "w", mtf_shape(a), &(mtf_variable_opts){.init = "ones"});
     t.factor = mtf_input(t.g, "factor", MTF_F32, mtf_shape());
@@ -212,7 +212,7 @@ static void test_averages(void **state)
 {
     (void)state;
     for (int half = 0; half < 2; half++) {
-        mtf_session      *s = mtf_open_with(&(mtf_session_opts){.mesh = "p:2", .layout = "a:p"});
+        mtf_session      *s = open_as_asked(&(mtf_session_opts){.mesh = "p:2", .layout = "a:p"});
         mtf_graph        *g = mtf_graph_new(s), *h = mtf_graph_new(s);
         mtf_variable_opts kind = {.init = "ones", .type = half ? MTF_BF16 : MTF_F32};
         mtf_tensor       *w = mtf_variable(g, "w", mtf_shape(a), &kind);

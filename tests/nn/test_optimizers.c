@@ -1,4 +1,11 @@
-/* Ten steps of each optimizer against PyTorch's, on every layout. */
+/* Ten steps of each optimizer against PyTorch's, on every layout.
+ *
+ * With MTF_TEST_DEVICE=cuda on cards, in f32 as well: each optimizer on every third layout, so that
+ * all layouts and all optimizers are met.
+ *
+ * Usage: test_optimizers [SHARE/SHARES]
+ */
+#include "asked.h"
 #include "mtf_nn.h"
 #include "nn/optimizer_values.h"
 #include "nn/problem.h"
@@ -54,36 +61,58 @@ static const run runs[] = {
 /* clang-format on */
 enum { RUNS = sizeof runs / sizeof *runs };
 
-/* Runs the steps and compares.  NULL values only builds. */
+static share mine; /* of the runs */
+
+/* The numbers as the tensor's type has them. */
+static const void *in_type_of(const mtf_tensor *x, int n, const double *from, float *room)
+{
+    if (mtf_dtype_of_tensor(x) == MTF_F64) return from;
+    for (int k = 0; k < n; k++) room[k] = (float)from[k];
+    return room;
+}
+
+static void compare(const run *r, const char *where, int variable, mtf_tensor *v)
+{
+    const double *want = r->values[variable];
+    bool          wide = mtf_dtype_of_tensor(v) == MTF_F64;
+    double        got[30] = {0}, largest = 0;
+    float         narrow[30] = {0};
+    mtf_variable_get(v, wide ? (void *)got : narrow);
+    for (int k = 0; k < sizes[variable]; k++) largest = fmax(largest, fabs(want[k]));
+    for (int k = 0; k < sizes[variable]; k++) {
+        double is = wide ? got[k] : (double)narrow[k];
+        if (!(fabs(is - want[k]) <= (wide ? 1e-11 : 1e-5 * largest)))
+            fail_msg("run %d, %s, variable %d, element %d: %.17g is not %.17g", (int)(r - runs), where,
+                     variable, k, is, want[k]);
+    }
+}
+
 static void take_steps(mtf_graph *g, const problem *p, mtf_tensor *rate, const run *r,
                        const char *where)
 {
     mtf_program *step = mtf_compile(g, p->loss);
-    for (int i = 0; i < PROBLEM_VARIABLES; i++) mtf_variable_set(p->v[i], first_values[i]);
-    mtf_feed(step, p->x, first_x);
+    float        room[30];
+    for (int i = 0; i < PROBLEM_VARIABLES; i++)
+        mtf_variable_set(p->v[i], in_type_of(p->v[i], sizes[i], first_values[i], room));
+    mtf_feed(step, p->x, in_type_of(p->x, 21, first_x, room));
     for (int i = 0; i < PROBLEM_STEPS; i++) {
-        if (rate) mtf_feed(step, rate, &rates[i]);
+        if (rate) mtf_feed(step, rate, in_type_of(rate, 1, &rates[i], room));
         mtf_step(step);
     }
     for (int i = 0; i < PROBLEM_VARIABLES; i++) {
-        double got[30] = {0};
-        char   name[40];
+        char name[40];
         snprintf(name, sizeof name, "%s/average", mtf_name_of_tensor(p->v[i]));
-        mtf_variable_get(r->average ? mtf_find(g, name) : p->v[i], got);
-        for (int k = 0; k < sizes[i]; k++)
-            if (!(fabs(got[k] - r->values[i][k]) <= 1e-11))
-                fail_msg("run %d, %s, variable %d, element %d: %.17g is not %.17g", (int)(r - runs),
-                         where, i, k, got[k], r->values[i][k]);
+        compare(r, where, i, r->average ? mtf_find(g, name) : p->v[i]);
     }
 }
 
-static void train(const run *r, const mtf_session_opts *opts)
+static void train(const run *r, mtf_dtype type, const mtf_session_opts *opts)
 {
     mtf_session      *s = mtf_open_with(opts);
     mtf_graph        *g = mtf_graph_new(s);
     mtf_minimize_opts o = r->opts;
-    problem           p = problem_build(g, MTF_F64);
-    if (r->scheduled) o.schedule_tensor = mtf_input(g, "rate", MTF_F64, mtf_shape());
+    problem           p = problem_build(g, type);
+    if (r->scheduled) o.schedule_tensor = mtf_input(g, "rate", type, mtf_shape());
     mtf_scope_push(g, "anywhere"); /* which state does not mind */
     mtf_minimize(g, p.loss, &o);
     mtf_scope_pop(g);
@@ -94,22 +123,34 @@ static void train(const run *r, const mtf_session_opts *opts)
 static void test_one_processor(void **state)
 {
     (void)state;
+    const char *device = asked_device();
     for (int i = 0; i < RUNS; i++) {
-        train(&runs[i], &(mtf_session_opts){.threads = 2});
-        train(&runs[i], &(mtf_session_opts){.device = "check"});
+        if (!share_has(mine, i)) continue;
+        train(&runs[i], MTF_F64, &(mtf_session_opts){.threads = 2, .device = device});
+        train(&runs[i], MTF_F32, &(mtf_session_opts){.threads = 2, .device = device});
+        if (!device) train(&runs[i], MTF_F64, &(mtf_session_opts){.device = "check"});
     }
 }
 
+/* A third of the layouts for each optimizer on cards: there each takes the longest to begin. */
 static void train_all(void *context, const mtf_session_opts *opts)
 {
-    (void)context;
-    for (int i = 0; i < RUNS; i++) train(&runs[i], opts);
+    int *layouts = context;
+    for (int i = 0; i < RUNS; i++) {
+        mtf_session_opts on = *opts;
+        on.device = asked_device();
+        if (on.device ? (i + *layouts) % 3 || !share_has(mine, i / 3 + *layouts) : !share_has(mine, i))
+            continue;
+        train(&runs[i], on.device ? MTF_F32 : MTF_F64, &on);
+    }
+    ++*layouts;
 }
 
 static void test_layouts(void **state)
 {
     (void)state;
-    problem_layouts(train_all, NULL);
+    int layouts = 0;
+    problem_layouts(train_all, &layouts);
 }
 
 /* The functions of the optimizers themselves. */
@@ -258,13 +299,18 @@ static void test_all_have_values(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    share_read(argc > 1 ? argv[1] : NULL, &mine);
+    asked_hold_card();
+    const struct CMUnitTest shared[] = {
+        cmocka_unit_test(test_one_processor), cmocka_unit_test(test_layouts)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_processor), cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_direct),        cmocka_unit_test(test_momentum),
         cmocka_unit_test(test_adafactor),     cmocka_unit_test(test_adafactor_decay),
         cmocka_unit_test(test_short_floats),  cmocka_unit_test(test_all_have_values),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return mine.number > 0 ? cmocka_run_group_tests(shared, NULL, NULL)
+                           : cmocka_run_group_tests(tests, NULL, NULL);
 }

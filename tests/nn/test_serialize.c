@@ -34,7 +34,7 @@ static void start(mtf_tensor *const *v)
 
 static result train(const mtf_session_opts *opts, int64_t splits)
 {
-    mtf_session      *s = mtf_open_with(opts);
+    mtf_session      *s = open_as_asked(opts);
     mtf_graph        *g = mtf_graph_new(s);
     mtf_tensor       *features[] = {mtf_input(g, "x", MTF_F64, mtf_shape(n, a)),
                                     mtf_constant(g, 2, MTF_F64, mtf_shape())};
@@ -118,7 +118,7 @@ static void two_layers(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_t
 static void test_plan(void **state)
 {
     (void)state;
-    mtf_session   *s = mtf_open_with(&(mtf_session_opts){.mesh = "p:2", .layout = "n:p"});
+    mtf_session   *s = open_as_asked(&(mtf_session_opts){.mesh = "p:2", .layout = "n:p"});
     mtf_graph     *g = mtf_graph_new(s);
     mtf_tensor    *x = mtf_input(g, "x", MTF_F32, mtf_shape(n, a));
     mtf_serialized step = mtf_serialize_training_step(
@@ -186,7 +186,7 @@ static void test_no_memory(void **state)
     bool done = false;
     for (int room = 1; !done; room++) {
         int                left = room;
-        mtf_session       *s = mtf_open_with(&(mtf_session_opts){
+        mtf_session       *s = open_as_asked(&(mtf_session_opts){
                   .allocator = {counted_alloc, counted_release, &left}, .threads = 1});
         mtf_graph         *g = mtf_graph_new(s);
         mtf_tensor        *x = mtf_input(g, "x", MTF_F32, mtf_shape(n, a));

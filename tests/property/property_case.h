@@ -21,7 +21,7 @@ enum {
     MOST_DIMS = 64, /* of a program */
     MOST_ONES = 3,
     REASON_ROOM = 700,
-    PATIENCE = 30 /* seconds for one run of a case */
+    PATIENCE = 30 /* seconds for one run of a case on the CPU */
 };
 
 /* A dimension and the axes that cut it, coarsest first. */
@@ -95,6 +95,10 @@ typedef struct coverage {
     int64_t exact, near, unknown; /* elements */
     int64_t slopes;
 } coverage;
+
+/* Where it runs: on `check`, or as MTF_TEST_DEVICE says. */
+const char *case_device(const property_case *c);
+int         case_patience(void); /* seconds for one run */
 
 /* Runs on the mesh and compares with the oracle; `reason` says what went wrong.  `cover` may be
  * NULL. */

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "asked.h"
 #include "graph/node.h"
 #include "property_feed.h"
 #include "property_slopes.h"
@@ -49,6 +50,30 @@ static void give_literals(const trial *t)
     }
 }
 
+const char *case_device(const property_case *c)
+{
+    const char *asked = asked_device();
+    if (c->check) return asked ? "check:cuda" : "check";
+    return asked ? asked : "cpu";
+}
+
+int case_patience(void)
+{
+    return asked_device() ? 10 * PATIENCE : PATIENCE;
+}
+
+/* A card records the second step and plays the third. */
+static int steps_of(const property_case *c)
+{
+    return asked_device() ? MAX_STEPS : c->steps;
+}
+
+/* A device that records steps does so only where nothing is measured: most programs there. */
+static bool is_measured(const property_case *c)
+{
+    return !asked_device() || c->seed % 4 == 0;
+}
+
 static verdict begin(trial *t, const char *mesh, const char *layout)
 {
     const property_case *c = t->c;
@@ -59,8 +84,8 @@ static verdict begin(trial *t, const char *mesh, const char *layout)
                           .mesh = mesh,
                           .layout = layout,
                           .state_layout = mesh ? c->state_layout : NULL,
-                          .device = c->check ? "check" : "cpu",
-                          .measure = true};
+                          .device = case_device(c),
+                          .measure = is_measured(c)};
     t->session = mtf_open_with(&o);
     t->graph = mtf_parse(t->session, text, "random");
     for (int i = 0; i < c->nfetches && t->graph; i++)
@@ -136,14 +161,14 @@ static verdict run(trial *t)
     t->program = mtf_compile_n(t->graph, t->c->nfetches, t->fetches);
     if (!t->program) return library_failed(t);
     if (!feed_all(t->graph, t->program, NULL)) return library_failed(t);
-    for (int i = 0; i < t->c->steps && v == VERDICT_SAME; i++) {
+    for (int i = 0; i < steps_of(t->c) && v == VERDICT_SAME; i++) {
         if (!oracle_step(t->oracle)) return says(t, VERDICT_BROKEN, oracle_error(t->oracle));
         if (oracle_complaint(t->oracle)[0])
             return says(t, VERDICT_DIFFERS, oracle_complaint(t->oracle));
         if (!mtf_step(t->program)) return library_failed(t);
         for (int k = 0; k < t->c->nfetches && v == VERDICT_SAME; k++) v = compare(t, k, i);
     }
-    if (v != VERDICT_SAME || is_audited(t)) return v;
+    if (v != VERDICT_SAME || !is_measured(t->c) || is_audited(t)) return v;
     return library_failed(t);
 }
 
@@ -199,7 +224,7 @@ verdict case_try_apart(const property_case *c, bool graph, char reason[REASON_RO
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        alarm(PATIENCE);
+        alarm((unsigned)case_patience());
         a.verdict = graph ? case_try_graph(c, a.reason, NULL) : case_try(c, a.reason, NULL);
         _exit(write(ends[1], &a, sizeof a) != sizeof a);
     }

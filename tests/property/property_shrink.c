@@ -344,8 +344,8 @@ void case_print(const property_case *c, const char *reason)
     case_text(c, text);
     case_mesh(c, mesh, sizeof mesh);
     case_layout(c, layout, sizeof layout);
-    printf("%s# --seed %llu --steps %d%s", text, (unsigned long long)c->seed, c->steps,
-           c->check ? " --device check" : "");
+    printf("%s# --seed %llu --steps %d --device %s", text, (unsigned long long)c->seed, c->steps,
+           case_device(c));
     if (c->naxes) printf(" --mesh %s --layout \"%s\"", mesh, layout);
     if (c->state_layout[0]) printf(" --state-layout \"%s\"", c->state_layout);
     for (int i = 0; i < c->nfetches; i++) printf(" --fetch %s", c->fetches[i].name);

@@ -4,7 +4,8 @@
  * results are fetched, on another mesh, under another layout; at the end all
  * unused results, on a mesh and on one processor.  A failing program is shrunk
  * and printed as .mtf text with the flags that reproduce it;
- * `test_random_programs SEED+k 1` makes it again.
+ * `test_random_programs SEED+k 1` makes it again.  With MTF_TEST_DEVICE=cuda programs run on cards,
+ * three steps of each, so that the last one is played.
  *
  * Usage: test_random_programs [SEED] [COUNT]
  *        test_random_programs --seconds N [SEED]
@@ -17,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "asked.h"
 #include "property_case.h"
 
 enum { SEED = 1, COUNT = 2500, LAYOUTS = 6 };
@@ -50,7 +52,7 @@ static bool make_apart(property_case *c, uint64_t seed)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        alarm(PATIENCE);
+        alarm((unsigned)case_patience());
         case_make_program(c, seed);
         _exit(0);
     }
@@ -72,7 +74,7 @@ static bool run_one(property_case *c, uint64_t seed, bool apart, coverage *cover
     if (apart && !make_apart(c, seed)) return false;
     if (!apart) case_make_program(c, seed);
     int ndims = case_dims(c, MOST_DIMS, dims);
-    if (!apart) alarm(PATIENCE);
+    if (!apart) alarm((unsigned)case_patience());
     verdict v = apart ? case_try_apart(c, true, reason) : case_try_graph(c, reason, cover);
     bool    graph = v != VERDICT_SAME;
     for (int k = 0; k < LAYOUTS && v == VERDICT_SAME; k++) {
@@ -82,10 +84,12 @@ static bool run_one(property_case *c, uint64_t seed, bool apart, coverage *cover
             case_choose_fetches(c, &d);
         case_make_layout(c, &d, ndims, dims);
         if (k == LAYOUTS - 1) case_no_layout(c);
-        if (!apart) alarm(PATIENCE);
+        if (!apart) alarm((unsigned)case_patience());
         v = try_legal(c, &d, apart, reason, cover);
     }
     alarm(0);
+    /* Shrinking starts processes, which a process that has opened a card cannot. */
+    if (v != VERDICT_SAME && !apart && asked_device()) _exit(1);
     if (v != VERDICT_SAME) report(c, seed, v, graph, reason);
     return v == VERDICT_SAME;
 }
@@ -124,6 +128,7 @@ static void run_many(property_case *c, uint64_t seed, uint64_t count, time_t end
     if (pipe(ends)) return;
     pid_t child = fork();
     if (child == 0) {
+        asked_hold_card();
         for (uint64_t k = s->done; k < count && time(NULL) < end; k++) {
             r = (result){0};
             r.good = run_one(c, seed + k, false, &r.cover);

@@ -9,7 +9,7 @@ static const mtf_dim a = {"a", 60}, b = {"b", 40}, k = {"k", 3};
 static void first_value(const char *init, mtf_shape shape, const mtf_session_opts *opts,
                         double *out)
 {
-    mtf_session      *s = mtf_open_with(opts);
+    mtf_session      *s = open_as_asked(opts);
     mtf_variable_opts how = {.type = MTF_F64, .init = init};
     mtf_tensor       *w = mtf_variable(mtf_graph_new(s), "layer/w", shape, &how);
     assert_true(mtf_variable_get(w, out));

@@ -330,7 +330,7 @@ run ckpt verify "$theirs";        check "theirs: verify" 0 out 'it has no sums t
 # ---- ranks ---------------------------------------------------------------------------------------
 
 if [ -n "$without_ranks" ]; then
-    echo "$without_ranks"
+    echo "note: $without_ranks"
     printf 'checkpoint: %d passed, %d failed\n' $passed $failed
     exit $((failed > 0))
 fi

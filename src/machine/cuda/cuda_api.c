@@ -112,12 +112,37 @@ void cuda_api_close(cuda_api *api)
     *api = (cuda_api){0};
 }
 
-bool cuda_ok(const cuda_api *api, fault *f, CUresult result, const char *what)
+/* A kernel that was queued before has failed: it is not the fault of the call that says so. */
+static bool is_of_kernel(CUresult result)
+{
+    switch (result) {
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ASSERT: return true;
+    default: return false;
+    }
+}
+
+const char *cuda_says(const cuda_api *api, CUresult result)
 {
     const char *says = NULL;
-    if (result == CUDA_SUCCESS) return true;
     api->driver.cuGetErrorString(result, &says);
+    return says ? says : "an unknown error";
+}
+
+bool cuda_ok(const cuda_api *api, fault *f, CUresult result, const char *what)
+{
+    if (result == CUDA_SUCCESS) return true;
+    if (is_of_kernel(result))
+        return fail(f, ERR_DEVICE,
+                    "a kernel failed: %s (%d); --device check:cuda says which tensor it computes",
+                    cuda_says(api, result), (int)result);
     return fail(f, result == CUDA_ERROR_OUT_OF_MEMORY ? ERR_MEMORY : ERR_DEVICE,
-                "the card could not %s: %s (%d)", what, says ? says : "an unknown error",
-                (int)result);
+                "the card could not %s: %s (%d)", what, cuda_says(api, result), (int)result);
 }

@@ -1,6 +1,7 @@
 /* Programs on a card: their kernels, launched instruction by instruction. */
 #include "machine/cuda/cuda_device.h"
 #include "machine/cuda/products.h"
+#include "machine/machine.h"
 #include "program/epilogue.h"
 
 typedef struct prepared_launch {
@@ -30,6 +31,7 @@ typedef struct prepared_program {
     arena           arena;
     prepared_instr *instrs;
     step_words     *words; /* on the card */
+    bool            proven; /* a step has shown that no kernel fails */
 } prepared_program;
 
 /* ---- before the first step ---- */
@@ -274,33 +276,58 @@ bool cuda_begin(device_context *face, const program *p, run_state *r)
     return cuda_use(c) && (c->recording || cuda_write_words(c, r, c->stream));
 }
 
-static bool queue(cuda_context *c, const prepared_instr *i, const run_state *r)
+static bool not_computed(cuda_context *c, const instr *i, CUresult why)
 {
-    if (i->product) return product_run(c, i->product, i->addresses, r->scratch);
-    for (int k = 0; k < i->nlaunches; k++) {
-        const prepared_launch *l = &i->launch[k];
-        CUDA_TRY(c,
-                 cuLaunchKernel(l->function, l->blocks, 1, 1, l->threads, 1, 1, l->shared,
-                                c->stream, i->parameters, NULL),
-                 "start a kernel");
+    return fail(cuda_fault(c), ERR_DEVICE, "the card could not compute \"%s\": %s (%d)",
+                mtf_name_of_tensor(i->cause), cuda_says(&c->device->api, why), (int)why);
+}
+
+static bool launch(cuda_context *c, const instr *i, const prepared_instr *q)
+{
+    for (int k = 0; k < q->nlaunches; k++) {
+        const prepared_launch *l = &q->launch[k];
+        CUresult started = c->device->api.driver.cuLaunchKernel(
+            l->function, l->blocks, 1, 1, l->threads, 1, 1, l->shared, c->stream, q->parameters,
+            NULL);
+        if (started == CUDA_SUCCESS) continue;
+        /* What failed before, on this queue or another of the card, is not this instruction. */
+        TRY(cuda_finish(c, "finish its work"));
+        return not_computed(c, i, started);
     }
     return true;
+}
+
+static bool queue(cuda_context *c, const instr *i, const prepared_instr *q, const run_state *r)
+{
+    TRY(q->product ? product_run(c, q->product, q->addresses, r->scratch) : launch(c, i, q));
+    for (int k = 0; k < q->nafter; k++) TRY(queue(c, i, &q->after[k], r));
+    return true;
+}
+
+/* Waits for an instruction, so that a kernel that fails is known by the tensor it computes. */
+static bool queue_and_wait(cuda_context *c, const instr *i, const prepared_instr *q,
+                           const run_state *r)
+{
+    CUresult done;
+    TRY(cuda_finish(c, "finish its work") && queue(c, i, q, r) && cuda_outcome(c, &done));
+    return done == CUDA_SUCCESS || not_computed(c, i, done);
 }
 
 bool cuda_run(device_context *face, const program *p, int index, run_state *r)
 {
     cuda_context           *c = cuda_of(face);
     const prepared_program *q = r->prepared;
-    const prepared_instr   *i = &q->instrs[index];
-    if (r->done)
-        atomic_fetch_add_explicit(&r->done->flops, p->instrs[index].flops, memory_order_relaxed);
-    TRY(queue(c, i, r));
-    for (int k = 0; k < i->nafter; k++) TRY(queue(c, &i->after[k], r));
-    return true;
+    const instr            *i = &p->instrs[index];
+    if (r->done) atomic_fetch_add_explicit(&r->done->flops, i->flops, memory_order_relaxed);
+    return q->proven ? queue(c, i, &q->instrs[index], r)
+                     : queue_and_wait(c, i, &q->instrs[index], r);
 }
 
+/* Kernels that fail mostly do so in their first step, which takes longest anyway. */
 bool cuda_end(device_context *face, const program *p, run_state *r)
 {
-    (void)face, (void)p, (void)r;
+    prepared_program *q = r->prepared;
+    (void)p;
+    q->proven = !machine_checks(face->device->session);
     return true;
 }

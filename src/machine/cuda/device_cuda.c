@@ -28,33 +28,41 @@ static CUresult query(const cuda_context *c, CUevent event)
 
 /* Queued work may need other processes, which may fail: so the host asks again and again, and looks
  * after them. */
-static bool await(cuda_context *c, CUevent event, const char *what)
+static bool await(cuda_context *c, CUevent event, CUresult *now)
 {
     enum { LOOK = 64 };             /* questions between looks */
     static const double soon = 1e-3; /* seconds in which most work is done: no pauses before */
     struct timespec     pause = {.tv_nsec = 20000};
     double              begin = clock_seconds();
-    CUresult            now;
-    for (int tries = 1; (now = query(c, event)) == CUDA_ERROR_NOT_READY; tries++) {
+    for (int tries = 1; (*now = query(c, event)) == CUDA_ERROR_NOT_READY; tries++) {
         double waited = tries % LOOK ? 0 : clock_seconds() - begin;
         if (tries % LOOK == 0 && !c->look(c->look_with, waited)) return false;
         if (waited > soon) nanosleep(&pause, NULL);
     }
-    return cuda_ok(&c->device->api, cuda_fault(c), now, what);
+    return true;
+}
+
+bool cuda_outcome(cuda_context *c, CUresult *result)
+{
+    if (c->look) return await(c, NULL, result);
+    *result = c->device->api.driver.cuStreamSynchronize(c->stream);
+    return true;
 }
 
 bool cuda_finish(cuda_context *c, const char *what)
 {
-    if (c->look) return await(c, NULL, what);
-    CUDA_TRY(c, cuStreamSynchronize(c->stream), what);
-    return true;
+    CUresult result;
+    return cuda_outcome(c, &result) && cuda_ok(&c->device->api, cuda_fault(c), result, what);
 }
 
 bool cuda_await(cuda_context *c, CUevent event, const char *what)
 {
-    if (c->look) return await(c, event, what);
-    CUDA_TRY(c, cuEventSynchronize(event), what);
-    return true;
+    CUresult result;
+    if (!c->look)
+        result = c->device->api.driver.cuEventSynchronize(event);
+    else
+        TRY(await(c, event, &result));
+    return cuda_ok(&c->device->api, cuda_fault(c), result, what);
 }
 
 bool cuda_pace(cuda_context *c)

@@ -1,0 +1,69 @@
+/* What a test program is asked to do: on which device, how much.
+ *
+ * MTF_TEST_DEVICE=cuda lets tests of layers, optimizers, models and random programs run on cards, against
+ * the same values.  Without a card, LD_LIBRARY_PATH names the emulated one (tests/host_cuda).
+ * An argument such as 1/4 lets a program take every fourth of its tests, from the second on.
+ */
+#ifndef TESTS_ASKED_H
+#define TESTS_ASKED_H
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* NULL: none, the program chooses. */
+static inline const char *asked_device(void)
+{
+    const char *said = getenv("MTF_TEST_DEVICE");
+    return said && *said ? said : NULL;
+}
+
+/* MTF_TEST_CARD=real: cards are this machine's own, and quick.  Otherwise they are emulated. */
+static inline bool asked_real_card(void)
+{
+    const char *said = getenv("MTF_TEST_CARD");
+    return said && strcmp(said, "real") == 0;
+}
+
+/* Keeps the first card open until the program ends, where cards are asked for: a third of a second, which
+ * each session would take anew.  Not before a fork: a child cannot use a card that its parent has opened. */
+static inline void asked_hold_card(void)
+{
+    int   card, (*init)(unsigned), (*get)(int *, int), (*retain)(void **, int);
+    void *driver = asked_device() ? dlopen("libcuda.so.1", RTLD_NOW) : NULL, *context;
+    if (!driver) return; /* opening a session will say so */
+    *(void **)&init = dlsym(driver, "cuInit");
+    *(void **)&get = dlsym(driver, "cuDeviceGet");
+    *(void **)&retain = dlsym(driver, "cuDevicePrimaryCtxRetain");
+    if (init && get && retain && !init(0) && !get(&card, 0)) retain(&context, card);
+}
+
+typedef struct share {
+    int number, of;
+} share;
+
+/* Is the text a share?  Otherwise the share is the whole. */
+static inline bool share_read(const char *text, share *s)
+{
+    char end;
+    bool read = text && sscanf(text, "%d/%d%c", &s->number, &s->of, &end) == 2 && s->of > 0 &&
+                s->number >= 0 && s->number < s->of;
+    if (!read) *s = (share){0, 1};
+    return read;
+}
+
+static inline bool share_has(share s, int index)
+{
+    return index % s.of == s.number;
+}
+
+/* Does test k take variant i of n?  All of them; on cards, where each takes longer, one, and the next test
+ * another one. */
+static inline bool asked_takes(int k, int i, int n)
+{
+    return !asked_device() || k % n == i;
+}
+
+#endif
