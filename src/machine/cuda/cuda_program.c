@@ -12,7 +12,8 @@ typedef struct prepared_instr {
     int             nlaunches;
     prepared_launch launch[MOST_LAUNCHES];
     void          **addresses;  /* of outputs, inputs, working space, the step's words */
-    void          **parameters; /* where each address stands */
+    uint64_t       *numbers;    /* the plan's */
+    void          **parameters; /* where each address and each number stands */
     product_plan   *product;    /* NULL: the kernels do it */
 } prepared_instr;
 
@@ -46,17 +47,22 @@ static void *operand_at(const run_state *r, const access *a)
 }
 
 static bool find_addresses(prepared_program *q, const instr *i, const run_state *r,
-                           prepared_instr *to)
+                           const kernel_plan *plan, prepared_instr *to)
 {
     int n = i->nout + i->nin;
     to->addresses = arena_array(&q->arena, void *, n + 2);
-    to->parameters = arena_array(&q->arena, void *, n + 2);
-    TRY(to->addresses && to->parameters);
+    to->numbers = arena_array(&q->arena, uint64_t, plan->nnumbers + 1);
+    to->parameters = arena_array(&q->arena, void *, n + 2 + plan->nnumbers);
+    TRY(to->addresses && to->numbers && to->parameters);
     for (int k = 0; k < i->nout; k++) to->addresses[k] = operand_at(r, &i->out[k]);
     for (int k = 0; k < i->nin; k++) to->addresses[i->nout + k] = operand_at(r, &i->in[k]);
     to->addresses[n] = r->scratch;
     to->addresses[n + 1] = q->words;
     for (int k = 0; k < n + 2; k++) to->parameters[k] = &to->addresses[k];
+    for (int k = 0; k < plan->nnumbers; k++) {
+        to->numbers[k] = plan->number[k];
+        to->parameters[n + 2 + k] = &to->numbers[k];
+    }
     return true;
 }
 
@@ -102,7 +108,7 @@ static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r
     for (int k = 0; k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];
         if (!is_queued(i)) continue;
-        TRY(find_addresses(q, i, r, &q->instrs[k]) && find_launches(c, &plans[k], &q->instrs[k]));
+        TRY(find_addresses(q, i, r, &plans[k], &q->instrs[k]) && find_launches(c, &plans[k], &q->instrs[k]));
         if (i->kind == INSTR_CONTRACT && product_suits(i)) {
             q->instrs[k].product =
                 product_prepare(c, &q->arena, i, q->instrs[k].addresses,
