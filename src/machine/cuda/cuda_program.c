@@ -27,10 +27,9 @@ typedef struct prepared_program {
 
 static bool write_kernels(kernel_source *s, const instr *i, kernel_plan *plan)
 {
-    kernel_writer *writer = kernel_writer_of(i->kind);
     if (instr_is_collective(i) || instr_elements(i) == 0) return true;
     if (i->kind == INSTR_CONTRACT && product_suits(i)) return true;
-    return !writer || writer(s, i, plan);
+    return !kernel_writer_of(i->kind) || kernel_write(s, i, plan);
 }
 
 /* Is it queued by this device at all? */
@@ -168,20 +167,20 @@ size_t cuda_scratch_bytes(device *d, const program *p, int threads)
 
 int64_t cuda_scratch(const program *p, int threads)
 {
-    mtf_session *s = p->session;
-    int64_t      most = 0;
+    mtf_session  *s = p->session;
+    int64_t       most = 0;
+    arena         scratch = arena_make(&s->allocator, &s->fault);
+    kernel_source sizes = kernel_source_make(&scratch);
+    sizes.only_sizes = true;
     (void)threads;
     for (int k = 0; k < p->ninstrs; k++) {
-        arena         scratch = arena_make(&s->allocator, &s->fault);
-        kernel_source text = kernel_source_make(&scratch);
-        kernel_plan   plan = {0};
-        text.only_sizes = true;
-        const instr  *i = &p->instrs[k];
+        const instr *i = &p->instrs[k];
+        kernel_plan  plan = {0};
         if (i->kind == INSTR_CONTRACT && product_suits(i)) plan.scratch_bytes = PRODUCT_WORKSPACE;
-        if (kernel_wants_scratch(i->kind)) write_kernels(&text, i, &plan);
+        if (kernel_wants_scratch(i->kind)) write_kernels(&sizes, i, &plan);
         if (plan.scratch_bytes > most) most = plan.scratch_bytes;
-        arena_free(&scratch);
     }
+    arena_free(&scratch);
     return most;
 }
 

@@ -50,13 +50,17 @@ typedef struct kernel_entry {
     const char *name, *text;
 } kernel_entry;
 
+typedef struct written_instr written_instr; /* kernel_memory.c */
+
 typedef struct kernel_source {
-    arena        *arena;
-    kernel_entry *kernels; /* each once */
-    int           nkernels, kernels_room;
-    name_table    names;
-    bool          only_sizes; /* plans are wanted, texts are not */
-    bool          wide; /* indices have 64 bits even where 32 suffice: for tests */
+    arena         *arena;
+    kernel_entry  *kernels; /* each once */
+    int            nkernels, kernels_room;
+    name_table     names;
+    written_instr *written; /* instructions, each form once */
+    int            nwritten, written_room;
+    bool           only_sizes; /* plans are wanted, texts are not */
+    bool           wide; /* indices have 64 bits even where 32 suffice: for tests */
 } kernel_source;
 
 kernel_source kernel_source_make(arena *a);
@@ -87,6 +91,8 @@ kernel_writer write_map, write_move, write_add_into, write_fold, write_gather, w
 
 /* The writer of a kind of instruction; NULL: it is no kernel. */
 kernel_writer *kernel_writer_of(instr_kind kind);
+/* Has the kernels of an instruction written by its writer, or takes those of an equal one. */
+kernel_writer kernel_write;
 /* Whether kernels of this kind may need working space.  A search for layouts asks how much each
  * program needs, and most of its text is that of kinds that need none. */
 bool kernel_wants_scratch(instr_kind kind);
