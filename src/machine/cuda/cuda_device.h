@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "machine/cuda/cuda_api.h"
+#include "machine/cuda/kernel_compile.h"
 #include "machine/cuda/kernel_source.h"
 #include "machine/device.h"
 
@@ -136,6 +136,10 @@ const char *cuda_way(const instr *i);
 /* ---- kernels (cuda_modules.c) ---- */
 /* Makes all kernels of the source ready on the context's card. */
 bool cuda_load_kernels(cuda_context *c, kernel_source *s);
+/* The same in two steps: between them kernels are compiled while the caller does other things, and no
+ * other processor of the card can load any.  Whatever is started must be finished. */
+bool cuda_start_kernels(cuda_context *c, kernel_source *s, kernel_job **job);
+bool cuda_finish_kernels(cuda_context *c, kernel_source *s, kernel_job *job);
 /* One of them, which has been loaded; NULL: it has not. */
 CUfunction cuda_kernel(cuda_context *c, const char *name);
 void       cuda_unload_kernels(cuda_device *d, cuda_card *card);

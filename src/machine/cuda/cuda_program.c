@@ -91,23 +91,14 @@ static bool is_free_before(const program *p, int b)
     return kind == BUFFER_TEMPORARY || kind == BUFFER_FETCH;
 }
 
-static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r,
-                           prepared_program *q, kernel_plan *plans, arena *scratch)
+/* Finds the addresses of all instructions, and chooses how to multiply. */
+static bool prepare_operands(cuda_context *c, const program *p, const run_state *r,
+                             prepared_program *q, const kernel_plan *plans)
 {
-    kernel_source s = kernel_source_make(scratch);
-    int64_t       room = cuda_scratch(p, 1);
-    for (int k = 0; k < p->ninstrs; k++) {
-        TRY(write_kernels(&s, &p->instrs[k], &plans[k]));
-        if (plans[k].scratch_bytes > room)
-            return fail(cuda_fault(c), ERR_INTERNAL,
-                        "\"%s\" takes more working space than was planned",
-                        instr_name(p->instrs[k].kind));
-    }
-    TRY(cuda_load_kernels(c, &s));
     for (int k = 0; k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];
         if (!is_queued(i)) continue;
-        TRY(find_addresses(q, i, r, &plans[k], &q->instrs[k]) && find_launches(c, &plans[k], &q->instrs[k]));
+        TRY(find_addresses(q, i, r, &plans[k], &q->instrs[k]));
         if (i->kind == INSTR_CONTRACT && product_suits(i)) {
             q->instrs[k].product =
                 product_prepare(c, &q->arena, i, q->instrs[k].addresses,
@@ -118,6 +109,28 @@ static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r
                         instr_name(i->kind));
         }
     }
+    return true;
+}
+
+/* Kernels are compiled while products are measured. */
+static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r,
+                           prepared_program *q, kernel_plan *plans, arena *scratch)
+{
+    kernel_source s = kernel_source_make(scratch);
+    kernel_job   *job;
+    int64_t       room = cuda_scratch(p, 1);
+    for (int k = 0; k < p->ninstrs; k++) {
+        TRY(write_kernels(&s, &p->instrs[k], &plans[k]));
+        if (plans[k].scratch_bytes > room)
+            return fail(cuda_fault(c), ERR_INTERNAL,
+                        "\"%s\" takes more working space than was planned",
+                        instr_name(p->instrs[k].kind));
+    }
+    TRY(cuda_start_kernels(c, &s, &job));
+    bool ready = prepare_operands(c, p, r, q, plans);
+    TRY(cuda_finish_kernels(c, &s, job) && ready);
+    for (int k = 0; k < p->ninstrs; k++)
+        if (is_queued(&p->instrs[k])) TRY(find_launches(c, &plans[k], &q->instrs[k]));
     return true;
 }
 
