@@ -93,6 +93,8 @@ struct device {
      * machine, which may have several cards. */
     device_context *(*open_context)(device *d, int processor, int place);
     void (*close_context)(device_context *c);
+    /* The next calls of alloc will be for so many pieces, of so many bytes together.  May be NULL. */
+    void (*reserve)(device_context *c, int pieces, size_t bytes);
     /* Memory for a program's slab or a variable; NULL after an error. */
     void *(*alloc)(device_context *c, size_t bytes);
     void (*release)(device_context *c, void *memory, size_t bytes);

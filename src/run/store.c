@@ -174,7 +174,7 @@ static bool agrees(const store *s, const store_entry *e, const mtf_tensor *w)
                 shape_text(&w->shape, b));
 }
 
-static bool make_entry(store *s, const mtf_tensor *w, store_entry *e)
+static bool describe_entry(store *s, const mtf_tensor *w, store_entry *e)
 {
     arena *a = &s->session->arena;
     *e = (store_entry){.name = arena_text(a, tensor_name(w)),
@@ -190,10 +190,22 @@ static bool make_entry(store *s, const mtf_tensor *w, store_entry *e)
     }
     TRY(layout_place(&s->layout, &e->shape, e->name, &s->session->fault, &e->where));
     layout_refine(&s->layout, &e->shape, &e->where);
-    for (int p = s->first; p < s->end; p++) {
-        e->parts[p] = s->device->alloc(
-            s->contexts[p], (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p));
-        TRY(e->parts[p] != NULL);
+    return true;
+}
+
+static size_t part_bytes(const store *s, const store_entry *e, int p)
+{
+    return (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p);
+}
+
+static bool take_memory(const store *s, int n, store_entry *const *entries, int p)
+{
+    size_t all = 0;
+    for (int k = 0; k < n; k++) all += part_bytes(s, entries[k], p);
+    if (s->device->reserve) s->device->reserve(s->contexts[p], n, all);
+    for (int k = 0; k < n; k++) {
+        entries[k]->parts[p] = s->device->alloc(s->contexts[p], part_bytes(s, entries[k], p));
+        TRY(entries[k]->parts[p] != NULL);
     }
     return true;
 }
@@ -218,8 +230,9 @@ static bool make_entries(store *s, int n, const mtf_tensor *const *w, store_entr
 {
     for (int k = 0; k < n; k++) {
         entries[k] = arena_new(&s->session->arena, store_entry);
-        TRY(entries[k] && make_entry(s, w[k], entries[k]));
+        TRY(entries[k] && describe_entry(s, w[k], entries[k]));
     }
+    for (int p = s->first; p < s->end; p++) TRY(take_memory(s, n, entries, p));
     return fill_entries(s, n, w, entries);
 }
 

@@ -51,6 +51,13 @@ typedef struct taken_memory {
     size_t      bytes;
 } taken_memory;
 
+/* Memory of the card from which pieces are given out, one after the other. */
+typedef struct reserved_memory {
+    char  *memory;
+    size_t bytes, used;
+    int    pieces; /* that have not been released; it is freed with the last one */
+} reserved_memory;
+
 /* A processor: its queue on one of the cards. */
 typedef struct cuda_context {
     device_context   face;
@@ -61,6 +68,8 @@ typedef struct cuda_context {
     arena            arena;
     taken_memory    *taken;
     int              ntaken, taken_room;
+    reserved_memory *reserved;
+    int              nreserved, reserved_room;
     staging_block   *blocks;
     int              nblocks, blocks_room;
     int64_t          turns; /* blocks given out */
@@ -106,6 +115,14 @@ struct wire *cuda_open_wire(device_context *c, const mesh *m, struct ranks *r);
 /* ---- memory (cuda_memory.c) ---- */
 /* Bytes of a card for each of so many processors, before any card is opened; 0: not known. */
 int64_t cuda_memory_each(int processors);
+
+/* ---- memory taken at once (cuda_reserve.c) ---- */
+void cuda_reserve(device_context *c, int pieces, size_t bytes);
+/* NULL: there is no room for it. */
+void *cuda_reserved_piece(cuda_context *c, size_t bytes);
+/* False: it is no piece of reserved memory. */
+bool cuda_release_piece(cuda_context *c, void *memory);
+void cuda_close_reserved(cuda_context *c);
 
 /* ---- staging ---- */
 void *cuda_stage(device_context *c, size_t bytes);

@@ -159,6 +159,7 @@ static void close_context(device_context *face)
     if (c->card->context && cuda_use(c)) {
         if (c->stream) cuda_finish(c, "finish its work");
         cuda_close_staging(c);
+        cuda_close_reserved(c);
         if (c->products) api->products.cublasLtDestroy(c->products);
         for (int k = 0; k < 2; k++)
             if (c->marks[k]) api->driver.cuEventDestroy(c->marks[k]);
@@ -202,6 +203,11 @@ static void *cuda_alloc(device_context *face, size_t bytes)
     cuda_context *c = cuda_of(face);
     CUdeviceptr   memory = 0;
     if (!cuda_use(c) || !arena_push(&c->arena, c->taken, c->ntaken, c->taken_room)) return NULL;
+    void *piece = cuda_reserved_piece(c, bytes ? bytes : 1);
+    if (piece) {
+        c->taken[c->ntaken++] = (taken_memory){piece, bytes};
+        return piece;
+    }
     CUresult result = c->device->api.driver.cuMemAlloc(&memory, bytes ? bytes : 1);
     if (result == CUDA_SUCCESS) {
         c->taken[c->ntaken++] = (taken_memory){(void *)(uintptr_t)memory, bytes};
@@ -224,7 +230,8 @@ static void cuda_release(device_context *face, void *memory, size_t bytes)
     (void)bytes;
     for (int k = 0; k < c->ntaken; k++)
         if (c->taken[k].memory == memory) c->taken[k] = c->taken[--c->ntaken];
-    if (memory && cuda_use(c)) c->device->api.driver.cuMemFree((CUdeviceptr)(uintptr_t)memory);
+    if (memory && cuda_use(c) && !cuda_release_piece(c, memory))
+        c->device->api.driver.cuMemFree((CUdeviceptr)(uintptr_t)memory);
 }
 
 static bool copy_in(cuda_context *c, void *to, const void *from, size_t bytes)
@@ -315,6 +322,7 @@ device *device_cuda_open(mtf_session *s)
                        .peers = &cuda_peers,
                        .open_context = open_context,
                        .close_context = close_context,
+                       .reserve = cuda_reserve,
                        .alloc = cuda_alloc,
                        .release = cuda_release,
                        .taken = cuda_taken,
