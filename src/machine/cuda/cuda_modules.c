@@ -48,26 +48,24 @@ static bool take_images(cuda_context *c, const kernel_source *s, const kernel_im
     return true;
 }
 
-/* The card's lock is held until the kernels are loaded: of several processors that have the same
- * kernels, the first compiles them. */
-bool cuda_start_kernels(cuda_context *c, kernel_source *s, kernel_job **job)
+bool cuda_start_missing(cuda_context *c, kernel_source *s, kernel_job **job)
 {
     *job = NULL;
     pthread_mutex_lock(&c->card->lock);
     const char *text = missing_text(c->card, s);
-    if (text)
-        *job = kernel_compile_start(&c->device->api, cuda_fault(c), s->arena, text,
-                                    c->card->architecture);
-    if (text && *job) return true;
     pthread_mutex_unlock(&c->card->lock);
-    return !text && !s->arena->fault->kind;
+    if (!text) return !s->arena->fault->kind;
+    *job = kernel_compile_start(&c->device->api, cuda_fault(c), s->arena, text,
+                                c->card->architecture);
+    return *job != NULL;
 }
 
-bool cuda_finish_kernels(cuda_context *c, kernel_source *s, kernel_job *job)
+bool cuda_load_compiled(cuda_context *c, kernel_source *s, kernel_job *job)
 {
     kernel_images images;
-    if (!job) return true;
-    bool ok = kernel_compile_finish(job, &images) && cuda_use(c) && take_images(c, s, &images);
+    TRY(kernel_compile_finish(job, &images) && cuda_use(c));
+    pthread_mutex_lock(&c->card->lock);
+    bool ok = take_images(c, s, &images);
     pthread_mutex_unlock(&c->card->lock);
     return ok;
 }
@@ -75,7 +73,7 @@ bool cuda_finish_kernels(cuda_context *c, kernel_source *s, kernel_job *job)
 bool cuda_load_kernels(cuda_context *c, kernel_source *s)
 {
     kernel_job *job;
-    return cuda_start_kernels(c, s, &job) && cuda_finish_kernels(c, s, job);
+    return cuda_start_missing(c, s, &job) && (!job || cuda_load_compiled(c, s, job));
 }
 
 void cuda_unload_kernels(cuda_device *d, cuda_card *k)

@@ -25,13 +25,6 @@ typedef struct prepared_program {
 
 /* ---- before the first step ---- */
 
-static bool write_kernels(kernel_source *s, const instr *i, kernel_plan *plan)
-{
-    if (instr_is_collective(i) || instr_elements(i) == 0) return true;
-    if (i->kind == INSTR_CONTRACT && product_suits(i)) return true;
-    return !kernel_writer_of(i->kind) || kernel_write(s, i, plan);
-}
-
 /* Is it queued by this device at all? */
 static bool is_queued(const instr *i)
 {
@@ -114,23 +107,12 @@ static bool prepare_operands(cuda_context *c, const program *p, const run_state 
 
 /* Kernels are compiled while products are measured. */
 static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r,
-                           prepared_program *q, kernel_plan *plans, arena *scratch)
+                           prepared_program *q, program_kernels *k)
 {
-    kernel_source s = kernel_source_make(scratch);
-    kernel_job   *job;
-    int64_t       room = cuda_scratch(p, 1);
-    for (int k = 0; k < p->ninstrs; k++) {
-        TRY(write_kernels(&s, &p->instrs[k], &plans[k]));
-        if (plans[k].scratch_bytes > room)
-            return fail(cuda_fault(c), ERR_INTERNAL,
-                        "\"%s\" takes more working space than was planned",
-                        instr_name(p->instrs[k].kind));
-    }
-    TRY(cuda_start_kernels(c, &s, &job));
-    bool ready = prepare_operands(c, p, r, q, plans);
-    TRY(cuda_finish_kernels(c, &s, job) && ready);
-    for (int k = 0; k < p->ninstrs; k++)
-        if (is_queued(&p->instrs[k])) TRY(find_launches(c, &plans[k], &q->instrs[k]));
+    bool ready = prepare_operands(c, p, r, q, k->plans);
+    TRY(cuda_finish_kernels(c, k) && ready);
+    for (int n = 0; n < p->ninstrs; n++)
+        if (is_queued(&p->instrs[n])) TRY(find_launches(c, &k->plans[n], &q->instrs[n]));
     return true;
 }
 
@@ -145,10 +127,9 @@ bool cuda_prepare(device_context *face, const program *p, run_state *r)
     q->arena = arena_make(&s->allocator, &s->fault);
     q->instrs = arena_array(&q->arena, prepared_instr, p->ninstrs + 1);
     q->words = face->device->alloc(face, sizeof *q->words);
-    arena        scratch = arena_make(&s->allocator, &s->fault);
-    kernel_plan *plans = arena_array(&scratch, kernel_plan, p->ninstrs + 1);
-    bool ok = q->instrs && q->words && plans && prepare_instrs(c, p, r, q, plans, &scratch);
-    arena_free(&scratch);
+    program_kernels *k = cuda_kernels_of(c, p);
+    bool             ok = q->instrs && q->words && k && prepare_instrs(c, p, r, q, k);
+    cuda_drop_kernels(c, k);
     return ok;
 }
 
@@ -156,6 +137,7 @@ void cuda_forget(device_context *face, const program *p, run_state *r)
 {
     cuda_context     *c = cuda_of(face);
     prepared_program *q = r->prepared;
+    cuda_drop_announced(c, p);
     if (!q) return;
     if (cuda_use(c)) cuda_finish(c, "finish its work");
     for (int k = 0; q->instrs && k < p->ninstrs; k++)
@@ -190,7 +172,7 @@ int64_t cuda_scratch(const program *p, int threads)
         const instr *i = &p->instrs[k];
         kernel_plan  plan = {0};
         if (i->kind == INSTR_CONTRACT && product_suits(i)) plan.scratch_bytes = PRODUCT_WORKSPACE;
-        if (kernel_wants_scratch(i->kind)) write_kernels(&sizes, i, &plan);
+        if (kernel_wants_scratch(i->kind)) cuda_write_kernels(&sizes, i, &plan);
         if (plan.scratch_bytes > most) most = plan.scratch_bytes;
     }
     arena_free(&scratch);

@@ -156,6 +156,7 @@ static void close_context(device_context *face)
     cuda_context        *c = cuda_of(face);
     const cuda_api      *api = &c->device->api;
     const mtf_allocator *from = &face->device->session->allocator;
+    cuda_drop_announced(c, NULL);
     if (c->card->context && cuda_use(c)) {
         if (c->stream) cuda_finish(c, "finish its work");
         cuda_close_staging(c);
@@ -334,6 +335,7 @@ device *device_cuda_open(mtf_session *s)
                        .enter = cuda_enter,
                        .leave = cuda_leave,
                        .drop = cuda_drop,
+                       .announce = cuda_announce,
                        .prepare = cuda_prepare,
                        .forget = cuda_forget,
                        .begin = cuda_begin,
