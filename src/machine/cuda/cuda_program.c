@@ -172,7 +172,7 @@ int64_t cuda_scratch(const program *p, int threads)
         const instr *i = &p->instrs[k];
         kernel_plan  plan = {0};
         if (i->kind == INSTR_CONTRACT && product_suits(i)) plan.scratch_bytes = PRODUCT_WORKSPACE;
-        if (kernel_wants_scratch(i->kind)) cuda_write_kernels(&sizes, i, &plan);
+        if (kernel_wants_scratch(i)) cuda_write_kernels(&sizes, i, &plan);
         if (plan.scratch_bytes > most) most = plan.scratch_bytes;
     }
     arena_free(&scratch);

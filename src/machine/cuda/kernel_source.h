@@ -93,9 +93,9 @@ kernel_writer write_map, write_move, write_add_into, write_fold, write_gather, w
 kernel_writer *kernel_writer_of(instr_kind kind);
 /* Has the kernels of an instruction written by its writer, or takes those of an equal one. */
 kernel_writer kernel_write;
-/* Whether kernels of this kind may need working space.  A search for layouts asks how much each
- * program needs, and most of its text is that of kinds that need none. */
-bool kernel_wants_scratch(instr_kind kind);
+/* Whether the kernels of an instruction may need working space.  A search for layouts asks how much
+ * each program needs, and most of its text is that of instructions that need none. */
+bool kernel_wants_scratch(const instr *i);
 
 /* ---- what writers share ---- */
 
