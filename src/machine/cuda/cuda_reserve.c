@@ -1,7 +1,6 @@
 /* Memory that is asked for piece by piece, taken at once.
  *
- * The driver takes long for each call, and rounds up what it gives to 2 MiB: for the
- * variables of a model that is one call instead of hundreds.
+ * For the variables of a model that is one call of the driver instead of hundreds.
  */
 #include "machine/cuda/cuda_device.h"
 

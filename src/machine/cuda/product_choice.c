@@ -10,8 +10,7 @@
 enum { MOST_CANDIDATES = 8, LEAST_CANDIDATES = 2 };
 
 /* A first step waits for all this: candidates are measured until this much time has passed since the
- * first was loaded.  Most of it is the loading of the others' kernels, or, for long products, running
- * them. */
+ * first was loaded.  Loading the others' kernels counts. */
 static const double measure_for = 0.04;     /* seconds for a product */
 static const float  measure_at_least = 0.2f; /* milliseconds: short ones are measured several times */
 enum { MOST_TURNS = 10, WORTH_EMPTYING = 1 << 20 /* bytes */ };
