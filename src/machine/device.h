@@ -113,6 +113,8 @@ struct device {
     void (*enter)(device *d, device_step *s);
     void (*leave)(device *d, device_step *s);
     void (*drop)(device *d, device_step *s); /* the program ends; may be NULL */
+    /* A program will be prepared soon: the device may begin with what needs no memory.  May be NULL. */
+    void (*announce)(device_context *c, const program *p);
     /* Called once, before a program's first step, when its buffers are allocated, and when it is
      * closed.  May be NULL. */
     bool (*prepare)(device_context *c, const program *p, run_state *r);

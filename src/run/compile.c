@@ -89,6 +89,7 @@ static bool load(mtf_program *p, int number)
     program   *q = k->program;
     k->base = arena_array(&q->arena, void *, q->nbuffers + 1);
     TRY(k->base != NULL);
+    if (p->device->announce) p->device->announce(k->context, q);
     k->scratch_bytes = p->device->scratch_bytes(p->device, q, p->store->threads);
     k->state =
         (run_state){.base = k->base, .seed = p->session->opts.seed, .threads = p->store->threads};

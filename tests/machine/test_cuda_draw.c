@@ -89,9 +89,32 @@ static void test_normal_numbers(void **state)
     card_trials_run(&list, kernel_draw);
 }
 
+/* Variables that differ in keys, sizes and bounds share a kernel; every third is that of wide indices. */
+static void test_variables_share_kernels(void **state)
+{
+    static const draw_kind kinds[] = {DRAW_UNIFORM, DRAW_NORMAL, DRAW_TRUNCATED_NORMAL};
+    (void)state;
+    seed_state = 83;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        card_trials_start(&list, 1);
+        for (int round = 0; round < 12; round++) {
+            int64_t size[3] = {pick(1, 5), pick(1, 7), 4 * pick(1, 20)};
+            trial  *t = add_draw(kinds[k], MTF_F32, size, true);
+            while (t->noperands > 1) free(t->memory[--t->noperands]); /* outside of loops */
+            t->i.draw.a = 0.25 * (double)pick(-8, 8);
+            t->i.draw.b = t->i.draw.a + 0.25 * (double)pick(1, 8);
+        }
+        int n = list.n;
+        card_trials_run(&list, kernel_draw);
+        for (int r = 3; r < n; r++)
+            assert_string_equal(list.plan[r].launch[0].name, list.plan[r % 3].launch[0].name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_variables_share_kernels),
         cmocka_unit_test(test_uniform_numbers),
         cmocka_unit_test(test_normal_numbers),
     };

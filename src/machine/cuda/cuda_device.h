@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "machine/cuda/cuda_api.h"
+#include "machine/cuda/kernel_compile.h"
 #include "machine/cuda/kernel_source.h"
 #include "machine/device.h"
 
@@ -52,6 +52,15 @@ typedef struct taken_memory {
     size_t      bytes;
 } taken_memory;
 
+/* A program's kernels until they are on the card. */
+typedef struct program_kernels {
+    const program *program;
+    arena          arena;
+    kernel_source  source;
+    kernel_plan   *plans; /* one for each instruction */
+    kernel_job    *job;   /* NULL: none is being compiled */
+} program_kernels;
+
 /* A processor: its queue on one of the cards. */
 typedef struct cuda_context {
     device_context   face;
@@ -62,6 +71,7 @@ typedef struct cuda_context {
     arena            arena;
     taken_memory    *taken;
     int              ntaken, taken_room;
+    program_kernels *announced; /* of a program that will be prepared; NULL: none */
     staging_block   *blocks;
     int              nblocks, blocks_room;
     int64_t          turns; /* blocks given out */
@@ -136,9 +146,22 @@ size_t cuda_scratch_bytes(device *d, const program *p, int threads);
 int64_t     cuda_scratch(const program *p, int threads);
 const char *cuda_way(const instr *i);
 
+/* ---- kernels of programs (cuda_kernels.c) ---- */
+/* Of one instruction; products have none, and those with epilogues are written in parts if need be. */
+bool cuda_write_kernels(kernel_source *s, const instr *i, kernel_plan *plan);
+void cuda_announce(device_context *c, const program *p);
+/* Those of a program, written and being compiled; NULL after an error. */
+program_kernels *cuda_kernels_of(cuda_context *c, const program *p);
+bool             cuda_finish_kernels(cuda_context *c, program_kernels *k); /* they are on the card */
+void             cuda_drop_kernels(cuda_context *c, program_kernels *k);
+void             cuda_drop_announced(cuda_context *c, const program *p); /* NULL: of any program */
+
 /* ---- kernels (cuda_modules.c) ---- */
 /* Makes all kernels of the source ready on the context's card. */
 bool cuda_load_kernels(cuda_context *c, kernel_source *s);
+/* The same in two steps, between which they are compiled: NULL where the card has all of them. */
+bool cuda_start_missing(cuda_context *c, kernel_source *s, kernel_job **job);
+bool cuda_load_compiled(cuda_context *c, kernel_source *s, kernel_job *job);
 /* One of them, which has been loaded; NULL: it has not. */
 CUfunction cuda_kernel(cuda_context *c, const char *name);
 void       cuda_unload_kernels(cuda_device *d, cuda_card *card);

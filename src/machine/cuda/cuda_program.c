@@ -11,38 +11,24 @@ typedef struct prepared_launch {
 
 /* An instruction ready to be queued. */
 typedef struct prepared_instr {
-    int             nlaunches;
-    prepared_launch launch[MOST_LAUNCHES];
-    void          **addresses;  /* of outputs, inputs, working space, the step's words */
-    void          **parameters; /* where each address stands */
-    product_plan   *product;    /* NULL: the kernels do it */
-    int             nafter;     /* what is queued after it: an epilogue in parts */
+    int                    nlaunches;
+    prepared_launch        launch[MOST_LAUNCHES];
+    void                 **addresses;  /* of outputs, inputs, working space, the step's words */
+    uint64_t              *numbers;    /* the plan's */
+    void                 **parameters; /* where each address and each number stands */
+    product_plan          *product;    /* NULL: the kernels do it */
+    int                    nafter;     /* what is queued after it: an epilogue in parts */
     struct prepared_instr *after;
 } prepared_instr;
-
-/* How an instruction is carried out, until its kernels are loaded.  A product whose epilogue the
- * library does not make is carried out in parts. */
-typedef struct instr_plan {
-    kernel_plan     kernels[3]; /* of the instruction, or of its parts */
-    epilogue_parts *parts;      /* NULL: it is carried out as one */
-} instr_plan;
 
 typedef struct prepared_program {
     arena           arena;
     prepared_instr *instrs;
-    step_words     *words; /* on the card */
+    step_words     *words;  /* on the card */
     bool            proven; /* a step has shown that no kernel fails */
 } prepared_program;
 
 /* ---- before the first step ---- */
-
-static bool write_kernels(kernel_source *s, const instr *i, kernel_plan *plan)
-{
-    kernel_writer *writer = kernel_writer_of(i->kind);
-    if (instr_is_collective(i) || instr_elements(i) == 0) return true;
-    if (i->kind == INSTR_CONTRACT && product_suits(i)) return true;
-    return !writer || writer(s, i, plan);
-}
 
 /* Is it queued by this device at all? */
 static bool is_queued(const instr *i)
@@ -58,17 +44,22 @@ static void *operand_at(const run_state *r, const access *a)
 }
 
 static bool find_addresses(prepared_program *q, const instr *i, const run_state *r,
-                           prepared_instr *to)
+                           const kernel_plan *plan, prepared_instr *to)
 {
     int n = i->nout + i->nin;
     to->addresses = arena_array(&q->arena, void *, n + 2);
-    to->parameters = arena_array(&q->arena, void *, n + 2);
-    TRY(to->addresses && to->parameters);
+    to->numbers = arena_array(&q->arena, uint64_t, plan->nnumbers + 1);
+    to->parameters = arena_array(&q->arena, void *, n + 2 + plan->nnumbers);
+    TRY(to->addresses && to->numbers && to->parameters);
     for (int k = 0; k < i->nout; k++) to->addresses[k] = operand_at(r, &i->out[k]);
     for (int k = 0; k < i->nin; k++) to->addresses[i->nout + k] = operand_at(r, &i->in[k]);
     to->addresses[n] = r->scratch;
     to->addresses[n + 1] = q->words;
     for (int k = 0; k < n + 2; k++) to->parameters[k] = &to->addresses[k];
+    for (int k = 0; k < plan->nnumbers; k++) {
+        to->numbers[k] = plan->number[k];
+        to->parameters[n + 2 + k] = &to->numbers[k];
+    }
     return true;
 }
 
@@ -114,77 +105,85 @@ static bool find_product(cuda_context *c, const program *p, const instr *i, cons
     return to->product != NULL;
 }
 
-/* Asks the library for an epilogue, and writes kernels in its place if there is none. */
-static bool plan_epilogue(cuda_context *c, const program *p, const instr *i, const run_state *r,
-                          prepared_program *q, prepared_instr *to, instr_plan *plan,
-                          kernel_source *s)
+/* ---- epilogues that the library does not make ---- */
+
+/* Products that are carried out in parts, and the kernels of these.  Which they are is known only
+ * after the library was asked. */
+typedef struct parted {
+    arena         arena;
+    kernel_source source;
+    int           n, room;
+    struct parted_product {
+        int            at; /* the instruction */
+        epilogue_parts parts;
+        kernel_plan    kernels[3];
+    } * *all;
+} parted;
+
+static bool part_product(cuda_context *c, const instr *i, int at, int64_t room, parted *d)
 {
-    TRY(find_addresses(q, i, r, to) && find_product(c, p, i, r, q, to));
-    if (to->product && !product_is_refused(to->product)) return true;
-    if (to->product) product_forget(c, to->product);
-    to->product = NULL;
-    plan->parts = arena_new(s->arena, epilogue_parts);
-    TRY(plan->parts != NULL);
-    epilogue_split(i, plan->parts);
-    for (int k = 0; k < plan->parts->n; k++)
-        TRY(write_kernels(s, &plan->parts->part[k], &plan->kernels[k]));
+    struct parted_product *one = arena_new(&d->arena, struct parted_product);
+    TRY(one && arena_push(&d->arena, d->all, d->n, d->room));
+    one->at = at;
+    epilogue_split(i, &one->parts);
+    for (int k = 0; k < one->parts.n; k++) {
+        TRY(cuda_write_kernels(&d->source, &one->parts.part[k], &one->kernels[k]));
+        if (one->kernels[k].scratch_bytes > room)
+            return fail(cuda_fault(c), ERR_INTERNAL,
+                        "\"%s\" takes more working space than was planned", instr_name(i->kind));
+    }
+    d->all[d->n++] = one;
     return true;
-}
-
-static bool plan_instr(cuda_context *c, const program *p, int index, const run_state *r,
-                       prepared_program *q, instr_plan *plan, kernel_source *s)
-{
-    const instr *i = &p->instrs[index];
-    if (is_queued(i) && epilogue_is_any(i))
-        return plan_epilogue(c, p, i, r, q, &q->instrs[index], plan, s);
-    return write_kernels(s, i, &plan->kernels[0]);
-}
-
-static bool prepare_one(cuda_context *c, const program *p, const instr *i, const run_state *r,
-                        prepared_program *q, const kernel_plan *kernels, prepared_instr *to)
-{
-    TRY(find_addresses(q, i, r, to) && find_launches(c, kernels, to));
-    if (i->kind == INSTR_CONTRACT) return find_product(c, p, i, r, q, to);
-    return kernel_writer_of(i->kind) ||
-           fail(cuda_fault(c), ERR_INTERNAL, "the device cuda has no kernel for \"%s\"",
-                instr_name(i->kind));
 }
 
 static bool prepare_parts(cuda_context *c, const program *p, const run_state *r,
-                          prepared_program *q, const instr_plan *plan, prepared_instr *to)
+                          prepared_program *q, struct parted_product *one)
 {
-    to->nafter = plan->parts->n - 1;
+    prepared_instr *to = &q->instrs[one->at];
+    to->nafter = one->parts.n - 1;
     to->after = arena_array(&q->arena, prepared_instr, to->nafter);
     TRY(to->after != NULL);
-    for (int k = 0; k <= to->nafter; k++)
-        TRY(prepare_one(c, p, &plan->parts->part[k], r, q, &plan->kernels[k],
-                        k ? &to->after[k - 1] : to));
+    for (int k = 0; k <= to->nafter; k++) {
+        prepared_instr *part = k ? &to->after[k - 1] : to;
+        const instr    *i = &one->parts.part[k];
+        TRY(find_addresses(q, i, r, &one->kernels[k], part) &&
+            find_launches(c, &one->kernels[k], part));
+        TRY(find_product(c, p, i, r, q, part));
+    }
     return true;
 }
 
-static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r,
-                           prepared_program *q, instr_plan *plans, arena *scratch)
+/* ---- all instructions ---- */
+
+static bool prepare_operands(cuda_context *c, const program *p, const run_state *r,
+                             prepared_program *q, const kernel_plan *plans, parted *d)
 {
-    kernel_source s = kernel_source_make(scratch);
-    int64_t       room = cuda_scratch(p, 1);
-    for (int k = 0; k < p->ninstrs; k++) {
-        TRY(plan_instr(c, p, k, r, q, &plans[k], &s));
-        for (int part = 0; part < 3; part++)
-            if (plans[k].kernels[part].scratch_bytes > room)
-                return fail(cuda_fault(c), ERR_INTERNAL,
-                            "\"%s\" takes more working space than was planned",
-                            instr_name(p->instrs[k].kind));
-    }
-    TRY(cuda_load_kernels(c, &s));
+    int64_t room = cuda_scratch(p, 1);
     for (int k = 0; k < p->ninstrs; k++) {
         const instr    *i = &p->instrs[k];
         prepared_instr *to = &q->instrs[k];
         if (!is_queued(i)) continue;
-        if (plans[k].parts)
-            TRY(prepare_parts(c, p, r, q, &plans[k], to));
-        else if (!to->product)
-            TRY(prepare_one(c, p, i, r, q, &plans[k].kernels[0], to));
+        if (!kernel_writer_of(i->kind))
+            return fail(cuda_fault(c), ERR_INTERNAL, "the device cuda has no kernel for \"%s\"",
+                        instr_name(i->kind));
+        TRY(find_addresses(q, i, r, &plans[k], to) && find_product(c, p, i, r, q, to));
+        if (!epilogue_is_any(i) || (to->product && !product_is_refused(to->product))) continue;
+        if (to->product) product_forget(c, to->product);
+        to->product = NULL;
+        TRY(part_product(c, i, k, room, d));
     }
+    return true;
+}
+
+/* Kernels are compiled while products are measured. */
+static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r,
+                           prepared_program *q, program_kernels *k, parted *d)
+{
+    bool ready = prepare_operands(c, p, r, q, k->plans, d);
+    TRY(cuda_finish_kernels(c, k) && ready && (d->n == 0 || cuda_load_kernels(c, &d->source)));
+    for (int n = 0; n < p->ninstrs; n++)
+        if (is_queued(&p->instrs[n])) TRY(find_launches(c, &k->plans[n], &q->instrs[n]));
+    for (int n = 0; n < d->n; n++) TRY(prepare_parts(c, p, r, q, d->all[n]));
     return true;
 }
 
@@ -199,10 +198,12 @@ bool cuda_prepare(device_context *face, const program *p, run_state *r)
     q->arena = arena_make(&s->allocator, &s->fault);
     q->instrs = arena_array(&q->arena, prepared_instr, p->ninstrs + 1);
     q->words = face->device->alloc(face, sizeof *q->words);
-    arena       scratch = arena_make(&s->allocator, &s->fault);
-    instr_plan *plans = arena_array(&scratch, instr_plan, p->ninstrs + 1);
-    bool ok = q->instrs && q->words && plans && prepare_instrs(c, p, r, q, plans, &scratch);
-    arena_free(&scratch);
+    parted d = {.arena = arena_make(&s->allocator, &s->fault)};
+    d.source = kernel_source_make(&d.arena);
+    program_kernels *k = cuda_kernels_of(c, p);
+    bool             ok = q->instrs && q->words && k && prepare_instrs(c, p, r, q, k, &d);
+    cuda_drop_kernels(c, k);
+    arena_free(&d.arena);
     return ok;
 }
 
@@ -210,6 +211,7 @@ void cuda_forget(device_context *face, const program *p, run_state *r)
 {
     cuda_context     *c = cuda_of(face);
     prepared_program *q = r->prepared;
+    cuda_drop_announced(c, p);
     if (!q) return;
     if (cuda_use(c)) cuda_finish(c, "finish its work");
     for (int k = 0; q->instrs && k < p->ninstrs; k++)
@@ -234,26 +236,26 @@ size_t cuda_scratch_bytes(device *d, const program *p, int threads)
 
 int64_t cuda_scratch(const program *p, int threads)
 {
-    mtf_session *s = p->session;
-    int64_t      most = 0;
+    mtf_session  *s = p->session;
+    int64_t       most = 0;
+    arena         scratch = arena_make(&s->allocator, &s->fault);
+    kernel_source sizes = kernel_source_make(&scratch);
+    sizes.only_sizes = true;
     (void)threads;
     for (int k = 0; k < p->ninstrs; k++) {
-        arena         scratch = arena_make(&s->allocator, &s->fault);
-        kernel_source text = kernel_source_make(&scratch);
-        kernel_plan   plan = {0};
-        text.only_sizes = true;
         const instr   *i = &p->instrs[k];
         epilogue_parts parts = {.n = 1, .part = {*i}};
+        kernel_plan    plan = {0};
         if (epilogue_is_any(i)) epilogue_split(i, &parts);
         for (int part = 0; part < parts.n; part++) {
             const instr *one = &parts.part[part];
             if (one->kind == INSTR_CONTRACT && product_suits(one))
                 plan.scratch_bytes = PRODUCT_WORKSPACE;
-            if (kernel_wants_scratch(one)) write_kernels(&text, one, &plan);
+            if (kernel_wants_scratch(one)) cuda_write_kernels(&sizes, one, &plan);
             if (plan.scratch_bytes > most) most = plan.scratch_bytes;
         }
-        arena_free(&scratch);
     }
+    arena_free(&scratch);
     return most;
 }
 
@@ -286,9 +288,9 @@ static bool launch(cuda_context *c, const instr *i, const prepared_instr *q)
 {
     for (int k = 0; k < q->nlaunches; k++) {
         const prepared_launch *l = &q->launch[k];
-        CUresult started = c->device->api.driver.cuLaunchKernel(
-            l->function, l->blocks, 1, 1, l->threads, 1, 1, l->shared, c->stream, q->parameters,
-            NULL);
+        CUresult               started =
+            c->device->api.driver.cuLaunchKernel(l->function, l->blocks, 1, 1, l->threads, 1, 1,
+                                                 l->shared, c->stream, q->parameters, NULL);
         if (started == CUDA_SUCCESS) continue;
         /* What failed before, on this queue or another of the card, is not this instruction. */
         TRY(cuda_finish(c, "finish its work"));

@@ -178,6 +178,7 @@ static void close_context(device_context *face)
     cuda_context        *c = cuda_of(face);
     const cuda_api      *api = &c->device->api;
     const mtf_allocator *from = &face->device->session->allocator;
+    cuda_drop_announced(c, NULL);
     if (c->card->context && cuda_use(c)) {
         if (c->stream) cuda_finish(c, "finish its work");
         cuda_close_staging(c);
@@ -246,7 +247,8 @@ static void cuda_release(device_context *face, void *memory, size_t bytes)
     (void)bytes;
     for (int k = 0; k < c->ntaken; k++)
         if (c->taken[k].memory == memory) c->taken[k] = c->taken[--c->ntaken];
-    if (memory && cuda_use(c)) c->device->api.driver.cuMemFree((CUdeviceptr)(uintptr_t)memory);
+    if (memory && cuda_use(c))
+        c->device->api.driver.cuMemFree((CUdeviceptr)(uintptr_t)memory);
 }
 
 static bool copy_in(cuda_context *c, void *to, const void *from, size_t bytes)
@@ -348,6 +350,7 @@ device *device_cuda_open(mtf_session *s)
                        .enter = cuda_enter,
                        .leave = cuda_leave,
                        .drop = cuda_drop,
+                       .announce = cuda_announce,
                        .prepare = cuda_prepare,
                        .forget = cuda_forget,
                        .begin = cuda_begin,

@@ -4,12 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "machine/cuda/product_cache.h"
 
-enum { MOST_CANDIDATES = 8 };
+enum { MOST_CANDIDATES = 8, LEAST_CANDIDATES = 2 };
 
-/* Long products are measured with fewer candidates, short ones several times. */
-static const float measure_for = 50, measure_at_least = 0.2f; /* milliseconds */
+/* A first step waits for all this: candidates are measured until this much time has passed since the
+ * first was loaded.  Loading the others' kernels counts. */
+static const double measure_for = 0.04;     /* seconds for a product */
+static const float  measure_at_least = 0.2f; /* milliseconds: short ones are measured several times */
 enum { MOST_TURNS = 10, WORTH_EMPTYING = 1 << 20 /* bytes */ };
 /* The library puts what it thinks best first: another must be faster by more than noise. */
 static const float worth_it = 0.97f;
@@ -140,15 +143,17 @@ static int fastest(cuda_context *c, const product_call *p, int n,
                    const cublasLtMatmulAlgo_t candidates[], const product_places *at,
                    const CUevent events[2], float *shortest)
 {
-    int   best = 0, turns = 1;
-    float least = 0;
+    int    best = 0, turns = 1;
+    float  least = 0;
+    double begin = 0;
     for (int k = 0; k < n; k++) {
-        bool  loaded = measure(c, p, &candidates[k], at, 1, events) >= 0;
+        if (k >= LEAST_CANDIDATES && clock_seconds() - begin > measure_for) break;
+        bool loaded = measure(c, p, &candidates[k], at, 1, events) >= 0;
+        if (k == 0) begin = clock_seconds();
         float time = loaded ? measure(c, p, &candidates[k], at, turns, events) : -1;
         if (k == 0) {
             if (time < 0) return 0;
             turns = within(measure_at_least / (time + 1e-6f), 1, MOST_TURNS);
-            n = within(measure_for / (2 * time + 1e-6f), n < 2 ? n : 2, n);
             if (turns > 1) time = measure(c, p, &candidates[k], at, turns, events);
             least = time * worth_it;
             *shortest = time;
