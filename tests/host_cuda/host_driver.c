@@ -6,6 +6,7 @@
  */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,17 +193,41 @@ CUresult cuMemFreeHost(void *memory)
 
 /* ---- queues and events ---- */
 
-CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
+/* Queues are used again instead of freed: events and work of other queues may refer to them. */
+static CUstream        streams;
+static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
+
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority)
 {
     (void)flags;
-    *stream = calloc(1, sizeof **stream);
-    return *stream ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&streams_lock);
+    CUstream s = streams;
+    while (s && !s->unused) s = s->next;
+    if (!s && (s = calloc(1, sizeof *s))) {
+        s->next = streams;
+        streams = s;
+    }
+    if (s) {
+        s->unused = false;
+        s->second = priority < 0;
+    }
+    pthread_mutex_unlock(&streams_lock);
+    *stream = s;
+    return s ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
+{
+    return cuStreamCreateWithPriority(stream, flags, 0);
 }
 
 CUresult cuStreamDestroy(CUstream stream)
 {
     host_forget(stream);
-    free(stream);
+    pthread_mutex_lock(&streams_lock);
+    stream->recording = NULL;
+    stream->unused = true;
+    pthread_mutex_unlock(&streams_lock);
     return CUDA_SUCCESS;
 }
 
@@ -250,32 +275,28 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
     clock_gettime(CLOCK_MONOTONIC, &now);
     event->milliseconds = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
     event->recording = stream ? stream->recording : NULL;
-    event->stream = stream && stream->first ? stream : NULL;
+    event->stream = stream;
+    if (stream) event->position = stream->recording ? stream->recorded : stream->queued;
     return CUDA_SUCCESS;
 }
 
-/* A queue that waits for what is being recorded is recorded as well. */
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 {
     (void)flags;
-    CUgraph graph = event->recording;
-    if (!graph && event->stream != stream) drain(event->stream);
-    if (!graph || !stream || stream->recording) return CUDA_SUCCESS;
-    if (graph->njoined == MOST_JOINED) return CUDA_ERROR_OUT_OF_MEMORY;
-    graph->joined[graph->njoined++] = stream;
-    stream->recording = graph;
-    return CUDA_SUCCESS;
+    return host_wait(stream, event);
 }
 
 CUresult cuEventSynchronize(CUevent event)
 {
-    drain(event->stream);
+    while (event->stream && !event->recording && !host_go_on_to(event->stream, event->position))
+        usleep(50);
     return CUDA_SUCCESS;
 }
 
 CUresult cuEventQuery(CUevent event)
 {
-    return !event->stream || host_go_on(event->stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    if (!event->stream || event->recording) return CUDA_SUCCESS;
+    return host_go_on_to(event->stream, event->position) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
