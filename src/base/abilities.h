@@ -14,6 +14,7 @@ typedef struct abilities {
      * other short floats are widened before. */
     unsigned products;
     int      longest_row; /* elements along which one map may fold */
+    bool     overlaps;    /* it runs collectives beside other work */
 } abilities;
 
 /* Those of a device that is called by this name, such as "cuda"; of others, this chip's. */

@@ -120,6 +120,10 @@ struct device {
     bool (*begin)(device_context *c, const program *p, run_state *r);          /* before each step */
     bool (*run)(device_context *c, const program *p, int index, run_state *r); /* one instruction */
     bool (*end)(device_context *c, const program *p, run_state *r);
+    /* Called before each instruction, whoever carries it out, and after each collective: the device may
+     * queue collectives beside other work.  NULL, or not called in a step: it does not. */
+    bool (*order)(device_context *c, const program *p, int index, run_state *r);
+    bool (*collected)(device_context *c, const program *p, int index, run_state *r);
     size_t (*scratch_bytes)(device *d, const program *p, int threads); /* of all threads */
     /* Connects this processor, which is alone in its process, with those of the other ranks.  NULL:
      * the host connects them. */

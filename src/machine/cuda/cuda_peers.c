@@ -89,7 +89,7 @@ static bool combine_parts(device_context *face, fold_kind kind, mtf_dtype type, 
     TRY(cuda_use(c));
     CUDA_TRY(c,
              cuLaunchKernel(cuda_kernel(c, name), (unsigned)blocks, 1, 1, SUM_THREADS, 1, 1, 0,
-                            c->stream, parameters, NULL),
+                            c->wires, parameters, NULL),
              "start a sum");
     return true;
 }
@@ -101,7 +101,7 @@ static bool make_mark(cuda_context *c, CUevent *event)
 {
     TRY(cuda_use(c));
     if (!*event) CUDA_TRY(c, cuEventCreate(event, CU_EVENT_DISABLE_TIMING), "make an event");
-    CUDA_TRY(c, cuEventRecord(*event, c->stream), "note a point in its queue");
+    CUDA_TRY(c, cuEventRecord(*event, c->wires), "note a point in its queue");
     return true;
 }
 
@@ -116,7 +116,7 @@ static bool follow(device_context *face, void *point)
 {
     cuda_context *c = cuda_of(face);
     TRY(point && cuda_use(c));
-    CUDA_TRY(c, cuStreamWaitEvent(c->stream, point, 0), "wait for another queue");
+    CUDA_TRY(c, cuStreamWaitEvent(c->wires, point, 0), "wait for another queue");
     return true;
 }
 
@@ -129,7 +129,7 @@ static bool copy(device_context *face, void *to, const void *from, int64_t bytes
     TRY(cuda_use(c));
     CUDA_TRY(c,
              cuMemcpyDtoDAsync((CUdeviceptr)(uintptr_t)to, (CUdeviceptr)(uintptr_t)from,
-                               (size_t)bytes, c->stream),
+                               (size_t)bytes, c->wires),
              "copy memory");
     return true;
 }
@@ -167,7 +167,7 @@ static bool copy_rows(cuda_context *c, const char *from, int64_t from_row, char 
                          .dstPitch = (size_t)to_row,
                          .WidthInBytes = (size_t)bytes,
                          .Height = (size_t)rows};
-    CUDA_TRY(c, cuMemcpy2DAsync(&how, c->stream), "copy memory");
+    CUDA_TRY(c, cuMemcpy2DAsync(&how, c->wires), "copy memory");
     return true;
 }
 

@@ -20,6 +20,7 @@ typedef struct prepared_program {
     arena           arena;
     prepared_instr *instrs;
     step_words     *words; /* on the card */
+    cuda_beside     beside;
 } prepared_program;
 
 /* ---- before the first step ---- */
@@ -129,7 +130,8 @@ bool cuda_prepare(device_context *face, const program *p, run_state *r)
     q->words = face->device->alloc(face, sizeof *q->words);
     arena        scratch = arena_make(&s->allocator, &s->fault);
     kernel_plan *plans = arena_array(&scratch, kernel_plan, p->ninstrs + 1);
-    bool ok = q->instrs && q->words && plans && prepare_instrs(c, p, r, q, plans, &scratch);
+    bool ok = q->instrs && q->words && plans && prepare_instrs(c, p, r, q, plans, &scratch) &&
+              cuda_beside_open(c, p, &q->arena, &q->beside);
     arena_free(&scratch);
     return ok;
 }
@@ -139,7 +141,8 @@ void cuda_forget(device_context *face, const program *p, run_state *r)
     cuda_context     *c = cuda_of(face);
     prepared_program *q = r->prepared;
     if (!q) return;
-    if (cuda_use(c)) cuda_finish(c, "finish its work");
+    if (cuda_use(c)) cuda_finish_all(c);
+    cuda_beside_close(c, p, &q->beside);
     for (int k = 0; q->instrs && k < p->ninstrs; k++)
         if (q->instrs[k].product) product_forget(c, q->instrs[k].product);
     face->device->release(face, q->words, sizeof *q->words);
@@ -191,10 +194,17 @@ bool cuda_write_words(cuda_context *c, const run_state *r, CUstream on)
     return true;
 }
 
+cuda_beside *cuda_beside_of(const run_state *r)
+{
+    return &((prepared_program *)r->prepared)->beside;
+}
+
 bool cuda_begin(device_context *face, const program *p, run_state *r)
 {
     cuda_context *c = cuda_of(face);
     (void)p;
+    cuda_beside_of(r)->last = -1;
+    c->wires = c->stream;
     return cuda_use(c) && (c->recording || cuda_write_words(c, r, c->stream));
 }
 
@@ -219,6 +229,5 @@ bool cuda_run(device_context *face, const program *p, int index, run_state *r)
 
 bool cuda_end(device_context *face, const program *p, run_state *r)
 {
-    (void)face, (void)p, (void)r;
-    return true;
+    return cuda_order(face, p, p->ninstrs, r);
 }

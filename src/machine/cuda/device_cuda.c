@@ -50,6 +50,13 @@ bool cuda_finish(cuda_context *c, const char *what)
     return true;
 }
 
+/* After an error the first queue need not have waited for the second one. */
+void cuda_finish_all(cuda_context *c)
+{
+    if (cuda_finish(c, "finish its work") && c->second && !c->look)
+        c->device->api.driver.cuStreamSynchronize(c->second);
+}
+
 bool cuda_await(cuda_context *c, CUevent event, const char *what)
 {
     if (c->look) return await(c, event, what);
@@ -65,7 +72,7 @@ bool cuda_pace(cuda_context *c)
         TRY(cuda_await(c, *point, "finish its work"));
     else
         CUDA_TRY(c, cuEventCreate(point, CU_EVENT_DISABLE_TIMING), "make an event");
-    CUDA_TRY(c, cuEventRecord(*point, c->stream), "note a point in its queue");
+    CUDA_TRY(c, cuEventRecord(*point, c->wires), "note a point in its queue");
     return true;
 }
 
@@ -157,13 +164,15 @@ static void close_context(device_context *face)
     const cuda_api      *api = &c->device->api;
     const mtf_allocator *from = &face->device->session->allocator;
     if (c->card->context && cuda_use(c)) {
-        if (c->stream) cuda_finish(c, "finish its work");
+        if (c->stream) cuda_finish_all(c);
         cuda_close_staging(c);
         if (c->products) api->products.cublasLtDestroy(c->products);
         for (int k = 0; k < 2; k++)
             if (c->marks[k]) api->driver.cuEventDestroy(c->marks[k]);
         for (int k = 0; k < 2; k++)
             if (c->points[k]) api->driver.cuEventDestroy(c->points[k]);
+        if (c->begun) api->driver.cuEventDestroy(c->begun);
+        if (c->second) api->driver.cuStreamDestroy(c->second);
         if (c->stream) api->driver.cuStreamDestroy(c->stream);
     }
     arena_free(&c->arena);
@@ -174,6 +183,7 @@ static bool start_context(cuda_context *c)
 {
     TRY(start_card(c->device, c->card) && cuda_use(c));
     CUDA_TRY(c, cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING), "make a queue");
+    c->wires = c->stream;
     if (c->device->api.products.cublasLtCreate(&c->products) != CUBLAS_STATUS_SUCCESS)
         return fail(cuda_fault(c), ERR_DEVICE, "the library of matrix products does not start");
     return true;
@@ -331,6 +341,8 @@ device *device_cuda_open(mtf_session *s)
                        .begin = cuda_begin,
                        .run = cuda_run,
                        .end = cuda_end,
+                       .order = cuda_order,
+                       .collected = cuda_collected,
                        .scratch_bytes = cuda_scratch_bytes,
                        .open_wire = cuda_open_wire,
                        .close = cuda_close,

@@ -39,7 +39,7 @@ static bool send(nccl_wire *w, int to, const char *data, int64_t bytes)
     ncclComm_t all = w->groups[0].comm;
     w->moved.sent_bytes += bytes;
     ncclResult_t r =
-        nccl_api(w)->ncclSend(data, (size_t)bytes, ncclUint8, to, all, w->context->stream);
+        nccl_api(w)->ncclSend(data, (size_t)bytes, ncclUint8, to, all, w->context->wires);
     return nccl_done(w, all, r, "send a part");
 }
 
@@ -48,7 +48,7 @@ static bool receive(nccl_wire *w, int from, char *data, int64_t bytes)
     ncclComm_t all = w->groups[0].comm;
     w->moved.received_bytes += bytes;
     ncclResult_t r =
-        nccl_api(w)->ncclRecv(data, (size_t)bytes, ncclUint8, from, all, w->context->stream);
+        nccl_api(w)->ncclRecv(data, (size_t)bytes, ncclUint8, from, all, w->context->wires);
     return nccl_done(w, all, r, "receive a part");
 }
 
@@ -148,7 +148,7 @@ static bool gather(nccl_wire *w, const instr *i, const nccl_operands *x)
     w->moved.received_bytes += moved;
     w->moved.sent_bytes += moved;
     ncclResult_t r = nccl_api(w)->ncclAllGather(x->in, x->out, (size_t)size, ncclUint8, comm,
-                                                w->context->stream);
+                                                w->context->wires);
     return nccl_done(w, comm, r, "gather parts");
 }
 

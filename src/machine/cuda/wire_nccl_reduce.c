@@ -63,10 +63,10 @@ static bool swap_shards(nccl_wire *w, const instr *i, const group *g, ncclComm_t
         span its = shard(m, i, g, k);
         if (its.size && r == ncclSuccess)
             r = api->ncclSend(x->in + its.begin * x->bytes, (size_t)(its.size * x->bytes),
-                              ncclUint8, k, comm, w->context->stream);
+                              ncclUint8, k, comm, w->context->wires);
         if (mine.size && r == ncclSuccess)
             r = api->ncclRecv(work, (size_t)(mine.size * x->bytes), ncclUint8, k, comm,
-                              w->context->stream);
+                              w->context->wires);
         w->parts[k] = work;
         work += mpi_aligned(mine.size * x->bytes);
     }
@@ -98,10 +98,10 @@ static bool gather_shards(nccl_wire *w, const instr *i, const group *g, const nc
         span its = part_range(i->size[0], g->n, k);
         if (mine.size && r == ncclSuccess)
             r = api->ncclSend(x->out + mine.begin * x->bytes, (size_t)(mine.size * x->bytes),
-                              ncclUint8, k, comm, w->context->stream);
+                              ncclUint8, k, comm, w->context->wires);
         if (its.size && r == ncclSuccess)
             r = api->ncclRecv(x->out + its.begin * x->bytes, (size_t)(its.size * x->bytes),
-                              ncclUint8, k, comm, w->context->stream);
+                              ncclUint8, k, comm, w->context->wires);
     }
     ncclResult_t end = api->ncclGroupEnd();
     return nccl_done(w, comm, r == ncclSuccess ? end : r, "gather shards");
@@ -130,7 +130,7 @@ bool nccl_reduce(nccl_wire *w, const instr *i, const nccl_operands *x)
         ncclComm_t   comm = nccl_comm(w, i->reduce.axes);
         ncclResult_t r =
             nccl_api(w)->ncclAllReduce(x->in, x->out, (size_t)i->size[0], type_of(type),
-                                       op_of(i->reduce.kind, type), comm, w->context->stream);
+                                       op_of(i->reduce.kind, type), comm, w->context->wires);
         return nccl_done(w, comm, r, "reduce");
     }
     span mine = part_range(i->size[0], g.n, g.mine);
@@ -156,7 +156,7 @@ bool nccl_reduce_scatter(nccl_wire *w, const instr *i, const nccl_operands *x)
     ncclComm_t   comm = nccl_comm(w, scatter_axes(how));
     ncclResult_t r =
         nccl_api(w)->ncclReduceScatter(x->in, x->out, (size_t)kept, type_of(type),
-                                       op_of(how->kind, type), comm, w->context->stream);
+                                       op_of(how->kind, type), comm, w->context->wires);
     return nccl_done(w, comm, r, "reduce and scatter");
 }
 
