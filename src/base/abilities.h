@@ -15,6 +15,7 @@ typedef struct abilities {
     unsigned products;
     int      longest_row; /* elements along which one map may fold */
     bool     overlaps;    /* it runs collectives beside other work */
+    bool     recomputes;  /* reading a value from memory takes longer than computing it again */
 } abilities;
 
 /* Those of a device that is called by this name, such as "cuda"; of others, this chip's. */
