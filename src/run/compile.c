@@ -373,7 +373,9 @@ mtf_measured mtf_program_measured(const mtf_program *p, int number)
     m.peak_bytes = (int64_t)d->taken(k->context, k->slab);
     for (int v = 0; v < q->nvariables; v++) {
         const store_entry *e = store_variable(p->store, q->variables[v].tensor);
-        if (e) m.peak_bytes += (int64_t)d->taken(k->context, e->parts[number]);
+        if (e && !e->packed) m.peak_bytes += (int64_t)d->taken(k->context, e->parts[number]);
+        if (e && e->packed)
+            m.peak_bytes += store_part_bytes(p->store, e->type, &e->shape, &e->where, number);
     }
     m.scratch_bytes = (int64_t)d->taken(k->context, k->state.scratch);
     m.wire_bytes = w ? w->taken(w, number) : 0;
