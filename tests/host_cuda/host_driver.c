@@ -17,6 +17,8 @@
 #include "host_memory.h"
 #include "host_work.h"
 
+static void drain_all(void);
+
 /* ---- cards ---- */
 
 CUresult cuInit(unsigned int flags)
@@ -154,6 +156,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
 
 CUresult cuCtxSynchronize(void)
 {
+    drain_all();
     return CUDA_SUCCESS;
 }
 
@@ -173,8 +176,10 @@ CUresult cuMemAlloc(CUdeviceptr *memory, size_t bytes)
     return *memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+/* Waits for all queues, as the driver does. */
 CUresult cuMemFree(CUdeviceptr memory)
 {
+    drain_all();
     return !memory || host_memory_give((void *)memory) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -240,6 +245,12 @@ static CUresult while_recording(CUstream stream)
 static void drain(CUstream stream)
 {
     while (stream && !host_go_on(stream)) usleep(50);
+}
+
+static void drain_all(void)
+{
+    for (CUstream s = streams; s; s = s->next)
+        if (!s->unused && !s->recording) drain(s);
 }
 
 CUresult cuStreamSynchronize(CUstream stream)

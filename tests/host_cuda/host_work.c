@@ -294,7 +294,10 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
     for (int k = 0; k < (*graph)->njoined; k++) (*graph)->joined[k]->recording = NULL;
     stream->recording = NULL;
     free(order);
-    return order ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    if (order) return CUDA_SUCCESS;
+    cuGraphDestroy(*graph);
+    *graph = NULL;
+    return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
 
 /* The same work once more: a graph may be destroyed before what was made of it. */

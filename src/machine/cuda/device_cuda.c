@@ -20,22 +20,22 @@ bool cuda_use(cuda_context *c)
 
 /* ---- waiting ---- */
 
-static CUresult query(const cuda_context *c, CUevent event)
+static CUresult query(const cuda_context *c, CUstream stream, CUevent event)
 {
     const cuda_driver *api = &c->device->api.driver;
-    return event ? api->cuEventQuery(event) : api->cuStreamQuery(c->stream);
+    return event ? api->cuEventQuery(event) : api->cuStreamQuery(stream);
 }
 
 /* Queued work may need other processes, which may fail: so the host asks again and again, and looks
  * after them. */
-static bool await(cuda_context *c, CUevent event, const char *what)
+static bool await(cuda_context *c, CUstream stream, CUevent event, const char *what)
 {
     enum { LOOK = 64 };             /* questions between looks */
     static const double soon = 1e-3; /* seconds in which most work is done: no pauses before */
     struct timespec     pause = {.tv_nsec = 20000};
     double              begin = clock_seconds();
     CUresult            now;
-    for (int tries = 1; (now = query(c, event)) == CUDA_ERROR_NOT_READY; tries++) {
+    for (int tries = 1; (now = query(c, stream, event)) == CUDA_ERROR_NOT_READY; tries++) {
         double waited = tries % LOOK ? 0 : clock_seconds() - begin;
         if (tries % LOOK == 0 && !c->look(c->look_with, waited)) return false;
         if (waited > soon) nanosleep(&pause, NULL);
@@ -45,21 +45,25 @@ static bool await(cuda_context *c, CUevent event, const char *what)
 
 bool cuda_finish(cuda_context *c, const char *what)
 {
-    if (c->look) return await(c, NULL, what);
+    if (c->look) return await(c, c->stream, NULL, what);
     CUDA_TRY(c, cuStreamSynchronize(c->stream), what);
     return true;
 }
 
-/* After an error the first queue need not have waited for the second one. */
+/* After an error the first queue need not have waited for the second one, whose work may need other
+ * processes: giving memory back would wait for it without looking after them. */
 void cuda_finish_all(cuda_context *c)
 {
-    if (cuda_finish(c, "finish its work") && c->second && !c->look)
+    if (!cuda_finish(c, "finish its work") || !c->second) return;
+    if (c->look)
+        await(c, c->second, NULL, "finish its work");
+    else
         c->device->api.driver.cuStreamSynchronize(c->second);
 }
 
 bool cuda_await(cuda_context *c, CUevent event, const char *what)
 {
-    if (c->look) return await(c, event, what);
+    if (c->look) return await(c, NULL, event, what);
     CUDA_TRY(c, cuEventSynchronize(event), what);
     return true;
 }

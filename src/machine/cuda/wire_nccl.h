@@ -71,8 +71,6 @@ bool nccl_reduce(nccl_wire *w, const instr *i, const nccl_operands *x);
 bool nccl_reduce_scatter(nccl_wire *w, const instr *i, const nccl_operands *x);
 
 /* ---- exchanges (wire_nccl_exchange.c) ---- */
-/* Is it a gather of equal parts, in the order of the members? */
-bool nccl_gathers(const mesh *m, int me, const instr *i);
 bool nccl_exchange(nccl_wire *w, const instr *i, const nccl_operands *x);
 
 #endif

@@ -122,20 +122,6 @@ static bool send_regions(nccl_wire *w, const instr *i, const nccl_operands *x)
 
 /* ---- gathers ---- */
 
-bool nccl_gathers(const mesh *m, int me, const instr *i)
-{
-    const exchange_args *how = i->exchange;
-    run_plan             runs = find_runs(m, how, me, (int64_t)mtf_dtype_bytes(i->out[0].type));
-    if (runs.dim < 0) return false;
-    group   g = group_of(m, me, exchange_axes(how));
-    int64_t size = run_of(m, how, &runs, me).size;
-    for (int k = 0; k < g.n; k++) {
-        span run = run_of(m, how, &runs, group_member(m, &g, k));
-        if (run.size != size || run.begin != k * size) return false;
-    }
-    return g.n > 1 && size > 0;
-}
-
 static bool gather(nccl_wire *w, const instr *i, const nccl_operands *x)
 {
     const mesh *m = w->face.mesh;
@@ -154,7 +140,7 @@ static bool gather(nccl_wire *w, const instr *i, const nccl_operands *x)
 
 bool nccl_exchange(nccl_wire *w, const instr *i, const nccl_operands *x)
 {
-    if (nccl_gathers(w->face.mesh, w->context->face.processor, i)) return gather(w, i, x);
+    if (cards_gather(w->face.mesh, w->context->face.processor, i)) return gather(w, i, x);
     return send_regions(w, i, x);
 }
 
