@@ -64,6 +64,10 @@ typedef struct device_peers {
     /* As combine() of machine/combine.h. */
     bool (*combine)(device_context *c, fold_kind kind, mtf_dtype type, int n,
                     const char *const *parts, char *out, int64_t elements);
+    /* The same with a result for each part.  They may lie where the parts do.  NULL: use combine. */
+    bool (*combine_all)(device_context *c, fold_kind kind, mtf_dtype type, int n,
+                        const char *const *parts, char *const *outs, int64_t elements);
+    int most_combined; /* by combine_all */
 } device_peers;
 
 /* A program's step on all processors of a process. */

@@ -6,12 +6,13 @@
  * place of an operand whose live range ends there.
  *
  * A device that runs collectives beside other work must not write at once to what
- * they read: a reduction's result takes the place of its operand, and operands of
- * other collectives stay until the next one.
+ * they read: a long reduction's result takes the place of its operand, and operands
+ * of other collectives stay until the next one.
  */
 #include <string.h>
 
 #include "plan/passes.h"
+#include "program/wire_sizes.h"
 
 enum { ALIGN = 64 };
 
@@ -63,11 +64,18 @@ static int end_of_quiet(const program *p, int k)
     return k;
 }
 
+/* Wires combine in place, too; but a short operand would be copied before. */
+static bool reduces_in_place(const program *p, const instr *i)
+{
+    return i->kind == INSTR_REDUCE && p->session->can.overlaps &&
+           i->size[0] * (int64_t)mtf_dtype_bytes(i->out[0].type) > WHOLE_BYTES;
+}
+
 static void keep_operands(program *p)
 {
     for (int k = 0; k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];
-        if (!instr_is_collective(i) || i->kind == INSTR_REDUCE) continue;
+        if (!instr_is_collective(i) || reduces_in_place(p, i)) continue;
         int end = end_of_quiet(p, k);
         for (int o = 0; o < i->nin; o++)
             if (p->buffers[i->in[o].buffer].last < end) p->buffers[i->in[o].buffer].last = end;
@@ -179,19 +187,14 @@ static bool in_slab(const buffer *b)
     return b->kind != BUFFER_VARIABLE && b->first >= 0;
 }
 
-/* Wires combine in place, too, although some copy the operand before. */
-static bool works_in_place(const program *p, const instr *i)
-{
-    return i->kind == INSTR_MAP || (i->kind == INSTR_REDUCE && p->session->can.overlaps);
-}
-
 /* The operand whose place the output of an elementwise instruction may reuse, or -1: its live range
  * ends here, and every element is read just before the same element is written. */
 static int heir_of(const program *p, int k, int out)
 {
     const instr *i = &p->instrs[k];
     int          b = i->out[out].buffer;
-    if (!works_in_place(p, i) || p->buffers[b].first != k || p->buffers[b].kind == BUFFER_VARIABLE)
+    if (i->kind != INSTR_MAP && !reduces_in_place(p, i)) return -1;
+    if (p->buffers[b].first != k || p->buffers[b].kind == BUFFER_VARIABLE)
         return -1;
     for (int o = 0; o < i->nin; o++) {
         const access *in = &i->in[o];
