@@ -1,4 +1,4 @@
-/* Pays sums when they are computed, where the device works on meanwhile.
+/* Pays sums early where the device works on meanwhile.
  *
  * A sum is usually paid when its value is needed: the gradient of a weight when the optimizer reads
  * it, after all other gradients.  A device that runs collectives beside other work begins it at once

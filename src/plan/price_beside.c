@@ -1,4 +1,4 @@
-/* Prices of collectives that run beside other work: only what others wait for counts. */
+/* Prices of collectives that run beside other work. */
 #include <math.h>
 
 #include "plan/price.h"

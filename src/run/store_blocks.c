@@ -1,4 +1,4 @@
-/* Memory of variables: each has its own, or all new ones of a processor share a block. */
+/* Blocks: memory that new variables of a processor share. */
 #include "run/store_blocks.h"
 
 /* Each part begins at a multiple of ALIGN bytes, as if it had its own memory.  Less than WORTH_PACKING

@@ -1,4 +1,4 @@
-/* Memory of variables: each has its own, or all new ones of a processor share a block.
+/* Blocks: memory that new variables of a processor share.
  *
  * Cards give memory in pages of 2 MiB: variables of a few MiB by themselves would waste a part of them.
  */

@@ -1,4 +1,4 @@
-/* The worst order in which recorded work of several queues may be done.
+/* The worst order that recorded work may be done in.
  *
  * Work of one queue is done in its order, and after what it waits for; all else is open.
  * So that a missing wait shows, the queues beside the first one, or those with a priority,

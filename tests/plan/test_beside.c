@@ -1,4 +1,4 @@
-/* Tests programs and prices of devices that run collectives beside other work. */
+/* Tests plans for devices that run collectives beside other work. */
 #include "plan/estimate.h"
 
 #include "ground.h"

@@ -1,4 +1,4 @@
-/* Tests that plans know how much memory of a card a run takes.
+/* Tests that plans know the memory that cards give.
  *
  * What the emulated card counts as taken is compared with the plan's figure: variables, slab, working
  * space of kernels and wires.
