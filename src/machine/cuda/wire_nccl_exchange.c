@@ -40,7 +40,7 @@ static bool send(nccl_wire *w, int to, const char *data, int64_t bytes)
     w->moved.sent_bytes += bytes;
     ncclResult_t r =
         nccl_api(w)->ncclSend(data, (size_t)bytes, ncclUint8, to, all, w->context->wires);
-    return nccl_done(w, all, r, "send a part");
+    return nccl_taken(r) || nccl_done(w, all, r, "send a part");
 }
 
 static bool receive(nccl_wire *w, int from, char *data, int64_t bytes)
@@ -49,7 +49,7 @@ static bool receive(nccl_wire *w, int from, char *data, int64_t bytes)
     w->moved.received_bytes += bytes;
     ncclResult_t r =
         nccl_api(w)->ncclRecv(data, (size_t)bytes, ncclUint8, from, all, w->context->wires);
-    return nccl_done(w, all, r, "receive a part");
+    return nccl_taken(r) || nccl_done(w, all, r, "receive a part");
 }
 
 /* ---- the general exchange ---- */
