@@ -58,8 +58,8 @@ target_link_libraries(mtf_in_locale PRIVATE mtf_objects)
 if(MTF_HAVE_CUDA)
     set(host_cuda ${PROJECT_SOURCE_DIR}/tests/host_cuda)
     add_library(host_cuda_driver SHARED ${host_cuda}/host_driver.c ${host_cuda}/host_work.c
-        ${host_cuda}/host_block.c ${host_cuda}/host_memory.c ${host_cuda}/host_compile.c
-        ${host_cuda}/host_fault.c)
+        ${host_cuda}/host_order.c ${host_cuda}/host_block.c ${host_cuda}/host_memory.c
+        ${host_cuda}/host_compile.c ${host_cuda}/host_fault.c)
     add_library(host_cuda_nvrtc SHARED ${host_cuda}/host_nvrtc.c ${host_cuda}/host_compile.c)
     add_library(host_cuda_products SHARED ${host_cuda}/host_products.c ${host_cuda}/host_multiply.c)
     set_target_properties(host_cuda_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1)

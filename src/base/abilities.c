@@ -29,5 +29,6 @@ abilities abilities_of(const char *device)
                        .epilogues = card ? EPILOGUES_OF_CARD : 0,
                        .longest_row = card ? ROW_OF_CARD : ROW_OF_CHIP,
                        .sums_columns = card,
-                       .recomputes = card};
+                       .recomputes = card,
+                       .overlaps = strcmp(device, "cuda") == 0};
 }

@@ -25,6 +25,7 @@ typedef struct abilities {
     unsigned products;
     unsigned epilogues;   /* bits of ability_epilogue */
     int      longest_row; /* elements along which one map may fold */
+    bool     overlaps;    /* it runs collectives beside other work */
     bool     sums_columns; /* a map may add up columns in passing */
     bool     recomputes;  /* reading a value from memory takes longer than computing it again */
 } abilities;

@@ -73,7 +73,7 @@ static bool lower_node(emitter *e, const node *n)
     for (int o = 0; o < n->nout; o++) {
         *slice_of(e, n->out[o]) = out[o];
         note_trace(e, n->out[o], &out[o]);
-        TRY(debts_note(e, n->out[o]));
+        TRY(debts_note(e, n->out[o]) && early_pay(e, n->out[o]));
     }
     return true;
 }
@@ -248,7 +248,7 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
     TRY(!l || spread_check(l, g, pl.survey.live, pl.cut));
     TRY(reserve(p, g->nnodes + 1));
     for (int i = 0; e.layout && i < g->ntensors; i++) pl.shards[i].now.cut = pl.cut[i];
-    TRY(shard_find_wanted(&e, &pl.survey, pl.shards));
+    TRY(shard_find_wanted(&e, &pl.survey, pl.shards) && early_begin(&e));
     copies_begin(&e);
     TRY(lower_block(&e, &g->root) && lower_fetches(&e, n, fetches) && emit_stores(&e));
     TRY(improve(p, opts, scratch));

@@ -6,6 +6,7 @@
  */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 #include "host_fault.h"
 #include "host_memory.h"
 #include "host_work.h"
+
+static void drain_all(void);
 
 /* ---- cards ---- */
 
@@ -170,6 +173,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
 
 CUresult cuCtxSynchronize(void)
 {
+    drain_all();
     return CUDA_SUCCESS;
 }
 
@@ -191,8 +195,10 @@ CUresult cuMemAlloc(CUdeviceptr *memory, size_t bytes)
     return *memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+/* Waits for all queues, as the driver does. */
 CUresult cuMemFree(CUdeviceptr memory)
 {
+    drain_all();
     return !memory || host_memory_give((void *)memory) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -212,17 +218,41 @@ CUresult cuMemFreeHost(void *memory)
 
 /* ---- queues and events ---- */
 
-CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
+/* Queues are used again instead of freed: events and work of other queues may refer to them. */
+static CUstream        streams;
+static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
+
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority)
 {
     (void)flags;
-    *stream = calloc(1, sizeof **stream);
-    return *stream ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&streams_lock);
+    CUstream s = streams;
+    while (s && !s->unused) s = s->next;
+    if (!s && (s = calloc(1, sizeof *s))) {
+        s->next = streams;
+        streams = s;
+    }
+    if (s) {
+        s->unused = false;
+        s->second = priority < 0;
+    }
+    pthread_mutex_unlock(&streams_lock);
+    *stream = s;
+    return s ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
+{
+    return cuStreamCreateWithPriority(stream, flags, 0);
 }
 
 CUresult cuStreamDestroy(CUstream stream)
 {
     host_forget(stream);
-    free(stream);
+    pthread_mutex_lock(&streams_lock);
+    stream->recording = NULL;
+    stream->unused = true;
+    pthread_mutex_unlock(&streams_lock);
     return CUDA_SUCCESS;
 }
 
@@ -236,6 +266,12 @@ static CUresult while_recording(CUstream stream)
 static void drain(CUstream stream)
 {
     while (stream && !host_go_on(stream)) usleep(50);
+}
+
+static void drain_all(void)
+{
+    for (CUstream s = streams; s; s = s->next)
+        if (!s->unused && !s->recording) drain(s);
 }
 
 CUresult cuStreamSynchronize(CUstream stream)
@@ -272,33 +308,29 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
     clock_gettime(CLOCK_MONOTONIC, &now);
     event->milliseconds = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
     event->recording = stream ? stream->recording : NULL;
-    event->stream = stream && stream->first ? stream : NULL;
+    event->stream = stream;
+    if (stream) event->position = stream->recording ? stream->recorded : stream->queued;
     return CUDA_SUCCESS;
 }
 
-/* A queue that waits for what is being recorded is recorded as well. */
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 {
     (void)flags;
-    CUgraph graph = event->recording;
-    if (!graph && event->stream != stream) drain(event->stream);
-    if (!graph || !stream || stream->recording) return CUDA_SUCCESS;
-    if (graph->njoined == MOST_JOINED) return CUDA_ERROR_OUT_OF_MEMORY;
-    graph->joined[graph->njoined++] = stream;
-    stream->recording = graph;
-    return CUDA_SUCCESS;
+    return host_wait(stream, event);
 }
 
 CUresult cuEventSynchronize(CUevent event)
 {
-    if (!host_broken()) drain(event->stream);
+    while (!host_broken() && event->stream && !event->recording &&
+           !host_go_on_to(event->stream, event->position))
+        usleep(50);
     return host_broken();
 }
 
 CUresult cuEventQuery(CUevent event)
 {
-    if (host_broken()) return host_broken();
-    return !event->stream || host_go_on(event->stream) ? host_broken() : CUDA_ERROR_NOT_READY;
+    if (host_broken() || !event->stream || event->recording) return host_broken();
+    return host_go_on_to(event->stream, event->position) ? host_broken() : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)

@@ -7,6 +7,7 @@
 #include "machine/cuda/kernel_compile.h"
 #include "machine/cuda/kernel_source.h"
 #include "machine/device.h"
+#include "program/hazards.h"
 
 /* One card, opened once, whatever the number of its processors. */
 typedef struct cuda_card {
@@ -67,6 +68,9 @@ typedef struct cuda_context {
     cuda_device     *device;
     cuda_card       *card;
     CUstream         stream;
+    CUstream         second; /* for collectives beside other work; NULL: no program has asked for it */
+    CUstream         wires;  /* where collectives go now: one of these two */
+    CUevent          begun;  /* the point in the first queue after which the last collective began */
     cublasLtHandle_t products;
     arena            arena;
     taken_memory    *taken;
@@ -110,6 +114,7 @@ bool cuda_finish(cuda_context *c, const char *what);
 /* The same without a sentence: what the driver says of the work.  False: see the session's error. */
 bool cuda_outcome(cuda_context *c, CUresult *result);
 bool cuda_await(cuda_context *c, CUevent event, const char *what);
+void cuda_finish_all(cuda_context *c); /* on both queues, also after an error */
 /* Where other processes take part: waits for the last but one call of this function to be passed in the
  * queue.  A queue that is full would block the host, which could then not look after them. */
 bool cuda_pace(cuda_context *c);
@@ -135,7 +140,19 @@ void cuda_drop(device *d, device_step *s);
 /* Queues the number of the step and the seed for one processor. */
 bool cuda_write_words(cuda_context *c, const run_state *r, CUstream on);
 
+/* ---- collectives beside other work (cuda_beside.c) ---- */
+typedef struct cuda_beside {
+    hazards  when;
+    CUevent *ended; /* by instruction: after a collective that something waits for; NULL: none */
+    int      last;  /* the last collective of this step that was queued beside other work */
+} cuda_beside;
+bool cuda_beside_open(cuda_context *c, const program *p, arena *a, cuda_beside *b);
+void cuda_beside_close(cuda_context *c, const program *p, cuda_beside *b);
+bool cuda_order(device_context *c, const program *p, int index, run_state *r);
+bool cuda_collected(device_context *c, const program *p, int index, run_state *r);
+
 /* ---- programs (cuda_program.c) ---- */
+cuda_beside *cuda_beside_of(const run_state *r);
 bool   cuda_prepare(device_context *c, const program *p, run_state *r);
 void   cuda_forget(device_context *c, const program *p, run_state *r);
 bool   cuda_begin(device_context *c, const program *p, run_state *r);

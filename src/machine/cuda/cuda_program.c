@@ -26,6 +26,7 @@ typedef struct prepared_program {
     prepared_instr *instrs;
     step_words     *words;  /* on the card */
     bool            proven; /* a step has shown that no kernel fails */
+    cuda_beside     beside;
 } prepared_program;
 
 /* ---- before the first step ---- */
@@ -201,7 +202,8 @@ bool cuda_prepare(device_context *face, const program *p, run_state *r)
     parted d = {.arena = arena_make(&s->allocator, &s->fault)};
     d.source = kernel_source_make(&d.arena);
     program_kernels *k = cuda_kernels_of(c, p);
-    bool             ok = q->instrs && q->words && k && prepare_instrs(c, p, r, q, k, &d);
+    bool             ok = q->instrs && q->words && k && prepare_instrs(c, p, r, q, k, &d) &&
+                          cuda_beside_open(c, p, &q->arena, &q->beside);
     cuda_drop_kernels(c, k);
     arena_free(&d.arena);
     return ok;
@@ -213,7 +215,8 @@ void cuda_forget(device_context *face, const program *p, run_state *r)
     prepared_program *q = r->prepared;
     cuda_drop_announced(c, p);
     if (!q) return;
-    if (cuda_use(c)) cuda_finish(c, "finish its work");
+    if (cuda_use(c)) cuda_finish_all(c);
+    cuda_beside_close(c, p, &q->beside);
     for (int k = 0; q->instrs && k < p->ninstrs; k++)
         if (q->instrs[k].product) product_forget(c, q->instrs[k].product);
     face->device->release(face, q->words, sizeof *q->words);
@@ -271,10 +274,17 @@ bool cuda_write_words(cuda_context *c, const run_state *r, CUstream on)
     return true;
 }
 
+cuda_beside *cuda_beside_of(const run_state *r)
+{
+    return &((prepared_program *)r->prepared)->beside;
+}
+
 bool cuda_begin(device_context *face, const program *p, run_state *r)
 {
     cuda_context *c = cuda_of(face);
     (void)p;
+    cuda_beside_of(r)->last = -1;
+    c->wires = c->stream;
     return cuda_use(c) && (c->recording || cuda_write_words(c, r, c->stream));
 }
 
@@ -329,7 +339,7 @@ bool cuda_run(device_context *face, const program *p, int index, run_state *r)
 bool cuda_end(device_context *face, const program *p, run_state *r)
 {
     prepared_program *q = r->prepared;
-    (void)p;
+    TRY(cuda_order(face, p, p->ninstrs, r));
     q->proven = !machine_checks(face->device->session);
     return true;
 }

@@ -20,21 +20,21 @@ bool cuda_use(cuda_context *c)
 
 /* ---- waiting ---- */
 
-static CUresult query(const cuda_context *c, CUevent event)
+static CUresult query(const cuda_context *c, CUstream stream, CUevent event)
 {
     const cuda_driver *api = &c->device->api.driver;
-    return event ? api->cuEventQuery(event) : api->cuStreamQuery(c->stream);
+    return event ? api->cuEventQuery(event) : api->cuStreamQuery(stream);
 }
 
 /* Queued work may need other processes, which may fail: so the host asks again and again, and looks
  * after them. */
-static bool await(cuda_context *c, CUevent event, CUresult *now)
+static bool await(cuda_context *c, CUstream stream, CUevent event, CUresult *now)
 {
     enum { LOOK = 64 };             /* questions between looks */
     static const double soon = 1e-3; /* seconds in which most work is done: no pauses before */
     struct timespec     pause = {.tv_nsec = 20000};
     double              begin = clock_seconds();
-    for (int tries = 1; (*now = query(c, event)) == CUDA_ERROR_NOT_READY; tries++) {
+    for (int tries = 1; (*now = query(c, stream, event)) == CUDA_ERROR_NOT_READY; tries++) {
         double waited = tries % LOOK ? 0 : clock_seconds() - begin;
         if (tries % LOOK == 0 && !c->look(c->look_with, waited)) return false;
         if (waited > soon) nanosleep(&pause, NULL);
@@ -44,7 +44,7 @@ static bool await(cuda_context *c, CUevent event, CUresult *now)
 
 bool cuda_outcome(cuda_context *c, CUresult *result)
 {
-    if (c->look) return await(c, NULL, result);
+    if (c->look) return await(c, c->stream, NULL, result);
     *result = c->device->api.driver.cuStreamSynchronize(c->stream);
     return true;
 }
@@ -55,13 +55,25 @@ bool cuda_finish(cuda_context *c, const char *what)
     return cuda_outcome(c, &result) && cuda_ok(&c->device->api, cuda_fault(c), result, what);
 }
 
+/* After an error the first queue need not have waited for the second one, whose work may need other
+ * processes: giving memory back would wait for it without looking after them. */
+void cuda_finish_all(cuda_context *c)
+{
+    CUresult result;
+    if (!cuda_finish(c, "finish its work") || !c->second) return;
+    if (c->look)
+        await(c, c->second, NULL, &result);
+    else
+        c->device->api.driver.cuStreamSynchronize(c->second);
+}
+
 bool cuda_await(cuda_context *c, CUevent event, const char *what)
 {
     CUresult result;
     if (!c->look)
         result = c->device->api.driver.cuEventSynchronize(event);
     else
-        TRY(await(c, event, &result));
+        TRY(await(c, NULL, event, &result));
     return cuda_ok(&c->device->api, cuda_fault(c), result, what);
 }
 
@@ -73,7 +85,7 @@ bool cuda_pace(cuda_context *c)
         TRY(cuda_await(c, *point, "finish its work"));
     else
         CUDA_TRY(c, cuEventCreate(point, CU_EVENT_DISABLE_TIMING), "make an event");
-    CUDA_TRY(c, cuEventRecord(*point, c->stream), "note a point in its queue");
+    CUDA_TRY(c, cuEventRecord(*point, c->wires), "note a point in its queue");
     return true;
 }
 
@@ -180,13 +192,15 @@ static void close_context(device_context *face)
     const mtf_allocator *from = &face->device->session->allocator;
     cuda_drop_announced(c, NULL);
     if (c->card->context && cuda_use(c)) {
-        if (c->stream) cuda_finish(c, "finish its work");
+        if (c->stream) cuda_finish_all(c);
         cuda_close_staging(c);
         if (c->products) api->products.cublasLtDestroy(c->products);
         for (int k = 0; k < 2; k++)
             if (c->marks[k]) api->driver.cuEventDestroy(c->marks[k]);
         for (int k = 0; k < 2; k++)
             if (c->points[k]) api->driver.cuEventDestroy(c->points[k]);
+        if (c->begun) api->driver.cuEventDestroy(c->begun);
+        if (c->second) api->driver.cuStreamDestroy(c->second);
         if (c->stream) api->driver.cuStreamDestroy(c->stream);
     }
     arena_free(&c->arena);
@@ -197,6 +211,7 @@ static bool start_context(cuda_context *c)
 {
     TRY(start_card(c->device, c->card) && cuda_use(c));
     CUDA_TRY(c, cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING), "make a queue");
+    c->wires = c->stream;
     if (c->device->api.products.cublasLtCreate(&c->products) != CUBLAS_STATUS_SUCCESS)
         return fail(cuda_fault(c), ERR_DEVICE, "the library of matrix products does not start");
     return true;
@@ -356,6 +371,8 @@ device *device_cuda_open(mtf_session *s)
                        .begin = cuda_begin,
                        .run = cuda_run,
                        .end = cuda_end,
+                       .order = cuda_order,
+                       .collected = cuda_collected,
                        .scratch_bytes = cuda_scratch_bytes,
                        .open_wire = cuda_open_wire,
                        .close = cuda_close,
