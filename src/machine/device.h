@@ -33,6 +33,7 @@ typedef struct run_state {
     const struct short_tile *tile;
     const mtf_tensor *infinite;  /* check: first tensor of the step with an infinity; NULL: none */
     bool              nan_given; /* check: a NaN came from outside, maybe with poison's bits */
+    bool              one_by_one; /* each instruction's results are looked at, or its time */
     void             *prepared;  /* private data of the device for the program */
 } run_state;
 

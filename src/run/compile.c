@@ -92,6 +92,7 @@ static bool load(mtf_program *p, int number)
     k->scratch_bytes = p->device->scratch_bytes(p->device, q, p->store->threads);
     k->state =
         (run_state){.base = k->base, .seed = p->session->opts.seed, .threads = p->store->threads};
+    k->state.one_by_one = p->guard > 0 || p->session->opts.measure;
     if (p->session->opts.measure) TRY(start_counting(k));
     k->slab = p->device->alloc(k->context, (size_t)q->slab_bytes);
     TRY(k->slab != NULL);

@@ -1,6 +1,7 @@
 /* Programs on a card: their kernels, launched instruction by instruction. */
 #include "machine/cuda/cuda_device.h"
 #include "machine/cuda/products.h"
+#include "machine/cuda/slim_groups.h"
 
 typedef struct prepared_launch {
     CUfunction function;
@@ -86,14 +87,47 @@ static bool is_free_before(const program *p, int b)
     return kind == BUFFER_TEMPORARY || kind == BUFFER_FETCH;
 }
 
+/* What is launched in the place of an instruction. */
+typedef struct launched {
+    const instr *operands; /* the instruction, or all of a group; NULL: it belongs to one before */
+    kernel_plan  plan;
+} launched;
+
+/* A product with few columns, and what one kernel does with it: to the first instruction after. */
+static bool write_group(kernel_source *s, arena *a, const program *p, int *k, launched *all)
+{
+    slim_group g = slim_group_at(p, *k);
+    instr     *whole = arena_new(a, instr);
+    TRY(whole != NULL);
+    *whole = slim_operands(a, g.n, g.members);
+    TRY(whole->in && write_slim(s, whole, g.n, g.members, &all[*k].plan));
+    all[*k].operands = whole;
+    for (int absorbed = *k + 1; absorbed < g.end; absorbed++) all[absorbed].operands = NULL;
+    *k = g.end;
+    return true;
+}
+
+/* The kernels of all instructions.  Where each instruction's results are looked at, none are left out. */
+static bool write_all(kernel_source *s, arena *a, const program *p, const run_state *r, launched *all)
+{
+    for (int k = 0; k < p->ninstrs; k++) all[k].operands = &p->instrs[k];
+    for (int k = 0; k < p->ninstrs;) {
+        if (!r->one_by_one && slim_suits(&p->instrs[k]))
+            TRY(write_group(s, a, p, &k, all));
+        else
+            TRY(write_kernels(s, &p->instrs[k], &all[k].plan) && ++k);
+    }
+    return true;
+}
+
 static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r,
-                           prepared_program *q, kernel_plan *plans, arena *scratch)
+                           prepared_program *q, launched *all, arena *scratch)
 {
     kernel_source s = kernel_source_make(scratch);
     int64_t       room = cuda_scratch(p, 1);
+    TRY(write_all(&s, scratch, p, r, all));
     for (int k = 0; k < p->ninstrs; k++) {
-        TRY(write_kernels(&s, &p->instrs[k], &plans[k]));
-        if (plans[k].scratch_bytes > room)
+        if (all[k].plan.scratch_bytes > room)
             return fail(cuda_fault(c), ERR_INTERNAL,
                         "\"%s\" takes more working space than was planned",
                         instr_name(p->instrs[k].kind));
@@ -101,8 +135,9 @@ static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r
     TRY(cuda_load_kernels(c, &s));
     for (int k = 0; k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];
-        if (!is_queued(i)) continue;
-        TRY(find_addresses(q, i, r, &q->instrs[k]) && find_launches(c, &plans[k], &q->instrs[k]));
+        if (!is_queued(i) || !all[k].operands) continue;
+        TRY(find_addresses(q, all[k].operands, r, &q->instrs[k]) &&
+            find_launches(c, &all[k].plan, &q->instrs[k]));
         if (i->kind == INSTR_CONTRACT && product_suits(i)) {
             q->instrs[k].product =
                 product_prepare(c, &q->arena, i, q->instrs[k].addresses,
@@ -128,8 +163,8 @@ bool cuda_prepare(device_context *face, const program *p, run_state *r)
     q->instrs = arena_array(&q->arena, prepared_instr, p->ninstrs + 1);
     q->words = face->device->alloc(face, sizeof *q->words);
     arena        scratch = arena_make(&s->allocator, &s->fault);
-    kernel_plan *plans = arena_array(&scratch, kernel_plan, p->ninstrs + 1);
-    bool ok = q->instrs && q->words && plans && prepare_instrs(c, p, r, q, plans, &scratch);
+    launched    *all = arena_array(&scratch, launched, p->ninstrs + 1);
+    bool         ok = q->instrs && q->words && all && prepare_instrs(c, p, r, q, all, &scratch);
     arena_free(&scratch);
     return ok;
 }
@@ -150,7 +185,8 @@ void cuda_forget(device_context *face, const program *p, run_state *r)
 
 const char *cuda_way(const instr *i)
 {
-    if (i->kind == INSTR_CONTRACT) return product_suits(i) ? "cublaslt" : "kernel";
+    if (i->kind == INSTR_CONTRACT)
+        return product_suits(i) ? "cublaslt" : slim_suits(i) ? "slim" : "kernel";
     return NULL;
 }
 
