@@ -192,6 +192,16 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int blocks, unsigned int blocks_y
     return host_do(stream, &w);
 }
 
+CUresult cuLaunchKernelEx(const CUlaunchConfig *how, CUfunction f, void **parameters, void **extra)
+{
+    bool known = how->numAttrs == 0 ||
+                 (how->numAttrs == 1 &&
+                  how->attrs[0].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+    if (!known) return CUDA_ERROR_NOT_SUPPORTED;
+    return cuLaunchKernel(f, how->gridDimX, how->gridDimY, how->gridDimZ, how->blockDimX, how->blockDimY,
+                          how->blockDimZ, how->sharedMemBytes, how->hStream, parameters, extra);
+}
+
 /* ---- recordings ---- */
 
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)

@@ -64,7 +64,8 @@ static void test_slim_kernels_compile_for_a_card(void **state)
             instr map = {.kind = INSTR_MAP, .nout = 1, .nin = 2, .out = &out, .in = in, .nloops = 2,
                          .size = {264, columns}, .map = {.nsteps = 2, .steps = steps, .results = &(int){3}}};
             instr       first = product, second = product;
-            slim_member members[2] = {{.product = &first}, {.product = &second}};
+            slim_member members[2] = {{.product = &first, .fixed = columns == 1},
+                                      {.product = &second, .fixed = columns == 1}};
             kernel_plan plan = {0};
             first.in = across, second.in = along;
             for (int m = 0; m < 2; m++) {

@@ -35,7 +35,7 @@
     F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventSynchronize) F(cuEventQuery)      \
     F(cuEventElapsedTime)                                                                          \
     F(cuModuleLoadData) F(cuModuleUnload) F(cuModuleGetFunction) F(cuFuncSetAttribute)             \
-    F(cuLaunchKernel)                                                                              \
+    F(cuLaunchKernel) F(cuLaunchKernelEx)                                                          \
     F(cuStreamBeginCapture) F(cuStreamEndCapture) F(cuGraphInstantiate) F(cuGraphLaunch)           \
     F(cuGraphDestroy) F(cuGraphExecDestroy)
 

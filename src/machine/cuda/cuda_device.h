@@ -16,6 +16,7 @@ typedef struct cuda_card {
     char            name[100];
     char            architecture[16]; /* as NVRTC calls it: sm_90a */
     int             multiprocessors;
+    bool            takes_turns; /* kernels wait for the one before by themselves */
     size_t          bytes;
     pthread_mutex_t lock;    /* of what follows */
     arena           arena;
@@ -67,6 +68,7 @@ typedef struct cuda_context {
     CUevent          marks[2];
     unsigned         nmarks; /* made so far */
     bool             recording; /* what is queued is being recorded */
+    bool             after_kernel; /* what was queued last is a kernel of the same program */
     /* Called while the host waits for this queue, with the seconds so far.  False: waiting is of no
      * use, because of an error.  NULL: no other process takes part in the work. */
     bool (*look)(void *with, double waited);

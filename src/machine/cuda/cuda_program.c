@@ -21,6 +21,7 @@ typedef struct prepared_program {
     arena           arena;
     prepared_instr *instrs;
     step_words     *words; /* on the card */
+    bool            alone; /* nothing else is queued between its instructions */
 } prepared_program;
 
 /* ---- before the first step ---- */
@@ -163,6 +164,8 @@ bool cuda_prepare(device_context *face, const program *p, run_state *r)
     q->instrs = arena_array(&q->arena, prepared_instr, p->ninstrs + 1);
     q->words = face->device->alloc(face, sizeof *q->words);
     arena        scratch = arena_make(&s->allocator, &s->fault);
+    q->alone = true;
+    for (int k = 0; k < p->ninstrs; k++) q->alone = q->alone && !instr_is_collective(&p->instrs[k]);
     launched    *all = arena_array(&scratch, launched, p->ninstrs + 1);
     bool         ok = q->instrs && q->words && all && prepare_instrs(c, p, r, q, all, &scratch);
     arena_free(&scratch);
@@ -231,7 +234,29 @@ bool cuda_begin(device_context *face, const program *p, run_state *r)
 {
     cuda_context *c = cuda_of(face);
     (void)p;
+    c->after_kernel = false;
     return cuda_use(c) && (c->recording || cuda_write_words(c, r, c->stream));
+}
+
+/* A kernel after another one is started before that one ends, and waits by itself: so it costs less to
+ * start. */
+static bool launch(cuda_context *c, const prepared_launch *l, void **parameters)
+{
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                               .value = {.programmaticStreamSerializationAllowed = 1}};
+    CUlaunchConfig    how = {.gridDimX = l->blocks,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = l->threads,
+                             .blockDimY = 1,
+                             .blockDimZ = 1,
+                             .sharedMemBytes = l->shared,
+                             .hStream = c->stream,
+                             .attrs = &early,
+                             .numAttrs = c->after_kernel && c->card->takes_turns};
+    CUDA_TRY(c, cuLaunchKernelEx(&how, l->function, parameters, NULL), "start a kernel");
+    c->after_kernel = true;
+    return true;
 }
 
 bool cuda_run(device_context *face, const program *p, int index, run_state *r)
@@ -241,20 +266,18 @@ bool cuda_run(device_context *face, const program *p, int index, run_state *r)
     const prepared_instr   *i = &q->instrs[index];
     if (r->done)
         atomic_fetch_add_explicit(&r->done->flops, p->instrs[index].flops, memory_order_relaxed);
-    if (i->product)
+    if (i->product) {
+        c->after_kernel = false;
         return product_run(c, i->product, i->addresses, r->scratch);
-    for (int k = 0; k < i->nlaunches; k++) {
-        const prepared_launch *l = &i->launch[k];
-        CUDA_TRY(c,
-                 cuLaunchKernel(l->function, l->blocks, 1, 1, l->threads, 1, 1, l->shared,
-                                c->stream, i->parameters, NULL),
-                 "start a kernel");
     }
+    for (int k = 0; k < i->nlaunches; k++) TRY(launch(c, &i->launch[k], i->parameters));
+    if (!q->alone) c->after_kernel = false;
     return true;
 }
 
 bool cuda_end(device_context *face, const program *p, run_state *r)
 {
-    (void)face, (void)p, (void)r;
+    (void)p, (void)r;
+    cuda_of(face)->after_kernel = false;
     return true;
 }

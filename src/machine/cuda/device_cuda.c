@@ -84,6 +84,7 @@ static void name_architecture(const cuda_device *d, cuda_card *k)
     int minor = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     snprintf(k->architecture, sizeof k->architecture, "sm_%d%d%s", major, minor,
              major >= 9 ? "a" : "");
+    k->takes_turns = major >= 9;
 }
 
 static bool open_card(cuda_device *d, int number)
@@ -231,6 +232,7 @@ static bool copy_in(cuda_context *c, void *to, const void *from, size_t bytes)
 {
     staging_block *block = cuda_staged(c, from);
     TRY(cuda_use(c));
+    c->after_kernel = false;
     CUDA_TRY(c, cuMemcpyHtoDAsync((CUdeviceptr)(uintptr_t)to, from, bytes, c->stream),
              "take what was written to it");
     if (block)
@@ -248,6 +250,7 @@ static void cuda_write(device_context *face, void *to, const void *from, size_t 
 static bool copy_out(cuda_context *c, void *to, const void *from, size_t bytes)
 {
     TRY(cuda_use(c));
+    c->after_kernel = false;
     if (c->look) TRY(cuda_finish(c, "finish its work")); /* copies to ordinary memory do not return before */
     CUDA_TRY(c, cuMemcpyDtoHAsync(to, (CUdeviceptr)(uintptr_t)from, bytes, c->stream),
              "give back results");

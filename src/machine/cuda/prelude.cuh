@@ -38,6 +38,19 @@ struct step_words { u64 seed; u32 step, unused; };
 #define WARP_SYNC() __syncwarp()
 #define MUST_BE_ALIGNED(address, bytes) (void)0
 
+/* Waits until the kernels before are done; before that a kernel reads only what no kernel writes.  The
+ * next kernel may begin to wait in the same way as soon as all blocks of this one have begun. */
+static INLINE void wait_for_turn()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/* Memory that will be read soon. */
+static INLINE void fetch_early(const void *at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(at))); }
+
 /* The block's dynamic shared memory, aligned to 16 bytes. */
 extern __shared__ __align__(16) char dynamic_shared[];
 #define DYNAMIC_SHARED dynamic_shared

@@ -14,12 +14,14 @@ enum { SLIM_MAPS = 4, SLIM_MEMBERS = 4 };
 /* A product, and maps that go on with its results, element by element. */
 typedef struct slim_member {
     const instr *product;
+    bool         fixed; /* no kernel that may still run writes the matrix: it can be read early */
     int          nmaps;
     const instr *map[SLIM_MAPS];
     int          value[SLIM_MAPS]; /* the input that is the result so far */
 } slim_member;
 
 bool slim_suits(const instr *i);
+int  slim_matrix(const instr *i); /* the input that is the matrix */
 /* May the map follow a member: does it compute one element from each result, in any order? */
 bool slim_takes(const slim_member *m, const instr *map, int value);
 

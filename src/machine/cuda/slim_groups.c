@@ -65,6 +65,17 @@ static int continued(const program *p, int k)
     return found;
 }
 
+/* Does no instruction write the product's matrix? */
+static bool matrix_is_fixed(const program *p, const instr *product)
+{
+    int b = product->in[slim_matrix(product)].buffer;
+    if (p->buffers[b].kind == BUFFER_TEMPORARY || p->buffers[b].kind == BUFFER_FETCH) return false;
+    for (int k = 0; k < p->ninstrs; k++)
+        for (int o = 0; o < p->instrs[k].nout; o++)
+            if (same_memory(p, b, p->instrs[k].out[o].buffer)) return false;
+    return true;
+}
+
 slim_group slim_group_at(const program *p, int first)
 {
     slim_group g = {.end = first};
@@ -72,7 +83,8 @@ slim_group slim_group_at(const program *p, int first)
     while (g.n < SLIM_MEMBERS && g.end < p->ninstrs && slim_suits(&p->instrs[g.end]) &&
            touch(p, &p->instrs[g.end], -1, -1, &t)) {
         slim_member *m = &g.members[g.n];
-        *m = (slim_member){.product = &p->instrs[g.end++]};
+        *m = (slim_member){.product = &p->instrs[g.end]};
+        m->fixed = matrix_is_fixed(p, &p->instrs[g.end++]);
         for (; g.end < p->ninstrs; g.end++) {
             const instr *map = &p->instrs[g.end];
             int          value = continued(p, g.end);

@@ -55,7 +55,7 @@ static int widest(const instr *i, const access *a, int along)
 static slim_form form_of(const instr *i)
 {
     int       m = i->nloops - 3, n = m + 1;
-    bool      turned = i->size[m] < i->size[n];
+    int       turned = slim_matrix(i);
     slim_form f = {.w = &i->in[turned], .x = &i->in[!turned], .c = &i->out[0], .k = m + 2};
     f.big = turned ? n : m;
     f.slim = turned ? m : n;
@@ -65,6 +65,11 @@ static slim_form form_of(const instr *i)
     f.adjacent_terms = f.w->stride[f.k] == 1 && (f.w->stride[f.big] != 1 || down > across);
     f.vector = f.adjacent_terms ? down : across;
     return f;
+}
+
+int slim_matrix(const instr *i)
+{
+    return i->size[i->nloops - 3] < i->size[i->nloops - 2];
 }
 
 static bool is_short_or_f32(mtf_dtype type)
@@ -249,19 +254,29 @@ static void say_across(slim_text *w)
     kernel_say(&w->k,
                "        SHARED f32 part[$WARPS][$N][$WIDE];\n"
                "        i64 first = tile * $WIDE, mine = first + THREAD % $L * $V;\n"
+               "        i32 begin = THREAD / $L;\n"
                "        f32 sum[$N][$V] = {};\n"
-               "        if (mine < $ROWS)\n"
-               "            for (i32 k = THREAD / $L; k < $K; k += $G * $AHEAD) {\n"
-               "                pack<$T, $V> v[$AHEAD];\n"
-               "                UNROLL for (int u = 0; u < $AHEAD; u++)\n"
-               "                    if (k + u * $G < $K) v[u] = load_pack<$V>(w + mine + (i64)(k + u * $G) * ($WK));\n"
-               "                UNROLL for (int u = 0; u < $AHEAD; u++)\n"
-               "                    if (k + u * $G < $K) UNROLL for (int n = 0; n < $N; n++) {\n"
-               "                        f32 y = load(x + (i64)(k + u * $G) * ($XK) + n * ($XN));\n"
-               "                        UNROLL for (int e = 0; e < $V; e++)\n"
-               "                            sum[n][e] = fused(widen(v[u].at[e]), y, sum[n][e]);\n"
-               "                    }\n"
-               "            }\n"
+               "        pack<$T, $V> v[$AHEAD];\n"
+               "        auto take = [&](i32 k) {\n"
+               "            UNROLL for (int u = 0; u < $AHEAD; u++)\n"
+               "                if (mine < $ROWS && k + u * $G < $K)\n"
+               "                    v[u] = load_pack<$V>(w + mine + (i64)(k + u * $G) * ($WK));\n"
+               "        };\n"
+               "        if ($FIXED) {\n"
+               "            take(begin);\n"
+               "            if (mine < $ROWS && THREAD % $L == 0)\n"
+               "                for (i32 k = begin + $G * $AHEAD; k < $K; k += $G) fetch_early(w + mine + (i64)k * ($WK));\n"
+               "        }\n"
+               "        wait_for_turn();\n"
+               "        for (i32 k = begin; k < $K; k += $G * $AHEAD) {\n"
+               "            if (!$FIXED || k != begin) take(k);\n"
+               "            UNROLL for (int u = 0; u < $AHEAD; u++)\n"
+               "                if (mine < $ROWS && k + u * $G < $K) UNROLL for (int n = 0; n < $N; n++) {\n"
+               "                    f32 y = load(x + (i64)(k + u * $G) * ($XK) + n * ($XN));\n"
+               "                    UNROLL for (int e = 0; e < $V; e++)\n"
+               "                        sum[n][e] = fused(widen(v[u].at[e]), y, sum[n][e]);\n"
+               "                }\n"
+               "        }\n"
                "        UNROLL for (int n = 0; n < $N; n++)\n"
                "            UNROLL for (int e = 0; e < $V; e++) {\n"
                "                UNROLL for (int mask = 16; mask >= $L; mask /= 2)\n"
@@ -281,11 +296,17 @@ static void say_along(slim_text *w, bool packed)
 {
     kernel_say(&w->k,
                "        i64 first = (tile * $GROUPS + THREAD / $GROUP) * $R;\n"
+               "        i32 begin = THREAD % $GROUP * $V;\n"
                "        f32 sum[$R][$N] = {};\n"
-               "        for (i32 k = THREAD % $GROUP * $V; k < $K; k += $GROUP * $V) {\n"
-               "            pack<$T, $V> v[$R];\n"
+               "        pack<$T, $V> v[$R];\n"
+               "        auto take = [&](i32 k) {\n"
                "            UNROLL for (int r = 0; r < $R; r++)\n"
                "                if (first + r < $ROWS) v[r] = load_pack<$V>(w + (first + r) * ($WB) + k);\n"
+               "        };\n"
+               "        if ($FIXED && begin < $K) take(begin);\n"
+               "        wait_for_turn();\n"
+               "        for (i32 k = begin; k < $K; k += $GROUP * $V) {\n"
+               "            if (!$FIXED || k != begin) take(k);\n"
                "            UNROLL for (int n = 0; n < $N; n++) {\n"
                "                $T y[$V];\n");
     kernel_say(&w->k, packed ? "                load_packs<$XV>(y, x + k + n * ($XN));\n"
@@ -381,6 +402,7 @@ static int64_t say_member(slim_text *w, const slim_member *m, int output, int fi
     bool       turned = w->f.w == &m->product->in[1], packed = widest(m->product, w->f.x, w->f.k) > 1;
     int64_t    end = begin + w->f.batches * t.tiles;
     set_sizes(w, &t);
+    kernel_set_number(&w->k, "FIXED", m->fixed);
     kernel_set_number(&w->k, "BEGIN", begin);
     kernel_set_number(&w->k, "END", end);
     kernel_set_number(&w->k, "W", first_input + turned);
