@@ -22,17 +22,22 @@ static const char text[] =
     "x: bf16[batch=2, d=192] = input\n"
     "q: bf16[d=192, h=3, k=64] = input\n"
     "u: bf16[d=192, h=3, k=64] = input\n"
+    "r: bf16[d=192, h=3, k=64] = input\n"
     "v: bf16[h=3, k=64, d=192] = input\n"
     "b: bf16[h=3, k=64] = input\n"
+    "m: bf16[batch=2, length=5, h=3, k=64] = variable(init=\"zeros\")\n"
+    "i: i32[batch=2] = input\n"
     "c: [batch, h, k] = einsum(x, q)\n"
     "p = c + b\n"
     "y = p * 0.125\n"
     "e: [batch, h, k] = einsum(x, u)\n"
     "z = gelu(e + b)\n"
+    "f: [batch, h, k] = einsum(x, r)\n"
+    "n = assign(m, update(m, f * 2.0, i, dim=length))\n"
     "w: [batch, d] = einsum(y, v)\n";
 
 typedef struct outcome {
-    uint16_t y[2 * WIDE], z[2 * WIDE], w[2 * WIDE];
+    uint16_t y[2 * WIDE], z[2 * WIDE], w[2 * WIDE], n[2 * 5 * WIDE];
 } outcome;
 
 static void feed(mtf_program *p, mtf_graph *g, const char *name, int n)
@@ -54,11 +59,14 @@ static mtf_program *run(mtf_session *s, outcome *o)
     feed(p, g, "q", WIDE * WIDE);
     feed(p, g, "u", WIDE * WIDE);
     feed(p, g, "v", WIDE * WIDE);
+    feed(p, g, "r", WIDE * WIDE);
     feed(p, g, "b", WIDE);
+    mtf_feed(p, mtf_find(g, "i"), (int32_t[]){3, 7}); /* the second is out of range */
     for (int k = 0; k < 3; k++) mtf_step(p); /* queued, recorded, played */
     mtf_fetch(p, fetched[0], o->y);
     mtf_fetch(p, fetched[1], o->z);
     mtf_fetch(p, fetched[2], o->w);
+    mtf_variable_get(mtf_find(g, "m"), o->n);
     assert_string_equal(mtf_error(s), "");
     return p;
 }
@@ -70,13 +78,16 @@ static void test_groups_have_the_same_bits(void **state)
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = "cuda"});
     mtf_program *p = run(s, &together);
     const program *q = first_program(p);
-    int            kernels = 0, products = 0;
+    int            kernels = 0, products = 0, scatters = 0;
     for (int k = 0; k < q->ninstrs; kernels++) {
         slim_group g = slim_group_at(q, k);
         if (g.n > products) products = g.n;
+        for (int j = 0; j < g.n; j++) scatters += g.members[j].scatter != NULL;
         k = g.n ? g.end : k + 1;
     }
-    if (products < 2 || kernels > 2) fail_msg("%d kernels, of %d products at most", kernels, products);
+    if (products < 3 || kernels > 3 || scatters != 1)
+        fail_msg("%d kernels, of %d products at most, and %d scatters\n%s", kernels, products, scatters,
+                 mtf_program_print(p));
     close_well(s);
     s = mtf_open_with(&(mtf_session_opts){.device = "cuda", .measure = true});
     run(s, &apart);
@@ -85,6 +96,9 @@ static void test_groups_have_the_same_bits(void **state)
     s = mtf_open_with(&(mtf_session_opts){.device = "cpu"});
     run(s, &host);
     close_well(s);
+    for (int k = 0; k < 2 * 5 * WIDE; k++)
+        assert_true(fabs(dtype_load(MTF_BF16, host.n, k) - dtype_load(MTF_BF16, together.n, k)) <=
+                    0x1p-6 * (1 + fabs(dtype_load(MTF_BF16, host.n, k))));
     for (int k = 0; k < 2 * WIDE; k++) {
         assert_true(fabs(dtype_load(MTF_BF16, host.w, k) - dtype_load(MTF_BF16, together.w, k)) <=
                     0x1p-5 * (1 + fabs(dtype_load(MTF_BF16, host.w, k))));

@@ -235,6 +235,18 @@ template <int N, class T> static INLINE void store_pack(T *to, pack<T, N> v)
     *(pack<T, N> *)to = v;
 }
 
+/* Element e of several that were loaded as words: they take fewer registers until they are used. */
+template <class T> static INLINE f32 element_of(const u32 *words, int e);
+template <> INLINE f32 element_of<f32>(const u32 *words, int e) { return f32_of_bits(words[e]); }
+template <> INLINE f32 element_of<bf16>(const u32 *words, int e)
+{
+    return f32_of_bits(e % 2 ? words[e / 2] & 0xffff0000u : words[e / 2] << 16);
+}
+template <> INLINE f32 element_of<f16>(const u32 *words, int e)
+{
+    return widen(f16{(u16)(words[e / 2] >> e % 2 * 16)});
+}
+
 /* N elements in packs of W: from[0 .. N-1] to at[0 .. N-1]. */
 template <int W, int N, class T> static INLINE void load_packs(T (&at)[N], const T *from)
 {

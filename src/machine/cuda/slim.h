@@ -18,16 +18,20 @@ typedef struct slim_member {
     int          nmaps;
     const instr *map[SLIM_MAPS];
     int          value[SLIM_MAPS]; /* the input that is the result so far */
+    const instr *scatter; /* stores the results by an index; NULL: they are stored as they are */
 } slim_member;
 
 bool slim_suits(const instr *i);
 int  slim_matrix(const instr *i); /* the input that is the matrix */
 /* May the map follow a member: does it compute one element from each result, in any order? */
 bool slim_takes(const slim_member *m, const instr *map, int value);
+/* The same for a scatter: does it store each result once? */
+bool slim_scatters(const slim_member *m, const instr *scatter);
 
-/* Operands of all members: the results that are left, then for each member both factors and the other
- * inputs of its maps. */
+/* Operands of all members: the results that are left, then for each member both factors, the other
+ * inputs of its maps, and the index of its scatter. */
 instr slim_operands(arena *a, int n, const slim_member *members);
+const instr *slim_last(const slim_member *m); /* the instruction that gives its results */
 /* Writes the kernel of all members; `whole` is what slim_operands gave, or the only product itself. */
 bool write_slim(kernel_source *s, const instr *whole, int n, const slim_member *members,
                 kernel_plan *plan);

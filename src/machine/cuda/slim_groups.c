@@ -49,6 +49,20 @@ static bool touch(const program *p, const instr *i, int but, int replaced, touch
     return true;
 }
 
+/* The member whose results instruction k, and nothing else, reads as its first input; -1: none. */
+static int scattered(const program *p, const slim_group *g, int k)
+{
+    const instr *i = &p->instrs[k];
+    for (int m = 0; m < g->n && i->kind == INSTR_SCATTER; m++) {
+        const instr  *last = slim_last(&g->members[m]);
+        const buffer *b = &p->buffers[last->out[0].buffer];
+        bool          only = i->in[0].buffer == last->out[0].buffer && b->kind == BUFFER_TEMPORARY &&
+                    &p->instrs[b->first] == last && b->last == k && !g->members[m].scatter;
+        if (only && slim_scatters(&g->members[m], i)) return m;
+    }
+    return -1;
+}
+
 /* The input of instruction k that is the result of the one before, which nothing else uses; -1: none. */
 static int continued(const program *p, int k)
 {
@@ -93,6 +107,10 @@ slim_group slim_group_at(const program *p, int first)
             m->value[m->nmaps++] = value;
         }
         g.n++;
+    }
+    for (int m; g.end < p->ninstrs && (m = scattered(p, &g, g.end)) >= 0; g.end++) {
+        if (!touch(p, &p->instrs[g.end], 0, m, &t)) break;
+        g.members[m].scatter = &p->instrs[g.end];
     }
     return g;
 }

@@ -21,6 +21,7 @@ enum {
     SHARED_FLOATS = 6144, /* of partial sums in a block */
     ROWS = 4,           /* of a warp, where terms are adjacent */
     THREADS = 512,      /* of a block, whatever it computes: so sums do not depend on the group */
+    TOGETHER = 2,       /* blocks that share a processor of the card */
     AHEAD = 8           /* pieces that a thread reads before it uses them */
 };
 
@@ -115,28 +116,49 @@ static bool results_are_dense(const instr *product)
     return is_dense(product->nloops - 1, product->size, product->out[0].stride);
 }
 
-bool slim_takes(const slim_member *m, const instr *map, int value)
-{
-    const instr *before = m->nmaps ? m->map[m->nmaps - 1] : m->product;
-    if (m->nmaps == SLIM_MAPS || map->kind != INSTR_MAP || map->nout != 1 || map_folds_rows(map) ||
-        map_is_row(map, &map->out[0]))
-        return false;
-    int64_t       results = instr_elements(m->product) / m->product->size[m->product->nloops - 1];
-    const access *in = &map->in[value], *out = &before->out[0];
-    bool          each = m->nmaps ? is_dense(before->nloops, before->size, out->stride)
-                                  : results_are_dense(before);
-    for (int l = 0; l < map->nloops; l++)
-        each = each && (map->size[l] == 1 || map->out[0].stride[l] != 0);
-    return each && in->offset == out->offset && in->type == out->type &&
-           instr_elements(map) == results && is_dense(map->nloops, map->size, in->stride);
-}
-
-/* ---- operands ---- */
-
-static const instr *last_of(const slim_member *m)
+const instr *slim_last(const slim_member *m)
 {
     return m->nmaps ? m->map[m->nmaps - 1] : m->product;
 }
+
+/* Does an instruction read each result of a member once? */
+static bool reads_each(const slim_member *m, const instr *i, int value)
+{
+    const instr  *before = slim_last(m);
+    const access *in = &i->in[value], *out = &before->out[0];
+    int64_t       results = instr_elements(m->product) / m->product->size[m->product->nloops - 1];
+    bool          each = m->nmaps ? is_dense(before->nloops, before->size, out->stride)
+                                  : results_are_dense(before);
+    return each && in->offset == out->offset && in->type == out->type &&
+           instr_elements(i) == results && is_dense(i->nloops, i->size, in->stride);
+}
+
+bool slim_scatters(const slim_member *m, const instr *scatter)
+{
+    int64_t size[MAX_LOOPS + 1], stride[MAX_LOOPS + 1];
+    int     n = 0;
+    if (scatter->kind != INSTR_SCATTER || !scatter->gather.set || !reads_each(m, scatter, 0)) return false;
+    size[n] = scatter->gather.along;
+    stride[n++] = scatter->gather.along_stride;
+    for (int l = 0; l < scatter->nloops; l++) {
+        if (scatter->size[l] == 1) continue;
+        size[n] = scatter->size[l];
+        stride[n++] = scatter->out[0].stride[l];
+    }
+    return nest_distinct(n, size, stride);
+}
+
+bool slim_takes(const slim_member *m, const instr *map, int value)
+{
+    if (m->nmaps == SLIM_MAPS || map->kind != INSTR_MAP || map->nout != 1 || map_folds_rows(map) ||
+        map_is_row(map, &map->out[0]))
+        return false;
+    for (int l = 0; l < map->nloops; l++)
+        if (map->size[l] > 1 && map->out[0].stride[l] == 0) return false;
+    return reads_each(m, map, value);
+}
+
+/* ---- operands ---- */
 
 instr slim_operands(arena *a, int n, const slim_member *members)
 {
@@ -145,17 +167,19 @@ instr slim_operands(arena *a, int n, const slim_member *members)
     for (int k = 0; k < n; k++) {
         most += 2;
         for (int j = 0; j < members[k].nmaps; j++) most += members[k].map[j]->nin - 1;
+        most += members[k].scatter != NULL;
     }
     all.out = arena_array(a, access, n);
     all.in = arena_array(a, access, most);
     if (!all.out || !all.in) return (instr){0};
     for (int k = 0; k < n; k++) {
         const slim_member *m = &members[k];
-        all.out[all.nout++] = last_of(m)->out[0];
+        all.out[all.nout++] = (m->scatter ? m->scatter : slim_last(m))->out[0];
         for (int o = 0; o < 2; o++) all.in[all.nin++] = m->product->in[o];
         for (int j = 0; j < m->nmaps; j++)
             for (int o = 0; o < m->map[j]->nin; o++)
                 if (o != m->value[j]) all.in[all.nin++] = m->map[j]->in[o];
+        if (m->scatter) all.in[all.nin++] = m->scatter->in[1];
     }
     return all;
 }
@@ -227,6 +251,23 @@ static void say_map(slim_text *w, const instr *map, int value, int number, int f
     if (text) text_add(&w->k.t, "%s", text);
 }
 
+/* Stores value number `number` where the index says. */
+static void say_scatter(slim_text *w, const instr *i, int number, int input)
+{
+    nest all = nest_of(i, loops_between(0, i->nloops), &i->in[0], 0);
+    kernel_set_loops(&w->k, "LOOPS", &all, 'l', "at", 1);
+    kernel_set_offset(&w->k, "TO", &all, 'l', &i->out[0]);
+    kernel_set_offset(&w->k, "FROM", &all, 'l', &i->in[1]);
+    kernel_set_number(&w->k, "NUMBER", number);
+    kernel_set_number(&w->k, "INDEX", input);
+    kernel_set_number(&w->k, "ALONG", i->gather.along);
+    kernel_set_number(&w->k, "STRIDE", i->gather.along_stride);
+    kernel_say(&w->k, "                $LOOPS\n"
+                      "                i64 index = in$INDEX[$FROM];\n"
+                      "                if ((u64)index < $ALONGull) store($OUT + ($TO + index * ($STRIDE)), "
+                      "value$NUMBER);\n");
+}
+
 /* What is done with `total`, the result in row `row` and column `column`. */
 static void say_finish(slim_text *w, const slim_member *m, int output, int first_input)
 {
@@ -237,15 +278,17 @@ static void say_finish(slim_text *w, const slim_member *m, int output, int first
     kernel_set(&w->k, "OUT", "%s", out);
     kernel_set(&w->k, "C", "%s", kernel_type(w->f.c->type));
     kernel_say(&w->k, "                i64 at = batch + row * ($CB) + column * ($CN);\n");
-    if (!m->nmaps) {
+    if (!m->nmaps && !m->scatter) {
         kernel_say(&w->k, "                store($OUT + at, total);\n");
         return;
     }
     kernel_say(&w->k, "                f32 value0 = widen(narrow_$C(total));\n");
     for (int k = 0; k < m->nmaps; k++) {
-        say_map(w, m->map[k], m->value[k], k, first_input, k == m->nmaps - 1, out);
+        bool last = k == m->nmaps - 1 && !m->scatter;
+        say_map(w, m->map[k], m->value[k], k, first_input, last, out);
         first_input += m->map[k]->nin - 1;
     }
+    if (m->scatter) say_scatter(w, m->scatter, m->nmaps, first_input);
 }
 
 /* w is adjacent along `row`: a thread has `vector` rows and every G-th term. */
@@ -256,11 +299,11 @@ static void say_across(slim_text *w)
                "        i64 first = tile * $WIDE, mine = first + THREAD % $L * $V;\n"
                "        i32 begin = THREAD / $L;\n"
                "        f32 sum[$N][$V] = {};\n"
-               "        pack<$T, $V> v[$AHEAD];\n"
+               "        pack<u32, $WORDS> v[$AHEAD];\n"
                "        auto take = [&](i32 k) {\n"
                "            UNROLL for (int u = 0; u < $AHEAD; u++)\n"
                "                if (mine < $ROWS && k + u * $G < $K)\n"
-               "                    v[u] = load_pack<$V>(w + mine + (i64)(k + u * $G) * ($WK));\n"
+               "                    v[u] = load_pack<$WORDS>((const u32 *)(w + mine + (i64)(k + u * $G) * ($WK)));\n"
                "        };\n"
                "        if ($FIXED) {\n"
                "            take(begin);\n"
@@ -274,7 +317,7 @@ static void say_across(slim_text *w)
                "                if (mine < $ROWS && k + u * $G < $K) UNROLL for (int n = 0; n < $N; n++) {\n"
                "                    f32 y = load(x + (i64)(k + u * $G) * ($XK) + n * ($XN));\n"
                "                    UNROLL for (int e = 0; e < $V; e++)\n"
-               "                        sum[n][e] = fused(widen(v[u].at[e]), y, sum[n][e]);\n"
+               "                        sum[n][e] = fused(element_of<$T>(v[u].at, e), y, sum[n][e]);\n"
                "                }\n"
                "        }\n"
                "        UNROLL for (int n = 0; n < $N; n++)\n"
@@ -298,10 +341,10 @@ static void say_along(slim_text *w, bool packed)
                "        i64 first = (tile * $GROUPS + THREAD / $GROUP) * $R;\n"
                "        i32 begin = THREAD % $GROUP * $V;\n"
                "        f32 sum[$R][$N] = {};\n"
-               "        pack<$T, $V> v[$R];\n"
+               "        pack<u32, $WORDS> v[$R];\n"
                "        auto take = [&](i32 k) {\n"
                "            UNROLL for (int r = 0; r < $R; r++)\n"
-               "                if (first + r < $ROWS) v[r] = load_pack<$V>(w + (first + r) * ($WB) + k);\n"
+               "                if (first + r < $ROWS) v[r] = load_pack<$WORDS>((const u32 *)(w + (first + r) * ($WB) + k));\n"
                "        };\n"
                "        if ($FIXED && begin < $K) take(begin);\n"
                "        wait_for_turn();\n"
@@ -315,7 +358,7 @@ static void say_along(slim_text *w, bool packed)
     kernel_say(&w->k,
                "                UNROLL for (int r = 0; r < $R; r++)\n"
                "                    if (first + r < $ROWS) UNROLL for (int e = 0; e < $V; e++)\n"
-               "                        sum[r][n] = fused(widen(v[r].at[e]), widen(y[e]), sum[r][n]);\n"
+               "                        sum[r][n] = fused(element_of<$T>(v[r].at, e), widen(y[e]), sum[r][n]);\n"
                "            }\n"
                "        }\n"
                "        int mine = THREAD % $GROUP;\n"
@@ -353,7 +396,7 @@ static slim_tiles tiles_of(const instr *i, const slim_form *f)
     int64_t each = (int64_t)f->vector * columns * (THREADS / WARP_SIZE); /* floats of a lane */
     for (int more = 4; more <= WARP_SIZE; more *= 2) {
         int64_t wide = (int64_t)more * f->vector;
-        bool    enough = f->batches * (rows / wide) >= 2 * PROCESSORS;
+        bool    enough = f->batches * (rows / wide) >= PROCESSORS;
         bool    narrow = wide * (int64_t)mtf_dtype_bytes(f->w->type) <= WARP_SIZE; /* bytes of a sector */
         if ((enough || narrow) && more * each <= SHARED_FLOATS) t.lanes = more;
     }
@@ -373,6 +416,7 @@ static void set_sizes(slim_text *w, const slim_tiles *t)
                    {"ROWS", i->size[f->big]},
                    {"K", i->size[f->k]},
                    {"V", f->vector},
+                   {"WORDS", f->vector * (int64_t)mtf_dtype_bytes(f->w->type) / 4},
                    {"XV", xv < f->vector ? xv : f->vector},
                    {"WK", f->w->stride[f->k]},
                    {"WB", f->w->stride[f->big]},
@@ -431,6 +475,8 @@ bool write_slim(kernel_source *s, const instr *whole, int n, const slim_member *
         blocks = say_member(&w, &members[k], k, input, blocks);
         input += 2;
         for (int j = 0; j < members[k].nmaps; j++) input += members[k].map[j]->nin - 1;
+        input += members[k].scatter != NULL;
     }
-    return kernel_done(&w.k, plan, blocks, THREADS, 0);
+    const char *body = text_done(&w.k.t);
+    return body && kernel_add_together(s, plan, whole, body, blocks, THREADS, 0, TOGETHER);
 }
