@@ -184,12 +184,26 @@ static bool count_all(const mtf_program *p)
     return ok;
 }
 
-/* Whether every step queues the same work, whatever its results. */
-static bool repeats(const program *q)
+/* Can the device record loops of this program?  Processors would have to decide together. */
+static bool records_loops(const mtf_program *p)
 {
+    const program *q = first_program(p);
+    if (p->store->end - p->store->first > 1 || !p->device->records_loops) return false;
     for (int k = 0; k < q->ninstrs; k++)
-        if (q->instrs[k].kind == INSTR_TEST || q->instrs[k].kind == INSTR_SAY) return false;
-    return true;
+        if (instr_is_collective(&q->instrs[k])) return false;
+    return p->device->records_loops(p->processors[p->store->first].context);
+}
+
+/* Whether every step queues the same work, whatever its results. */
+static bool repeats(const mtf_program *p)
+{
+    const program *q = first_program(p);
+    bool           tests = false;
+    for (int k = 0; k < q->ninstrs; k++) {
+        if (q->instrs[k].kind == INSTR_SAY) return false;
+        tests = tests || q->instrs[k].kind == INSTR_TEST;
+    }
+    return !tests || records_loops(p);
 }
 
 static bool make_step(mtf_program *p)
@@ -200,7 +214,7 @@ static bool make_step(mtf_program *p)
                             .contexts = arena_array(a, device_context *, n),
                             .programs = arena_array(a, const program *, n),
                             .states = arena_array(a, run_state *, n),
-                            .repeats = repeats(first_program(p)) && !p->session->opts.measure};
+                            .repeats = !p->session->opts.measure && repeats(p)};
     TRY(p->step.contexts && p->step.programs && p->step.states);
     for (int k = 0; k < n; k++) {
         processor *q = &p->processors[p->store->first + k];

@@ -23,7 +23,15 @@ typedef void host_call(const void *data);
 /* The same, which may have to wait for other processes: false as long as it does. */
 typedef bool host_attempt(void *data);
 
-typedef enum work_kind { WORK_LAUNCH, WORK_COPY, WORK_FILL, WORK_CALL, WORK_ATTEMPT } work_kind;
+typedef enum work_kind { WORK_LAUNCH, WORK_COPY, WORK_FILL, WORK_CALL, WORK_ATTEMPT, WORK_LOOP } work_kind;
+
+/* Of a conditional node; its address is the node's handle. */
+typedef struct condition {
+    unsigned          value; /* first: kernels set it */
+    unsigned          at_first;
+    bool              is_assigned; /* when the graph is played */
+    struct condition *next;        /* of the graph */
+} condition;
 
 typedef struct work {
     work_kind     kind;
@@ -38,6 +46,9 @@ typedef struct work {
     unsigned char fill;
     bool          from_host;
     void         *kept_source; /* a copy of what is copied from the host */
+    condition    *loop;        /* a body is done while it holds, */
+    CUgraph       body;        /*   what was recorded; */
+    struct work  *turn;        /*   or, in a graph that is played, what it made of that */
     struct work  *next;
 } work;
 
@@ -45,12 +56,14 @@ enum { MOST_JOINED = 64 };
 struct CUgraph_st {
     work    *first, **end;
     CUstream origin;
+    condition *conditions;
     int      njoined; /* queues that wait for what is being recorded */
     CUstream joined[MOST_JOINED];
 };
 
 struct CUgraphExec_st {
-    work *first;
+    work      *first;
+    condition *conditions;
 };
 
 struct CUevent_st {

@@ -23,9 +23,11 @@ typedef struct cuda_card {
     name_table      kernels; /* CUfunction by name */
     CUmodule       *modules;
     int             nmodules, modules_room;
+    CUfunction      goes_on; /* says whether a loop has another turn; NULL: not loaded */
 } cuda_card;
 
 typedef struct product_memory product_memory; /* product_choice.c */
+typedef struct loop_recorder  loop_recorder;  /* cuda_loops.c */
 
 typedef struct cuda_device {
     device          face;
@@ -68,6 +70,7 @@ typedef struct cuda_context {
     CUevent          marks[2];
     unsigned         nmarks; /* made so far */
     bool             recording; /* what is queued is being recorded */
+    loop_recorder   *loops;        /* NULL: none was recorded */
     bool             after_kernel; /* what was queued last is a kernel of the same program */
     /* Called while the host waits for this queue, with the seconds so far.  False: waiting is of no
      * use, because of an error.  NULL: no other process takes part in the work. */
@@ -134,6 +137,15 @@ size_t cuda_scratch_bytes(device *d, const program *p, int threads);
 /* The same, and how instructions are carried out, before any card is opened. */
 int64_t     cuda_scratch(const program *p, int threads);
 const char *cuda_way(const instr *i);
+
+/* ---- loops of recorded steps (cuda_loops.c): as the functions of `device` ---- */
+bool cuda_records_loops(device_context *c);
+bool cuda_loop_begins(device_context *c, const void *flag);
+bool cuda_loop_ends(device_context *c, const void *flag, int64_t turns);
+extern const char cuda_loop_kernel[];     /* its text */
+bool cuda_in_loop(const cuda_context *c); /* is a loop being recorded? */
+void cuda_leave_loops(cuda_context *c);   /* after an error inside of one */
+void cuda_close_loops(cuda_context *c);
 
 /* ---- kernels (cuda_modules.c) ---- */
 /* Makes all kernels of the source ready on the context's card. */

@@ -253,7 +253,7 @@ static bool launch(cuda_context *c, const prepared_launch *l, void **parameters)
                              .sharedMemBytes = l->shared,
                              .hStream = c->stream,
                              .attrs = &early,
-                             .numAttrs = c->after_kernel && c->card->takes_turns};
+                             .numAttrs = c->after_kernel && c->card->takes_turns && !cuda_in_loop(c)};
     CUDA_TRY(c, cuLaunchKernelEx(&how, l->function, parameters, NULL), "start a kernel");
     c->after_kernel = true;
     return true;

@@ -7,7 +7,9 @@
  */
 #include "machine/cuda/cuda_device.h"
 
-/* Longer steps would take more memory for the graph than they save in time. */
+/* Loops of longer steps are not unrolled, where the card repeats them by itself; */
+enum { MOST_UNROLLED = 10000 };
+/* elsewhere longer steps would take more memory for the graph than they save in time. */
 enum { MOST_QUEUED = 100000 };
 
 typedef struct recording {
@@ -51,14 +53,15 @@ static bool play(const device_step *s, const recording *r)
 
 /* ---- recording ---- */
 
-/* Instructions that a step queues, loops included; more than MOST_QUEUED count as that and one. */
+/* Instructions that a step queues, loops included; more than MOST_QUEUED count as that and one.  A loop
+ * that a value ends is recorded once, and its condition twice. */
 static int64_t queued_instrs(const program *p)
 {
     int64_t times[MAX_NESTING + 1] = {1}, sum = 0;
     int     depth = 0;
     for (int k = 0; k < p->ninstrs && sum <= MOST_QUEUED; k++) {
         if (p->instrs[k].kind == INSTR_LOOP) {
-            int64_t trips = p->instrs[k].loop.trips;
+            int64_t trips = p->instrs[k].loop.trips < 0 ? 2 : p->instrs[k].loop.trips;
             times[depth + 1] = times[depth] * (trips > MOST_QUEUED ? MOST_QUEUED + 1 : trips);
             if (times[depth + 1] > MOST_QUEUED) return MOST_QUEUED + 1;
             depth++;
@@ -69,6 +72,14 @@ static int64_t queued_instrs(const program *p)
         }
     }
     return sum;
+}
+
+/* Do no other processors take part? */
+static bool is_alone(const program *p)
+{
+    for (int k = 0; k < p->ninstrs; k++)
+        if (instr_is_collective(&p->instrs[k])) return false;
+    return true;
 }
 
 static bool begin(const device_step *s)
@@ -86,7 +97,10 @@ static bool finish(const device_step *s, recording *r)
 {
     cuda_context *first = context_of(s, 0);
     CUgraph       graph = NULL;
-    for (int k = 0; k < s->n; k++) context_of(s, k)->recording = false;
+    for (int k = 0; k < s->n; k++) {
+        context_of(s, k)->recording = false;
+        cuda_leave_loops(context_of(s, k));
+    }
     TRY(mtf_ok(first->device->face.session) && first_follows_others(s) && cuda_use(first));
     CUDA_TRY(first, cuStreamEndCapture(first->stream, &graph), "end the recording of a step");
     CUresult made = first->device->api.driver.cuGraphInstantiate(&r->graph, graph, 0);
@@ -100,8 +114,12 @@ static recording *recording_of(device *d, device_step *s)
     if (!s->recording) {
         recording *r = block_alloc(&m->allocator, &m->fault, sizeof *r, true);
         if (!r) return NULL;
+        int64_t most = 0;
         for (int k = 0; k < s->n; k++)
-            r->useless = r->useless || queued_instrs(s->programs[k]) > MOST_QUEUED;
+            if (queued_instrs(s->programs[k]) > most) most = queued_instrs(s->programs[k]);
+        s->rolled = most > MOST_UNROLLED && s->n == 1 && is_alone(s->programs[0]) &&
+                    cuda_records_loops(s->contexts[0]);
+        r->useless = most > MOST_QUEUED && !s->rolled;
         s->recording = r;
     }
     return s->recording;
@@ -116,7 +134,7 @@ void cuda_enter(device *d, device_step *s)
     if (r->graph)
         s->played = play(s, r);
     else if (r->steps > 0)
-        r->begun = begin(s);
+        s->recorded = r->begun = begin(s);
 }
 
 /* The step's numbers have been counted on already: the recorded step is the one before. */
@@ -127,7 +145,7 @@ void cuda_leave(device *d, device_step *s)
     if (!r) return;
     r->steps++;
     if (!r->begun) return;
-    r->begun = false;
+    s->recorded = r->begun = false;
     if (!finish(s, r)) return;
     for (int k = 0; k < s->n; k++) s->states[k]->step--;
     play(s, r);

@@ -160,6 +160,7 @@ static void close_context(device_context *face)
     if (c->card->context && cuda_use(c)) {
         if (c->stream) cuda_finish(c, "finish its work");
         cuda_close_staging(c);
+        cuda_close_loops(c);
         if (c->products) api->products.cublasLtDestroy(c->products);
         for (int k = 0; k < 2; k++)
             if (c->marks[k]) api->driver.cuEventDestroy(c->marks[k]);
@@ -334,6 +335,9 @@ device *device_cuda_open(mtf_session *s)
                        .begin = cuda_begin,
                        .run = cuda_run,
                        .end = cuda_end,
+                       .records_loops = cuda_records_loops,
+                       .loop_begins = cuda_loop_begins,
+                       .loop_ends = cuda_loop_ends,
                        .scratch_bytes = cuda_scratch_bytes,
                        .open_wire = cuda_open_wire,
                        .close = cuda_close,

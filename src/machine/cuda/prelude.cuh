@@ -48,6 +48,9 @@ static INLINE void wait_for_turn()
 #endif
 }
 
+/* For kernels that say whether a loop of a recorded step goes on. */
+#define DECLARE_SET_CONDITION extern "C" __device__ void cudaGraphSetConditional(u64 loop, u32 value);
+
 /* Memory that will be read soon. */
 static INLINE void fetch_early(const void *at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(at))); }
 
