@@ -19,5 +19,7 @@ abilities abilities_of(const char *device)
     bool     card = abilities_of_card(device);
     bool     bf16 = card || chip_has_bfmmla() || chip_has_avx512_bf16();
     unsigned short_types = (unsigned)bf16 << MTF_BF16 | (unsigned)card << MTF_F16;
-    return (abilities){.products = short_types, .longest_row = card ? ROW_OF_CARD : ROW_OF_CHIP};
+    return (abilities){.products = short_types,
+                       .longest_row = card ? ROW_OF_CARD : ROW_OF_CHIP,
+                       .recomputes = card};
 }

@@ -14,6 +14,7 @@ typedef struct abilities {
      * other short floats are widened before. */
     unsigned products;
     int      longest_row; /* elements along which one map may fold */
+    bool     recomputes;  /* reading a value from memory takes longer than computing it again */
 } abilities;
 
 /* Those of a device that is called by this name, such as "cuda"; of others, this chip's. */

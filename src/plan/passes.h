@@ -26,6 +26,9 @@ bool survey_merge(survey *s);
 bool survey_make(survey *s, int nfetches, mtf_tensor *const *fetches);
 /* Fuses elementwise instructions that feed each other. */
 bool fuse_maps(program *p, arena *scratch);
+/* Lets later maps recompute what they can from the least that must be kept, on devices where that is
+ * faster; after fusing. */
+bool keep_least(program *p, arena *scratch);
 /* Lets maps recompute values that other maps stored for them; after fusing. */
 bool recompute_values(program *p, arena *scratch);
 /* Recomputes values for the gradient instead of keeping them; after recompute_values. */

@@ -4,9 +4,12 @@
  * gradient; in between it only occupies memory.  If a few cheap steps compute
  * such a value from others that are kept anyway, and the peak of memory lies in
  * between, it is recomputed just before it is needed again: an extra pass over
- * it saves its bytes at the peak.
+ * it saves its bytes at the peak.  Where arithmetic costs little beside memory,
+ * the steps may be many.
  */
+#include "plan/again.h"
 #include "plan/derive.h"
+#include "plan/least_cut.h"
 #include "plan/passes.h"
 #include "plan/readers.h"
 
@@ -88,28 +91,28 @@ static void read_instead(program *p, const readers *r, int b, int from, int othe
     }
 }
 
-/* Adds the derived map, with its own arrays and output buffer. */
-static bool add_made(remaker *r, const derived *d, int b)
+/* Adds the map, with its own arrays and output buffer. */
+static bool add_made(remaker *r, const instr *map, int b)
 {
     program     *p = r->program;
-    int          n = d->instr.map.nsteps;
-    access      *accesses = arena_array(&p->arena, access, 1 + d->instr.nin);
+    int          n = map->map.nsteps;
+    access      *accesses = arena_array(&p->arena, access, 1 + map->nin);
     scalar_step *steps = arena_array(&p->arena, scalar_step, n);
     int         *result = arena_array(&p->arena, int, 1);
     TRY(accesses && steps && result);
     TRY(arena_push(&p->arena, p->buffers, p->nbuffers, p->buffers_room));
     p->buffers[p->nbuffers] = p->buffers[b];
     p->buffers[p->nbuffers].shares = p->nbuffers;
-    accesses[0] = *d->instr.out;
+    accesses[0] = *map->out;
     accesses[0].buffer = p->nbuffers++;
-    for (int k = 0; k < d->instr.nin; k++) {
-        accesses[1 + k] = d->in[k];
-        r->source[d->in[k].buffer] = true;
+    for (int k = 0; k < map->nin; k++) {
+        accesses[1 + k] = map->in[k];
+        r->source[map->in[k].buffer] = true;
     }
-    for (int k = 0; k < n; k++) steps[k] = d->steps[k];
-    *result = d->result;
+    for (int k = 0; k < n; k++) steps[k] = map->map.steps[k];
+    *result = map->map.results[0];
     instr *i = &r->made[r->nmade];
-    *i = d->instr;
+    *i = *map;
     i->out = accesses, i->in = accesses + 1;
     i->map = (map_args){.nsteps = n, .steps = steps, .results = result};
     i->remade = true;
@@ -118,18 +121,45 @@ static bool add_made(remaker *r, const derived *d, int b)
     return true;
 }
 
+/* Computes output o again from anything that is there, in any number of steps, if that reads little
+ * more than the value itself. */
+static bool compute_again(const remaker *r, const instr *i, int o, again *a)
+{
+    least_cut c = {.map = i};
+    access    place[MAX_REGISTERS];
+    bool      wanted[AGAIN_OUTPUTS] = {false};
+    int       sink = again_register(i, o), n = i->nin + i->map.nsteps;
+    if (sink < 0 || n > MAX_REGISTERS || i->nout > AGAIN_OUTPUTS) return false;
+    wanted[o] = c.wanted[sink] = true;
+    for (int reg = 0; reg < n; reg++) {
+        int out = reg < i->nin ? -1 : again_output(i, reg);
+        c.cost[reg] = NOT_AT_ANY_COST;
+        if (reg == sink || (reg >= i->nin && out < 0)) continue;
+        place[reg] = reg < i->nin ? i->in[reg] : i->out[out];
+        if (is_there(r, &place[reg]))
+            c.cost[reg] = 1 + instr_operand_bytes(i, reg < i->nin ? i->nout + reg : out);
+    }
+    return least_cut_find(&c) <= 2 * r->bytes && again_make(a, i, wanted, c.kept, place);
+}
+
 static bool try_output(remaker *r, int writer, int o)
 {
     program     *p = r->program;
-    const instr *i = &p->instrs[writer];
+    const instr *i = &p->instrs[writer], *made = NULL;
     int          b = i->out[o].buffer;
     derived      d;
+    again        a;
     if (!readers_passing(&r->readers, p, b) || r->source[b]) return true;
     if (p->buffers[b].bytes < WORTH_IT) return true;
     r->wanted = wanted_again(r, writer, b);
     r->bytes = p->buffers[b].bytes;
-    if (r->wanted < 0 || !derive_output(i, o, STEPS, is_there, r, &d)) return true;
-    TRY(add_made(r, &d, b));
+    if (r->wanted < 0) return true;
+    if (p->session->can.recomputes)
+        made = compute_again(r, i, o, &a) ? &a.map : NULL;
+    else
+        made = derive_output(i, o, STEPS, is_there, r, &d) ? &d.instr : NULL;
+    if (!made) return true;
+    TRY(add_made(r, made, b));
     read_instead(p, &r->readers, b, r->wanted, p->nbuffers - 1);
     r->remade[b] = true;
     return true;
