@@ -2,6 +2,7 @@
 #include "mtf_build.h"
 
 #if MTF_HAVE_CUDA
+#include "machine/cuda/cuda_device.h"
 #include "run/compiled.h"
 #endif
 
@@ -108,6 +109,7 @@ static void test_many_turns(void **state)
         for (int k = 0; k < 3; k++) mtf_step(p);
         assert_int_equal(p->step.played, card);
         assert_int_equal(p->step.rolled, card);
+        if (card) assert_non_null(cuda_of(p->processors[0].context)->mirror); /* fetches copy nothing */
         mtf_fetch(p, fetched[0], &got[card]);
         drawn[card] = mtf_fetch_scalar(p, fetched[1]);
         close_well(s);

@@ -54,6 +54,18 @@ typedef struct taken_memory {
     size_t      bytes;
 } taken_memory;
 
+/* Small results of a recorded step, which it copies to pinned memory of the host. */
+typedef struct mirrored {
+    const char *from; /* on the card */
+    size_t      bytes, at;
+} mirrored;
+
+typedef struct fetch_mirror {
+    char     *memory; /* NULL: there are none */
+    int       n;
+    mirrored *parts;
+} fetch_mirror;
+
 /* A processor: its queue on one of the cards. */
 typedef struct cuda_context {
     device_context   face;
@@ -70,6 +82,7 @@ typedef struct cuda_context {
     CUevent          marks[2];
     unsigned         nmarks; /* made so far */
     bool             recording; /* what is queued is being recorded */
+    const fetch_mirror *mirror;    /* of the step that was played last; NULL: none was */
     loop_recorder   *loops;        /* NULL: none was recorded */
     bool             after_kernel; /* what was queued last is a kernel of the same program */
     /* Called while the host waits for this queue, with the seconds so far.  False: waiting is of no
@@ -126,6 +139,14 @@ void cuda_leave(device *d, device_step *s);
 void cuda_drop(device *d, device_step *s);
 /* Queues the number of the step and the seed for one processor. */
 bool cuda_write_words(cuda_context *c, const run_state *r, CUstream on);
+
+/* ---- small results (fetch_mirror.c) ---- */
+/* Room for what the program fetches; what is in the arena lives as long as that. */
+bool mirror_make(cuda_context *c, arena *a, const program *p, const run_state *r, fetch_mirror *m);
+bool mirror_record(cuda_context *c, const fetch_mirror *m); /* queues the copies */
+void mirror_free(cuda_context *c, fetch_mirror *m);
+/* Where bytes of the card's memory are on the host, when all queued work is done; NULL: nowhere. */
+const void *mirror_find(const cuda_context *c, const void *from, size_t bytes);
 
 /* ---- programs (cuda_program.c) ---- */
 bool   cuda_prepare(device_context *c, const program *p, run_state *r);

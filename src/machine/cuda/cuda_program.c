@@ -21,6 +21,7 @@ typedef struct prepared_program {
     arena           arena;
     prepared_instr *instrs;
     step_words     *words; /* on the card */
+    bool            uses_words;
     bool            alone; /* nothing else is queued between its instructions */
 } prepared_program;
 
@@ -152,6 +153,13 @@ static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r
     return true;
 }
 
+/* Does it need random numbers? */
+static bool draws(const instr *i)
+{
+    bool attends = i->kind == INSTR_ATTENTION || i->kind == INSTR_ATTENTION_GRAD;
+    return i->kind == INSTR_DRAW || (attends && i->attention->dropout > 0);
+}
+
 bool cuda_prepare(device_context *face, const program *p, run_state *r)
 {
     cuda_context *c = cuda_of(face);
@@ -165,7 +173,10 @@ bool cuda_prepare(device_context *face, const program *p, run_state *r)
     q->words = face->device->alloc(face, sizeof *q->words);
     arena        scratch = arena_make(&s->allocator, &s->fault);
     q->alone = true;
-    for (int k = 0; k < p->ninstrs; k++) q->alone = q->alone && !instr_is_collective(&p->instrs[k]);
+    for (int k = 0; k < p->ninstrs; k++) {
+        q->alone = q->alone && !instr_is_collective(&p->instrs[k]);
+        q->uses_words = q->uses_words || draws(&p->instrs[k]);
+    }
     launched    *all = arena_array(&scratch, launched, p->ninstrs + 1);
     bool         ok = q->instrs && q->words && all && prepare_instrs(c, p, r, q, all, &scratch);
     arena_free(&scratch);
@@ -224,6 +235,7 @@ int64_t cuda_scratch(const program *p, int threads)
 bool cuda_write_words(cuda_context *c, const run_state *r, CUstream on)
 {
     const prepared_program *q = r->prepared;
+    if (!q->uses_words) return true;
     step_words              words = {.seed = r->seed, .step = r->step};
     CUDA_TRY(c, cuMemcpyHtoDAsync((CUdeviceptr)(uintptr_t)q->words, &words, sizeof words, on),
              "take the number of the step");
@@ -235,6 +247,7 @@ bool cuda_begin(device_context *face, const program *p, run_state *r)
     cuda_context *c = cuda_of(face);
     (void)p;
     c->after_kernel = false;
+    c->mirror = NULL;
     return cuda_use(c) && (c->recording || cuda_write_words(c, r, c->stream));
 }
 

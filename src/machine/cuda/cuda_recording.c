@@ -13,9 +13,11 @@ enum { MOST_UNROLLED = 10000 };
 enum { MOST_QUEUED = 100000 };
 
 typedef struct recording {
-    int         steps; /* so far */
-    bool        begun, useless;
-    CUgraphExec graph;
+    int           steps; /* so far */
+    bool          begun, useless;
+    CUgraphExec   graph;
+    arena         arena;
+    fetch_mirror *mirrors; /* of each processor */
 } recording;
 
 static cuda_context *context_of(const device_step *s, int k)
@@ -48,6 +50,7 @@ static bool play(const device_step *s, const recording *r)
     TRY(cuda_use(first) && first_follows_others(s) && cuda_use(first));
     for (int k = 0; k < s->n; k++) TRY(cuda_write_words(first, s->states[k], first->stream));
     CUDA_TRY(first, cuGraphLaunch(r->graph, first->stream), "play a step");
+    for (int k = 0; k < s->n; k++) context_of(s, k)->mirror = &r->mirrors[k];
     return cuda_pace(first) && others_follow_first(s);
 }
 
@@ -82,10 +85,21 @@ static bool is_alone(const program *p)
     return true;
 }
 
-static bool begin(const device_step *s)
+static bool make_mirrors(const device_step *s, recording *r)
+{
+    r->mirrors = arena_array(&r->arena, fetch_mirror, s->n);
+    TRY(r->mirrors != NULL);
+    for (int k = 0; k < s->n; k++) {
+        cuda_context *c = context_of(s, k);
+        TRY(cuda_use(c) && mirror_make(c, &r->arena, s->programs[k], s->states[k], &r->mirrors[k]));
+    }
+    return true;
+}
+
+static bool begin(const device_step *s, recording *r)
 {
     cuda_context *first = context_of(s, 0);
-    TRY(cuda_use(first));
+    TRY(make_mirrors(s, r) && cuda_use(first));
     CUDA_TRY(first, cuStreamBeginCapture(first->stream, CU_STREAM_CAPTURE_MODE_RELAXED),
              "record a step");
     TRY(others_follow_first(s));
@@ -101,7 +115,10 @@ static bool finish(const device_step *s, recording *r)
         context_of(s, k)->recording = false;
         cuda_leave_loops(context_of(s, k));
     }
-    TRY(mtf_ok(first->device->face.session) && first_follows_others(s) && cuda_use(first));
+    TRY(mtf_ok(first->device->face.session));
+    for (int k = 0; k < s->n; k++)
+        TRY(cuda_use(context_of(s, k)) && mirror_record(context_of(s, k), &r->mirrors[k]));
+    TRY(first_follows_others(s) && cuda_use(first));
     CUDA_TRY(first, cuStreamEndCapture(first->stream, &graph), "end the recording of a step");
     CUresult made = first->device->api.driver.cuGraphInstantiate(&r->graph, graph, 0);
     first->device->api.driver.cuGraphDestroy(graph);
@@ -114,6 +131,7 @@ static recording *recording_of(device *d, device_step *s)
     if (!s->recording) {
         recording *r = block_alloc(&m->allocator, &m->fault, sizeof *r, true);
         if (!r) return NULL;
+        r->arena = arena_make(&m->allocator, &m->fault);
         int64_t most = 0;
         for (int k = 0; k < s->n; k++)
             if (queued_instrs(s->programs[k]) > most) most = queued_instrs(s->programs[k]);
@@ -134,7 +152,7 @@ void cuda_enter(device *d, device_step *s)
     if (r->graph)
         s->played = play(s, r);
     else if (r->steps > 0)
-        s->recorded = r->begun = begin(s);
+        s->recorded = r->begun = begin(s, r);
 }
 
 /* The step's numbers have been counted on already: the recorded step is the one before. */
@@ -161,6 +179,8 @@ void cuda_drop(device *d, device_step *s)
         cuda_finish(context_of(s, 0), "finish its work");
         api->cuGraphExecDestroy(r->graph);
     }
+    for (int k = 0; r->mirrors && k < s->n; k++) mirror_free(context_of(s, k), &r->mirrors[k]);
+    arena_free(&r->arena);
     block_free(&d->session->allocator, r);
     s->recording = NULL;
 }
