@@ -100,7 +100,8 @@ static void test_many_turns(void **state)
     double            drawn[2];
     (void)state;
     for (int card = 0; card < 2; card++) {
-        mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = card ? "cuda" : "cpu", .seed = 7});
+        mtf_session *s =
+            mtf_open_with(&(mtf_session_opts){.device = card ? "cuda" : "cpu", .seed = 7});
         mtf_graph   *g = mtf_parse(s, many, "many.mtf");
         mtf_tensor  *fetched[] = {mtf_find(g, "x"), mtf_find(g, "f")};
         mtf_program *p = mtf_compile_n(g, 2, fetched);
@@ -109,7 +110,8 @@ static void test_many_turns(void **state)
         for (int k = 0; k < 3; k++) mtf_step(p);
         assert_int_equal(p->step.played, card);
         assert_int_equal(p->step.rolled, card);
-        if (card) assert_non_null(cuda_of(p->processors[0].context)->mirror); /* fetches copy nothing */
+        if (card)
+            assert_non_null(cuda_of(p->processors[0].context)->mirror); /* fetches copy nothing */
         mtf_fetch(p, fetched[0], &got[card]);
         drawn[card] = mtf_fetch_scalar(p, fetched[1]);
         close_well(s);

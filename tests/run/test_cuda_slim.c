@@ -18,23 +18,22 @@ enum { WIDE = 192, HEADS = 3, KV = 64 };
 
 /* Three products of one vector with a bias each, one of them scaled, as attention has; then another one
  * that needs the first. */
-static const char text[] =
-    "x: bf16[batch=2, d=192] = input\n"
-    "q: bf16[d=192, h=3, k=64] = input\n"
-    "u: bf16[d=192, h=3, k=64] = input\n"
-    "r: bf16[d=192, h=3, k=64] = input\n"
-    "v: bf16[h=3, k=64, d=192] = input\n"
-    "b: bf16[h=3, k=64] = input\n"
-    "m: bf16[batch=2, length=5, h=3, k=64] = variable(init=\"zeros\")\n"
-    "i: i32[batch=2] = input\n"
-    "c: [batch, h, k] = einsum(x, q)\n"
-    "p = c + b\n"
-    "y = p * 0.125\n"
-    "e: [batch, h, k] = einsum(x, u)\n"
-    "z = gelu(e + b)\n"
-    "f: [batch, h, k] = einsum(x, r)\n"
-    "n = assign(m, update(m, f * 2.0, i, dim=length))\n"
-    "w: [batch, d] = einsum(y, v)\n";
+static const char text[] = "x: bf16[batch=2, d=192] = input\n"
+                           "q: bf16[d=192, h=3, k=64] = input\n"
+                           "u: bf16[d=192, h=3, k=64] = input\n"
+                           "r: bf16[d=192, h=3, k=64] = input\n"
+                           "v: bf16[h=3, k=64, d=192] = input\n"
+                           "b: bf16[h=3, k=64] = input\n"
+                           "m: bf16[batch=2, length=5, h=3, k=64] = variable(init=\"zeros\")\n"
+                           "i: i32[batch=2] = input\n"
+                           "c: [batch, h, k] = einsum(x, q)\n"
+                           "p = c + b\n"
+                           "y = p * 0.125\n"
+                           "e: [batch, h, k] = einsum(x, u)\n"
+                           "z = gelu(e + b)\n"
+                           "f: [batch, h, k] = einsum(x, r)\n"
+                           "n = assign(m, update(m, f * 2.0, i, dim=length))\n"
+                           "w: [batch, d] = einsum(y, v)\n";
 
 typedef struct outcome {
     uint16_t y[2 * WIDE], z[2 * WIDE], w[2 * WIDE], n[2 * 5 * WIDE];
@@ -62,7 +61,7 @@ static mtf_program *run(mtf_session *s, outcome *o)
     feed(p, g, "r", WIDE * WIDE);
     feed(p, g, "b", WIDE);
     mtf_feed(p, mtf_find(g, "i"), (int32_t[]){3, 7}); /* the second is out of range */
-    for (int k = 0; k < 3; k++) mtf_step(p); /* queued, recorded, played */
+    for (int k = 0; k < 3; k++) mtf_step(p);          /* queued, recorded, played */
     mtf_fetch(p, fetched[0], o->y);
     mtf_fetch(p, fetched[1], o->z);
     mtf_fetch(p, fetched[2], o->w);
@@ -75,8 +74,8 @@ static void test_groups_have_the_same_bits(void **state)
 {
     static outcome together, apart, host;
     (void)state;
-    mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = "cuda"});
-    mtf_program *p = run(s, &together);
+    mtf_session   *s = mtf_open_with(&(mtf_session_opts){.device = "cuda"});
+    mtf_program   *p = run(s, &together);
     const program *q = first_program(p);
     int            kernels = 0, products = 0, scatters = 0;
     for (int k = 0; k < q->ninstrs; kernels++) {
@@ -86,8 +85,8 @@ static void test_groups_have_the_same_bits(void **state)
         k = g.n ? g.end : k + 1;
     }
     if (products < 3 || kernels > 3 || scatters != 1)
-        fail_msg("%d kernels, of %d products at most, and %d scatters\n%s", kernels, products, scatters,
-                 mtf_program_print(p));
+        fail_msg("%d kernels, of %d products at most, and %d scatters\n%s", kernels, products,
+                 scatters, mtf_program_print(p));
     close_well(s);
     s = mtf_open_with(&(mtf_session_opts){.device = "cuda", .measure = true});
     run(s, &apart);

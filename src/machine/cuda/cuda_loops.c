@@ -13,7 +13,8 @@ enum { LEAST_DRIVER = 12040 };
 /* flag: goes on while it is set; or NULL: begins where `turns` is 0, or else ends after so many. */
 const char cuda_loop_kernel[] =
     "\nDECLARE_SET_CONDITION\n"
-    "KERNEL void __launch_bounds__(1) loop_goes_on(const void *loop, const u8 *flag, u32 *count, const void *turns)\n"
+    "KERNEL void __launch_bounds__(1) loop_goes_on(const void *loop, const u8 *flag, u32 *count, "
+    "const void *turns)\n"
     "{\n"
     "    bool goes_on = flag ? *flag != 0 : !turns || *count + 1 < (u64)turns;\n"
     "    if (!flag) *count = turns && goes_on ? *count + 1 : 0;\n"
@@ -40,12 +41,14 @@ static bool load_kernel(cuda_context *c)
     arena         scratch = arena_make(&s->allocator, &ignored);
     kernel_images images;
     CUmodule      module;
-    bool          ok = kernel_compile(&c->device->api, &ignored, &scratch, cuda_loop_kernel, k->architecture, &images);
+    bool ok = kernel_compile(&c->device->api, &ignored, &scratch, cuda_loop_kernel, k->architecture,
+                             &images);
     ok = ok && images.n == 1 && arena_push(&k->arena, k->modules, k->nmodules, k->modules_room) &&
          c->device->api.driver.cuModuleLoadData(&module, images.image[0].bytes) == CUDA_SUCCESS;
     if (ok) {
         k->modules[k->nmodules++] = module;
-        ok = c->device->api.driver.cuModuleGetFunction(&k->goes_on, module, "loop_goes_on") == CUDA_SUCCESS;
+        ok = c->device->api.driver.cuModuleGetFunction(&k->goes_on, module, "loop_goes_on") ==
+             CUDA_SUCCESS;
     }
     arena_free(&scratch);
     return ok;
@@ -103,8 +106,8 @@ static bool find_place(cuda_context *c, record_place *p)
 {
     CUstreamCaptureStatus status;
     TRY(cuda_ok(&c->device->api, cuda_fault(c),
-                c->device->api.loops.cuStreamGetCaptureInfo_v3(c->stream, &status, NULL, &p->graph, &p->after,
-                                                               &p->edges, &p->n),
+                c->device->api.loops.cuStreamGetCaptureInfo_v3(c->stream, &status, NULL, &p->graph,
+                                                               &p->after, &p->edges, &p->n),
                 "say what it records"));
     return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ||
            fail(cuda_fault(c), ERR_INTERNAL, "a loop is recorded, and its step is not");
@@ -127,8 +130,8 @@ static bool add_node(cuda_context *c, CUgraphConditionalHandle handle, CUstream 
         made = api->cuStreamUpdateCaptureDependencies_v2(c->stream, &node, NULL, 1,
                                                          CU_STREAM_SET_CAPTURE_DEPENDENCIES);
     if (made == CUDA_SUCCESS)
-        made = api->cuStreamBeginCaptureToGraph(inner, how.conditional.phGraph_out[0], NULL, NULL, 0,
-                                                CU_STREAM_CAPTURE_MODE_RELAXED);
+        made = api->cuStreamBeginCaptureToGraph(inner, how.conditional.phGraph_out[0], NULL, NULL,
+                                                0, CU_STREAM_CAPTURE_MODE_RELAXED);
     return cuda_ok(&c->device->api, cuda_fault(c), made, "record a loop");
 }
 
@@ -143,8 +146,8 @@ bool cuda_loop_begins(device_context *face, const void *flag)
     if (!l->inner[depth])
         CUDA_TRY(c, cuStreamCreate(&l->inner[depth], CU_STREAM_NON_BLOCKING), "make a queue");
     TRY(cuda_ok(&c->device->api, cuda_fault(c),
-                c->device->api.loops.cuGraphConditionalHandleCreate(
-                    &l->handle[depth], p.graph, c->card->context, 0, 0),
+                c->device->api.loops.cuGraphConditionalHandleCreate(&l->handle[depth], p.graph,
+                                                                    c->card->context, 0, 0),
                 "record a loop"));
     TRY(say_whether(c, depth, flag, 0) && add_node(c, l->handle[depth], l->inner[depth]));
     l->outer[depth] = c->stream;

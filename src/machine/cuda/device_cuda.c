@@ -85,7 +85,9 @@ static void name_architecture(const cuda_device *d, cuda_card *k)
     int minor = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     snprintf(k->architecture, sizeof k->architecture, "sm_%d%d%s", major, minor,
              major >= 9 ? "a" : "");
-    k->takes_turns = major >= 9;
+    int version = 0;
+    d->api.driver.cuDriverGetVersion(&version);
+    k->takes_turns = major >= 9 && version >= 12030; /* older drivers do not record such starts */
 }
 
 static bool open_card(cuda_device *d, int number)

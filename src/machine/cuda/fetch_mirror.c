@@ -31,8 +31,9 @@ bool mirror_record(cuda_context *c, const fetch_mirror *m)
     c->after_kernel = false;
     for (int k = 0; k < m->n; k++)
         CUDA_TRY(c,
-                 cuMemcpyDtoHAsync(m->memory + m->parts[k].at, (CUdeviceptr)(uintptr_t)m->parts[k].from,
-                                   m->parts[k].bytes, c->stream),
+                 cuMemcpyDtoHAsync(m->memory + m->parts[k].at,
+                                   (CUdeviceptr)(uintptr_t)m->parts[k].from, m->parts[k].bytes,
+                                   c->stream),
                  "give back results");
     return true;
 }

@@ -30,7 +30,7 @@ bool slim_scatters(const slim_member *m, const instr *scatter);
 
 /* Operands of all members: the results that are left, then for each member both factors, the other
  * inputs of its maps, and the index of its scatter. */
-instr slim_operands(arena *a, int n, const slim_member *members);
+instr        slim_operands(arena *a, int n, const slim_member *members);
 const instr *slim_last(const slim_member *m); /* the instruction that gives its results */
 /* Writes the kernel of all members; `whole` is what slim_operands gave, or the only product itself. */
 bool write_slim(kernel_source *s, const instr *whole, int n, const slim_member *members,

@@ -56,7 +56,7 @@ static int scattered(const program *p, const slim_group *g, int k)
     for (int m = 0; m < g->n && i->kind == INSTR_SCATTER; m++) {
         const instr  *last = slim_last(&g->members[m]);
         const buffer *b = &p->buffers[last->out[0].buffer];
-        bool          only = i->in[0].buffer == last->out[0].buffer && b->kind == BUFFER_TEMPORARY &&
+        bool only = i->in[0].buffer == last->out[0].buffer && b->kind == BUFFER_TEMPORARY &&
                     &p->instrs[b->first] == last && b->last == k && !g->members[m].scatter;
         if (only && slim_scatters(&g->members[m], i)) return m;
     }

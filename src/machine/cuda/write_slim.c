@@ -13,16 +13,16 @@
 #include "machine/cuda/map_text.h"
 
 enum {
-    MOST_SHORT = 4,     /* columns; tensor cores make more of them faster */
+    MOST_SHORT = 4, /* columns; tensor cores make more of them faster */
     MOST_F32 = 8,
-    LEAST_BYTES = 4,    /* that a thread reads at once */
+    LEAST_BYTES = 4,      /* that a thread reads at once */
     LEAST_WORK = 1 << 14, /* elements of the matrix */
     PROCESSORS = 132,
     SHARED_FLOATS = 6144, /* of partial sums in a block */
-    ROWS = 4,           /* of a warp, where terms are adjacent */
-    THREADS = 512,      /* of a block, whatever it computes: so sums do not depend on the group */
-    TOGETHER = 2,       /* blocks that share a processor of the card */
-    AHEAD = 8           /* pieces that a thread reads before it uses them */
+    ROWS = 4,             /* of a warp, where terms are adjacent */
+    THREADS = 512,        /* of a block, whatever it computes: so sums do not depend on the group */
+    TOGETHER = 2,         /* blocks that share a processor of the card */
+    AHEAD = 8             /* pieces that a thread reads before it uses them */
 };
 
 /* The loops of a product: w has `big` and k, x has k and `slim`. */
@@ -88,9 +88,9 @@ bool slim_suits(const instr *i)
     slim_form f = form_of(i);
     int64_t   columns = i->size[f.slim], rows = i->size[f.big], terms = i->size[f.k];
     bool      adjacent = f.w->stride[f.k] == 1 || f.w->stride[f.big] == 1;
-    return adjacent && columns <= (f.w->type == MTF_F32 ? MOST_F32 : MOST_SHORT) && rows >= WARP_SIZE &&
-           terms >= WARP_SIZE && rows < most && terms < most && rows * terms >= LEAST_WORK &&
-           f.vector * (int)mtf_dtype_bytes(f.w->type) >= LEAST_BYTES;
+    return adjacent && columns <= (f.w->type == MTF_F32 ? MOST_F32 : MOST_SHORT) &&
+           rows >= WARP_SIZE && terms >= WARP_SIZE && rows < most && terms < most &&
+           rows * terms >= LEAST_WORK && f.vector * (int)mtf_dtype_bytes(f.w->type) >= LEAST_BYTES;
 }
 
 /* ---- the maps that follow ---- */
@@ -127,8 +127,8 @@ static bool reads_each(const slim_member *m, const instr *i, int value)
     const instr  *before = slim_last(m);
     const access *in = &i->in[value], *out = &before->out[0];
     int64_t       results = instr_elements(m->product) / m->product->size[m->product->nloops - 1];
-    bool          each = m->nmaps ? is_dense(before->nloops, before->size, out->stride)
-                                  : results_are_dense(before);
+    bool          each =
+        m->nmaps ? is_dense(before->nloops, before->size, out->stride) : results_are_dense(before);
     return each && in->offset == out->offset && in->type == out->type &&
            instr_elements(i) == results && is_dense(i->nloops, i->size, in->stride);
 }
@@ -137,7 +137,8 @@ bool slim_scatters(const slim_member *m, const instr *scatter)
 {
     int64_t size[MAX_LOOPS + 1], stride[MAX_LOOPS + 1];
     int     n = 0;
-    if (scatter->kind != INSTR_SCATTER || !scatter->gather.set || !reads_each(m, scatter, 0)) return false;
+    if (scatter->kind != INSTR_SCATTER || !scatter->gather.set || !reads_each(m, scatter, 0))
+        return false;
     size[n] = scatter->gather.along;
     stride[n++] = scatter->gather.along_stride;
     for (int l = 0; l < scatter->nloops; l++) {
@@ -202,14 +203,15 @@ static void say_batch(slim_text *w)
         kernel_set_number(&w->k, "WL", w->f.w->stride[l]);
         kernel_set_number(&w->k, "XL", w->f.x->stride[l]);
         kernel_set_number(&w->k, "CL", w->f.c->stride[l]);
-        kernel_say(&w->k, "        { i64 l = rest % $SIZE; rest /= $SIZE; w += l * ($WL); x += l * ($XL); "
-                          "batch += l * ($CL); }\n");
+        kernel_say(&w->k,
+                   "        { i64 l = rest % $SIZE; rest /= $SIZE; w += l * ($WL); x += l * ($XL); "
+                   "batch += l * ($CL); }\n");
     }
 }
 
 /* One element of a map: value0, value1, ... */
-static void say_map(slim_text *w, const instr *map, int value, int number, int first_input, bool last,
-                    const char *out)
+static void say_map(slim_text *w, const instr *map, int value, int number, int first_input,
+                    bool last, const char *out)
 {
     kernel_source *s = w->k.source;
     map_text       m = map_text_of(s, map);
@@ -262,10 +264,12 @@ static void say_scatter(slim_text *w, const instr *i, int number, int input)
     kernel_set_number(&w->k, "INDEX", input);
     kernel_set_number(&w->k, "ALONG", i->gather.along);
     kernel_set_number(&w->k, "STRIDE", i->gather.along_stride);
-    kernel_say(&w->k, "                $LOOPS\n"
-                      "                i64 index = in$INDEX[$FROM];\n"
-                      "                if ((u64)index < $ALONGull) store($OUT + ($TO + index * ($STRIDE)), "
-                      "value$NUMBER);\n");
+    kernel_say(
+        &w->k,
+        "                $LOOPS\n"
+        "                i64 index = in$INDEX[$FROM];\n"
+        "                if ((u64)index < $ALONGull) store($OUT + ($TO + index * ($STRIDE)), "
+        "value$NUMBER);\n");
 }
 
 /* What is done with `total`, the result in row `row` and column `column`. */
@@ -294,71 +298,77 @@ static void say_finish(slim_text *w, const slim_member *m, int output, int first
 /* w is adjacent along `row`: a thread has `vector` rows and every G-th term. */
 static void say_across(slim_text *w)
 {
-    kernel_say(&w->k,
-               "        SHARED f32 part[$WARPS][$N][$WIDE];\n"
-               "        i64 first = tile * $WIDE, mine = first + THREAD % $L * $V;\n"
-               "        i32 begin = THREAD / $L;\n"
-               "        f32 sum[$N][$V] = {};\n"
-               "        pack<u32, $WORDS> v[$AHEAD];\n"
-               "        auto take = [&](i32 k) {\n"
-               "            UNROLL for (int u = 0; u < $AHEAD; u++)\n"
-               "                if (mine < $ROWS && k + u * $G < $K)\n"
-               "                    v[u] = load_pack<$WORDS>((const u32 *)(w + mine + (i64)(k + u * $G) * ($WK)));\n"
-               "        };\n"
-               "        if ($FIXED) {\n"
-               "            take(begin);\n"
-               "            if (mine < $ROWS && THREAD % $L == 0)\n"
-               "                for (i32 k = begin + $G * $AHEAD; k < $K; k += $G) fetch_early(w + mine + (i64)k * ($WK));\n"
-               "        }\n"
-               "        wait_for_turn();\n"
-               "        for (i32 k = begin; k < $K; k += $G * $AHEAD) {\n"
-               "            if (!$FIXED || k != begin) take(k);\n"
-               "            UNROLL for (int u = 0; u < $AHEAD; u++)\n"
-               "                if (mine < $ROWS && k + u * $G < $K) UNROLL for (int n = 0; n < $N; n++) {\n"
-               "                    f32 y = load(x + (i64)(k + u * $G) * ($XK) + n * ($XN));\n"
-               "                    UNROLL for (int e = 0; e < $V; e++)\n"
-               "                        sum[n][e] = fused(element_of<$T>(v[u].at, e), y, sum[n][e]);\n"
-               "                }\n"
-               "        }\n"
-               "        UNROLL for (int n = 0; n < $N; n++)\n"
-               "            UNROLL for (int e = 0; e < $V; e++) {\n"
-               "                UNROLL for (int mask = 16; mask >= $L; mask /= 2)\n"
-               "                    sum[n][e] = ADD(sum[n][e], shuffle_xor(sum[n][e], mask));\n"
-               "                if (LANE < $L) part[WARP_OF_BLOCK][n][LANE * $V + e] = sum[n][e];\n"
-               "            }\n"
-               "        SYNC();\n"
-               "        for (int r = THREAD; r < $N * $WIDE; r += $THREADS) {\n"
-               "            f32 total = 0;\n"
-               "            for (int j = 0; j < $WARPS; j++) total = ADD(total, part[j][r / $WIDE][r % $WIDE]);\n"
-               "            i64 row = first + r % $WIDE, column = r / $WIDE;\n"
-               "            if (row < $ROWS) {\n");
+    kernel_say(
+        &w->k,
+        "        SHARED f32 part[$WARPS][$N][$WIDE];\n"
+        "        i64 first = tile * $WIDE, mine = first + THREAD % $L * $V;\n"
+        "        i32 begin = THREAD / $L;\n"
+        "        f32 sum[$N][$V] = {};\n"
+        "        pack<u32, $WORDS> v[$AHEAD];\n"
+        "        auto take = [&](i32 k) {\n"
+        "            UNROLL for (int u = 0; u < $AHEAD; u++)\n"
+        "                if (mine < $ROWS && k + u * $G < $K)\n"
+        "                    v[u] = load_pack<$WORDS>((const u32 *)(w + mine + (i64)(k + u * $G) * "
+        "($WK)));\n"
+        "        };\n"
+        "        if ($FIXED) {\n"
+        "            take(begin);\n"
+        "            if (mine < $ROWS && THREAD % $L == 0)\n"
+        "                for (i32 k = begin + $G * $AHEAD; k < $K; k += $G) fetch_early(w + mine + "
+        "(i64)k * ($WK));\n"
+        "        }\n"
+        "        wait_for_turn();\n"
+        "        for (i32 k = begin; k < $K; k += $G * $AHEAD) {\n"
+        "            if (!$FIXED || k != begin) take(k);\n"
+        "            UNROLL for (int u = 0; u < $AHEAD; u++)\n"
+        "                if (mine < $ROWS && k + u * $G < $K) UNROLL for (int n = 0; n < $N; n++) "
+        "{\n"
+        "                    f32 y = load(x + (i64)(k + u * $G) * ($XK) + n * ($XN));\n"
+        "                    UNROLL for (int e = 0; e < $V; e++)\n"
+        "                        sum[n][e] = fused(element_of<$T>(v[u].at, e), y, sum[n][e]);\n"
+        "                }\n"
+        "        }\n"
+        "        UNROLL for (int n = 0; n < $N; n++)\n"
+        "            UNROLL for (int e = 0; e < $V; e++) {\n"
+        "                UNROLL for (int mask = 16; mask >= $L; mask /= 2)\n"
+        "                    sum[n][e] = ADD(sum[n][e], shuffle_xor(sum[n][e], mask));\n"
+        "                if (LANE < $L) part[WARP_OF_BLOCK][n][LANE * $V + e] = sum[n][e];\n"
+        "            }\n"
+        "        SYNC();\n"
+        "        for (int r = THREAD; r < $N * $WIDE; r += $THREADS) {\n"
+        "            f32 total = 0;\n"
+        "            for (int j = 0; j < $WARPS; j++) total = ADD(total, part[j][r / $WIDE][r % "
+        "$WIDE]);\n"
+        "            i64 row = first + r % $WIDE, column = r / $WIDE;\n"
+        "            if (row < $ROWS) {\n");
 }
 
 /* w is adjacent along k: $GROUP threads go along $R rows. */
 static void say_along(slim_text *w, bool packed)
 {
-    kernel_say(&w->k,
-               "        i64 first = (tile * $GROUPS + THREAD / $GROUP) * $R;\n"
-               "        i32 begin = THREAD % $GROUP * $V;\n"
-               "        f32 sum[$R][$N] = {};\n"
-               "        pack<u32, $WORDS> v[$R];\n"
-               "        auto take = [&](i32 k) {\n"
-               "            UNROLL for (int r = 0; r < $R; r++)\n"
-               "                if (first + r < $ROWS) v[r] = load_pack<$WORDS>((const u32 *)(w + (first + r) * ($WB) + k));\n"
-               "        };\n"
-               "        if ($FIXED && begin < $K) take(begin);\n"
-               "        wait_for_turn();\n"
-               "        for (i32 k = begin; k < $K; k += $GROUP * $V) {\n"
-               "            if (!$FIXED || k != begin) take(k);\n"
-               "            UNROLL for (int n = 0; n < $N; n++) {\n"
-               "                $T y[$V];\n");
+    kernel_say(&w->k, "        i64 first = (tile * $GROUPS + THREAD / $GROUP) * $R;\n"
+                      "        i32 begin = THREAD % $GROUP * $V;\n"
+                      "        f32 sum[$R][$N] = {};\n"
+                      "        pack<u32, $WORDS> v[$R];\n"
+                      "        auto take = [&](i32 k) {\n"
+                      "            UNROLL for (int r = 0; r < $R; r++)\n"
+                      "                if (first + r < $ROWS) v[r] = load_pack<$WORDS>((const u32 "
+                      "*)(w + (first + r) * ($WB) + k));\n"
+                      "        };\n"
+                      "        if ($FIXED && begin < $K) take(begin);\n"
+                      "        wait_for_turn();\n"
+                      "        for (i32 k = begin; k < $K; k += $GROUP * $V) {\n"
+                      "            if (!$FIXED || k != begin) take(k);\n"
+                      "            UNROLL for (int n = 0; n < $N; n++) {\n"
+                      "                $T y[$V];\n");
     kernel_say(&w->k, packed ? "                load_packs<$XV>(y, x + k + n * ($XN));\n"
                              : "                UNROLL for (int e = 0; e < $V; e++) "
                                "y[e] = x[(i64)(k + e) * ($XK) + n * ($XN)];\n");
     kernel_say(&w->k,
                "                UNROLL for (int r = 0; r < $R; r++)\n"
                "                    if (first + r < $ROWS) UNROLL for (int e = 0; e < $V; e++)\n"
-               "                        sum[r][n] = fused(element_of<$T>(v[r].at, e), widen(y[e]), sum[r][n]);\n"
+               "                        sum[r][n] = fused(element_of<$T>(v[r].at, e), widen(y[e]), "
+               "sum[r][n]);\n"
                "            }\n"
                "        }\n"
                "        int mine = THREAD % $GROUP;\n"
@@ -397,7 +407,8 @@ static slim_tiles tiles_of(const instr *i, const slim_form *f)
     for (int more = 4; more <= WARP_SIZE; more *= 2) {
         int64_t wide = (int64_t)more * f->vector;
         bool    enough = f->batches * (rows / wide) >= PROCESSORS;
-        bool    narrow = wide * (int64_t)mtf_dtype_bytes(f->w->type) <= WARP_SIZE; /* bytes of a sector */
+        bool    narrow =
+            wide * (int64_t)mtf_dtype_bytes(f->w->type) <= WARP_SIZE; /* bytes of a sector */
         if ((enough || narrow) && more * each <= SHARED_FLOATS) t.lanes = more;
     }
     t.tiles = kernel_parts(rows, (int64_t)t.lanes * f->vector);
@@ -438,13 +449,14 @@ static void set_sizes(slim_text *w, const slim_tiles *t)
 }
 
 /* One member, whose blocks begin with number `begin`. */
-static int64_t say_member(slim_text *w, const slim_member *m, int output, int first_input, int64_t begin)
+static int64_t say_member(slim_text *w, const slim_member *m, int output, int first_input,
+                          int64_t begin)
 {
     w->product = m->product;
     w->f = form_of(m->product);
     slim_tiles t = tiles_of(m->product, &w->f);
-    bool       turned = w->f.w == &m->product->in[1], packed = widest(m->product, w->f.x, w->f.k) > 1;
-    int64_t    end = begin + w->f.batches * t.tiles;
+    bool    turned = w->f.w == &m->product->in[1], packed = widest(m->product, w->f.x, w->f.k) > 1;
+    int64_t end = begin + w->f.batches * t.tiles;
     set_sizes(w, &t);
     kernel_set_number(&w->k, "FIXED", m->fixed);
     kernel_set_number(&w->k, "BEGIN", begin);
@@ -452,7 +464,8 @@ static int64_t say_member(slim_text *w, const slim_member *m, int output, int fi
     kernel_set_number(&w->k, "W", first_input + turned);
     kernel_set_number(&w->k, "X", first_input + !turned);
     kernel_say(&w->k, "    if (BLOCK >= $BEGIN && BLOCK < $END) {\n"
-                      "        i64 rest = (BLOCK - $BEGIN) / $TILES, tile = (BLOCK - $BEGIN) % $TILES, batch = 0;\n"
+                      "        i64 rest = (BLOCK - $BEGIN) / $TILES, tile = (BLOCK - $BEGIN) % "
+                      "$TILES, batch = 0;\n"
                       "        const $T *w = in$W, *x = in$X;\n");
     say_batch(w);
     if (w->f.adjacent_terms)
