@@ -133,11 +133,35 @@ static void test_what_is_read_again_is_stored(void **state)
     assert_true(fabs(got[0] - got[1]) <= 1e-4 * (1 + fabs(got[0])));
 }
 
+/* What a product reads stays where it is until the maps after it are done. */
+static void test_maps_do_not_take_the_place_of_factors(void **state)
+{
+    static const char wider[] = "x: bf16[d=1024] = input\n"
+                                "q: bf16[d=1024, e=64] = input\n"
+                                "h = exp(x)\n"
+                                "a: [e] = einsum(h, q)\n"
+                                "c = cumsum(cast(a, type=f32), dim=e)\n";
+    (void)state;
+    mtf_session   *s = mtf_open_with(&(mtf_session_opts){.device = "cuda"});
+    mtf_graph     *g = mtf_parse(s, wider, "wider.mtf");
+    mtf_program   *p = mtf_compile(g, mtf_find(g, "c"));
+    const program *q = p ? first_program(p) : NULL;
+    int            maps = 0;
+    assert_string_equal(mtf_error(s), "");
+    for (int k = 0; k < q->ninstrs; k++) {
+        slim_group all = slim_group_at(q, k);
+        if (all.n) maps += all.members[0].nmaps;
+    }
+    if (maps != 1) fail_msg("%d maps belong to the product\n%s", maps, mtf_program_print(p));
+    close_well(s);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_groups_have_the_same_bits),
         cmocka_unit_test(test_what_is_read_again_is_stored),
+        cmocka_unit_test(test_maps_do_not_take_the_place_of_factors),
     };
     (void)argc;
     use_emulated_card(argv);
