@@ -166,7 +166,7 @@ static void test_a_token_is_one_graph(void **state)
     *driver = calls.real;
     assert_int_equal(calls.graphs, 1);
     assert_int_equal(calls.kernels, 0);
-    assert_int_equal(calls.copies_in, 3); /* the token, its position, tokens that are not chosen */
+    assert_int_equal(calls.copies_in, 2); /* the token and its position */
     assert_int_equal(calls.copies_out, 0);
     assert_int_equal(calls.waits, 2); /* for the token, and for its probability */
     close_well(s);

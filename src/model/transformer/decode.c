@@ -43,6 +43,7 @@ struct mtf_decoder {
     /* buffers for feeds and fetches */
     int32_t *ids, *first, *seen, *parent, *tokens, *segment, *not_chosen;
     int32_t *parent_of; /* beams: the row that each row continues */
+    bool     barred_fed; /* not_chosen is what the program has */
     float   *logits, *log_probability;
     int32_t  end_only[2]; /* the model's end, which stops a sequence unless a job says more */
 };
@@ -402,24 +403,26 @@ static int count_ends(const slot *s)
     return n;
 }
 
-/* Tokens that end a sequence are not chosen in slots that never end. */
-static void bar_ends(mtf_decoder *d)
+/* Tokens that end a sequence are not chosen in slots that never end.  They are fed when they change. */
+static bool bar_ends(mtf_decoder *d, const decode_graph *g)
 {
-    for (int64_t k = 0; k < d->sizes.rows * MOST_BARRED; k++) d->not_chosen[k] = -1;
+    bool same = d->barred_fed;
     for (int64_t k = 0; k < d->slots; k++) {
         const slot *s = &d->slot[k];
-        for (int t = 0; s->job && s->how.never_end && t < count_ends(s); t++)
-            d->not_chosen[k * MOST_BARRED + t] = s->how.stop[t];
+        int         n = s->job && s->how.never_end ? count_ends(s) : 0;
+        for (int t = 0; t < MOST_BARRED; t++) {
+            int32_t *at = &d->not_chosen[k * MOST_BARRED + t], token = t < n ? s->how.stop[t] : -1;
+            same = same && *at == token;
+            *at = token;
+        }
     }
+    return same || (d->barred_fed = mtf_feed(g->program, g->barred, d->not_chosen));
 }
 
 static bool run_step(mtf_decoder *d, decode_graph *g)
 {
     feed_rows(d);
-    if (g->barred) {
-        bar_ends(d);
-        TRY(mtf_feed(g->program, g->barred, d->not_chosen));
-    }
+    if (g->barred) TRY(bar_ends(d, g));
     TRY(mtf_feed(g->program, g->ids, d->ids) && mtf_feed(g->program, g->first, d->first));
     if (g->seen) TRY(mtf_feed(g->program, g->seen, d->seen));
     if (g->parent) TRY(mtf_feed(g->program, g->parent, d->parent));
