@@ -125,6 +125,13 @@ static void end_as_vocabulary(const config_setup *c, mtf_transformer_opts *o)
     if (!o->end && end > 0) o->end = end;
 }
 
+/* Weights that are not trained are kept as layers use them: they are rounded when they are loaded, not
+ * for each token. */
+static void keep_short(mtf_transformer_opts *o)
+{
+    if (o->activation == MTF_BF16 || o->activation == MTF_F16) o->context.short_weights = true;
+}
+
 bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c)
 {
     mtf_config_opts files;
@@ -138,6 +145,7 @@ bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c
     c->batch = batch ? (int64_t)batch : c->run.batch;
     end_as_vocabulary(c, &c->described.model);
     end_as_vocabulary(c, &c->described.teacher);
+    if (answers) keep_short(&c->described.model);
     c->model = mtf_transformer_new(s, &c->described.model);
     TRY(c->model != NULL);
     if (!c->described.teacher.stack.layers) return true;

@@ -41,7 +41,8 @@ bool model_load(const options *o, int64_t step, opened_model *m)
             fputs("mtf: note: there is no --checkpoint-dir, so the weights are random\n", stderr);
         return true;
     }
-    TRY(make_variables(m) && mtf_load(m->session, path, &(mtf_load_opts){.step = step}, &from));
+    mtf_load_opts how = {.step = step, .convert = m->model->opts.context.short_weights};
+    TRY(make_variables(m) && mtf_load(m->session, path, &how, &from));
     m->step = from.step;
     return true;
 }

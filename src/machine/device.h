@@ -33,6 +33,7 @@ typedef struct run_state {
     const struct short_tile *tile;
     const mtf_tensor *infinite;  /* check: first tensor of the step with an infinity; NULL: none */
     bool              nan_given; /* check: a NaN came from outside, maybe with poison's bits */
+    bool              one_by_one; /* each instruction's results are looked at, or its time */
     void             *prepared;  /* private data of the device for the program */
 } run_state;
 
@@ -78,6 +79,8 @@ typedef struct device_step {
     run_state      **states;
     bool             repeats;   /* every step queues the same work, so that it may be recorded */
     bool             played;    /* this step was played from the recording */
+    bool             recorded;  /* this step is being recorded: it has one turn of each loop that */
+    bool             rolled;    /*   a value ends, and, if `rolled`, of all others */
     void            *recording; /* belongs to the device */
 } device_step;
 
@@ -130,6 +133,12 @@ struct device {
      * queue collectives beside other work.  NULL, or not called in a step: it does not. */
     bool (*order)(device_context *c, const program *p, int index, run_state *r);
     bool (*collected)(device_context *c, const program *p, int index, run_state *r);
+    /* Loops of a step that is recorded.  Can this context record them?  Called before the first turn and
+     * at the end of the only one that is queued; what is between is repeated while the byte at `flag` is
+     * not 0, or, where that is NULL, for so many turns.  May be NULL. */
+    bool (*records_loops)(device_context *c);
+    bool (*loop_begins)(device_context *c, const void *flag);
+    bool (*loop_ends)(device_context *c, const void *flag, int64_t turns);
     size_t (*scratch_bytes)(device *d, const program *p, int threads); /* of all threads */
     /* Connects this processor, which is alone in its process, with those of the other ranks.  NULL:
      * the host connects them. */

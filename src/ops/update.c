@@ -111,7 +111,9 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
     if (reach_is_cut(&value, dim.name)) TRY(reach_whole(e, n->in[VALUE], dim.name, &value));
     TRY(emit_real(e, &value));
     int d = shape_find(&value.shape, dim.name);
-    if (d >= 0) {
+    if (d >= 0 && value.shape.dims[d].size == 1) {
+        value = slice_drop(&value, dim.name); /* the position itself is the index */
+    } else if (d >= 0) {
         run = value.shape.dims[d].size;
         value.shape.dims[d].name = RUN_DIM;
     }

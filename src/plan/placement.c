@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "base/abilities.h"
 #include "plan/passes.h"
 #include "program/wire_sizes.h"
 
@@ -82,6 +83,34 @@ static void keep_operands(program *p)
     }
 }
 
+/* Does instruction k go on with the result of the one before? */
+static bool goes_on(const program *p, int k)
+{
+    const instr *before = &p->instrs[k - 1];
+    for (int o = 0; o < p->instrs[k].nin && before->nout == 1; o++)
+        if (p->instrs[k].in[o].buffer == before->out[0].buffer) return true;
+    return false;
+}
+
+/* A card computes a product of few columns and the maps that go on with it at once: so their results
+ * do not take the place of its factors, which are small. */
+static void stretch_over_maps(program *p)
+{
+    enum { MOST_MAPS = 4, SMALL = 1 << 16 };
+    for (int k = 0; k < p->ninstrs; k++) {
+        const instr *i = &p->instrs[k];
+        int          end = k;
+        if (i->kind != INSTR_CONTRACT) continue;
+        while (end < k + MOST_MAPS && end + 1 < p->ninstrs &&
+               p->instrs[end + 1].kind == INSTR_MAP && goes_on(p, end + 1))
+            end++;
+        for (int o = 0; o < i->nin; o++) {
+            buffer *b = &p->buffers[i->in[o].buffer];
+            if (b->bytes <= SMALL && b->last == k) b->last = end;
+        }
+    }
+}
+
 static void lifetimes(program *p)
 {
     for (int b = 0; b < p->nbuffers; b++) {
@@ -95,6 +124,7 @@ static void lifetimes(program *p)
     }
     stretch_over_loops(p);
     if (p->session->can.overlaps) keep_operands(p);
+    if (abilities_of_card(p->session->opts.device)) stretch_over_maps(p);
     for (int b = 0; b < p->nbuffers; b++) {
         buffer *x = &p->buffers[b];
         if (x->kind == BUFFER_FETCH) x->last = p->ninstrs;

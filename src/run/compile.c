@@ -94,6 +94,7 @@ static bool load(mtf_program *p, int number)
     k->scratch_bytes = p->device->scratch_bytes(p->device, q, p->store->threads);
     k->state =
         (run_state){.base = k->base, .seed = p->session->opts.seed, .threads = p->store->threads};
+    k->state.one_by_one = p->guard > 0 || p->session->opts.measure;
     if (p->session->opts.measure) TRY(start_counting(k));
     k->slab = p->device->alloc(k->context, (size_t)q->slab_bytes);
     TRY(k->slab != NULL);
@@ -185,12 +186,26 @@ static bool count_all(const mtf_program *p)
     return ok;
 }
 
-/* Whether every step queues the same work, whatever its results. */
-static bool repeats(const program *q)
+/* Can the device record loops of this program?  Processors would have to decide together. */
+static bool records_loops(const mtf_program *p)
 {
+    const program *q = first_program(p);
+    if (p->store->end - p->store->first > 1 || !p->device->records_loops) return false;
     for (int k = 0; k < q->ninstrs; k++)
-        if (q->instrs[k].kind == INSTR_TEST || q->instrs[k].kind == INSTR_SAY) return false;
-    return true;
+        if (instr_is_collective(&q->instrs[k])) return false;
+    return p->device->records_loops(p->processors[p->store->first].context);
+}
+
+/* Whether every step queues the same work, whatever its results. */
+static bool repeats(const mtf_program *p)
+{
+    const program *q = first_program(p);
+    bool           tests = false;
+    for (int k = 0; k < q->ninstrs; k++) {
+        if (q->instrs[k].kind == INSTR_SAY) return false;
+        tests = tests || q->instrs[k].kind == INSTR_TEST;
+    }
+    return !tests || records_loops(p);
 }
 
 static bool make_step(mtf_program *p)
@@ -201,7 +216,7 @@ static bool make_step(mtf_program *p)
                             .contexts = arena_array(a, device_context *, n),
                             .programs = arena_array(a, const program *, n),
                             .states = arena_array(a, run_state *, n),
-                            .repeats = repeats(first_program(p)) && !p->session->opts.measure};
+                            .repeats = !p->session->opts.measure && repeats(p)};
     TRY(p->step.contexts && p->step.programs && p->step.states);
     for (int k = 0; k < n; k++) {
         processor *q = &p->processors[p->store->first + k];
@@ -317,7 +332,7 @@ bool program_measure(mtf_program *p, bool on)
         q->counts.on = on;
         q->state.done = on ? &q->counts.done : NULL;
     }
-    p->step.repeats = !on && repeats(first_program(p));
+    p->step.repeats = !on && repeats(p);
     return true;
 }
 

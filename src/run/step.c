@@ -16,12 +16,62 @@ static bool all_fed(const mtf_program *p)
     return true;
 }
 
+static const void *flag_of(const processor *k, const instr *test)
+{
+    return (const char *)k->base[test->in[0].buffer] + test->in[0].offset;
+}
+
 static bool flag_is_set(mtf_program *p, const processor *k, const instr *test)
 {
     uint8_t flag = 0;
-    p->device->read(k->context, &flag,
-                    (const char *)k->base[test->in[0].buffer] + test->in[0].offset, 1);
+    p->device->read(k->context, &flag, flag_of(k, test), 1);
     return flag != 0;
+}
+
+/* The loops around an instruction. */
+typedef struct loops {
+    int64_t turns[MAX_NESTING];
+    int     depth;
+} loops;
+
+/* Is one turn of the loop queued, which the device repeats by itself? */
+static bool is_rolled(const mtf_program *p, const instr *loop)
+{
+    return p->step.recorded && p->step.rolled && loop->loop.trips >= 0;
+}
+
+/* Goes into a loop, or leaves it: sets the instruction before the next one.  A loop that is recorded
+ * decides twice: before its first turn, and at the end of it. */
+static bool pass_loop(mtf_program *p, const processor *me, int *k, loops *l)
+{
+    const program *q = me->program;
+    const instr   *i = &q->instrs[*k], *loop = i->kind == INSTR_AGAIN ? &q->instrs[i->loop.other] : i;
+    const device  *d = p->device;
+    if (i->kind == INSTR_LOOP) {
+        l->turns[l->depth++] = 0;
+        return !is_rolled(p, i) || d->loop_begins(me->context, NULL);
+    }
+    if (i->kind == INSTR_TEST) {
+        if (p->step.recorded && l->turns[l->depth - 1] == 0)
+            return d->loop_begins(me->context, flag_of(me, i));
+        if (p->step.recorded)
+            TRY(d->loop_ends(me->context, flag_of(me, i), 0));
+        else if (flag_is_set(p, me, i))
+            return true;
+        *k = i->loop.other;
+        l->depth--;
+        return true;
+    }
+    int64_t trips = loop->loop.trips, turns = ++l->turns[l->depth - 1];
+    if (is_rolled(p, loop)) {
+        l->depth--;
+        return d->loop_ends(me->context, NULL, trips);
+    }
+    if (trips < 0 || turns < trips)
+        *k = i->loop.other;
+    else
+        l->depth--;
+    return true;
 }
 
 /* The time of queued work is known only when it is done. */
@@ -51,26 +101,15 @@ static bool walk(mtf_program *p, int number)
 {
     processor     *me = &p->processors[number];
     const program *q = me->program;
-    int64_t        turns[MAX_NESTING];
-    int            depth = 0;
+    loops          l = {.depth = 0};
     for (int k = 0; k < q->ninstrs; k++) {
         const instr *i = &q->instrs[k];
         count(me, k);
         if (runs_beside(me)) TRY(p->device->order(me->context, q, k, &me->state));
         switch (i->kind) {
-        case INSTR_LOOP: turns[depth++] = 0; break;
+        case INSTR_LOOP:
         case INSTR_TEST:
-            if (!flag_is_set(p, me, i)) k = i->loop.other, depth--;
-            break;
-        case INSTR_AGAIN: {
-            int64_t trips = q->instrs[i->loop.other].loop.trips;
-            turns[depth - 1]++;
-            if (trips < 0 || turns[depth - 1] < trips)
-                k = i->loop.other;
-            else
-                depth--;
-            break;
-        }
+        case INSTR_AGAIN: TRY(pass_loop(p, me, &k, &l)); break;
         case INSTR_SAY:
             if (number == 0) say_value(p->session, me->context, i, me->base);
             break;

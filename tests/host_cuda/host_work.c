@@ -15,6 +15,8 @@ static void do_copy(const CUDA_MEMCPY2D *c)
                 (const char *)c->srcHost + row * c->srcPitch, c->WidthInBytes);
 }
 
+static bool do_loop(work *w);
+
 /* False: it waits for another process. */
 static bool do_now(work *w)
 {
@@ -44,7 +46,17 @@ static bool do_now(work *w)
         host_memory_check(w->name);
         break;
     case WORK_WAIT: return !w->awaited || w->awaited->done >= w->position;
+    case WORK_LOOP: return do_loop(w);
     }
+    return true;
+}
+
+/* Nothing in a loop waits for other processes: that is not recorded. */
+static bool do_loop(work *w)
+{
+    while (w->loop->value)
+        for (work *part = w->turn; part; part = part->next)
+            if (!do_now(part)) return false;
     return true;
 }
 
@@ -275,6 +287,16 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int blocks, unsigned int blocks_y
     return host_do(stream, &w);
 }
 
+CUresult cuLaunchKernelEx(const CUlaunchConfig *how, CUfunction f, void **parameters, void **extra)
+{
+    bool known = how->numAttrs == 0 ||
+                 (how->numAttrs == 1 &&
+                  how->attrs[0].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+    if (!known) return CUDA_ERROR_NOT_SUPPORTED;
+    return cuLaunchKernel(f, how->gridDimX, how->gridDimY, how->gridDimZ, how->blockDimX, how->blockDimY,
+                          how->blockDimZ, how->sharedMemBytes, how->hStream, parameters, extra);
+}
+
 /* ---- recordings ---- */
 
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
@@ -305,7 +327,33 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
     return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
 
-/* The same work once more: a graph may be destroyed before what was made of it. */
+/* The same list once more: a graph may be destroyed before what was made of it. */
+static work *copy_all(const work *w)
+{
+    work *first = NULL, **end = &first;
+    for (; w; w = w->next) {
+        *end = malloc(sizeof **end);
+        **end = *w;
+        (*end)->next = NULL;
+        if (w->kind == WORK_LOOP) (*end)->turn = copy_all(w->body->first);
+        end = &(*end)->next;
+    }
+    return first;
+}
+
+/* Kernels have the addresses of conditions: these go on to what is made of the graph. */
+static void take_conditions(CUgraphExec made, CUgraph graph)
+{
+    while (graph->conditions) {
+        condition *c = graph->conditions;
+        graph->conditions = c->next;
+        c->next = made->conditions;
+        made->conditions = c;
+    }
+    for (const work *w = graph->first; w; w = w->next)
+        if (w->kind == WORK_LOOP) take_conditions(made, w->body);
+}
+
 CUresult cuGraphInstantiate(CUgraphExec *made, CUgraph graph, unsigned long long flags)
 {
     size_t n;
@@ -317,9 +365,11 @@ CUresult cuGraphInstantiate(CUgraphExec *made, CUgraph graph, unsigned long long
         *end = malloc(sizeof **end);
         **end = *order[k];
         (*end)->next = NULL;
+        if (order[k]->kind == WORK_LOOP) (*end)->turn = copy_all(order[k]->body->first);
         end = &(*end)->next;
     }
     free(order);
+    take_conditions(*made, graph);
     return CUDA_SUCCESS;
 }
 
@@ -327,6 +377,8 @@ CUresult cuGraphLaunch(CUgraphExec made, CUstream stream)
 {
     if (host_broken()) return host_broken();
     if (host_fails(FAULT_PLAY)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    for (condition *c = made->conditions; c; c = c->next)
+        if (c->is_assigned) c->value = c->at_first;
     for (const work *w = made->first; w; w = w->next) host_do(stream, w);
     return CUDA_SUCCESS;
 }
@@ -335,14 +387,26 @@ static void free_all(work *w)
 {
     while (w) {
         work *next = w->next;
+        if (w->kind == WORK_LOOP && w->body && !w->turn) cuGraphDestroy(w->body);
+        if (w->kind == WORK_LOOP) free_all(w->turn);
         free(w);
         w = next;
+    }
+}
+
+static void free_conditions(condition *c)
+{
+    while (c) {
+        condition *next = c->next;
+        free(c);
+        c = next;
     }
 }
 
 CUresult cuGraphDestroy(CUgraph graph)
 {
     free_all(graph->first);
+    free_conditions(graph->conditions);
     free(graph);
     return CUDA_SUCCESS;
 }
@@ -350,6 +414,71 @@ CUresult cuGraphDestroy(CUgraph graph)
 CUresult cuGraphExecDestroy(CUgraphExec made)
 {
     free_all(made->first);
+    free_conditions(made->conditions);
     free(made);
+    return CUDA_SUCCESS;
+}
+
+/* ---- loops of recordings ---- */
+
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, CUgraph graph, CUcontext context,
+                                        unsigned int at_first, unsigned int flags)
+{
+    condition *c = calloc(1, sizeof *c);
+    (void)context;
+    c->at_first = at_first;
+    c->is_assigned = flags & CU_GRAPH_COND_ASSIGN_DEFAULT;
+    c->next = graph->conditions;
+    graph->conditions = c;
+    *handle = (CUgraphConditionalHandle)c;
+    return CUDA_SUCCESS;
+}
+
+/* A graph here is a list: what a node follows is what is recorded before it. */
+CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                   CUgraph *graph, const CUgraphNode **after, const CUgraphEdgeData **edges,
+                                   size_t *n)
+{
+    *status = stream->recording ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    if (id) *id = 0;
+    *graph = stream->recording;
+    *after = NULL;
+    if (edges) *edges = NULL;
+    *n = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
+                           const CUgraphEdgeData *edges, size_t n, CUgraphNodeParams *how)
+{
+    (void)after, (void)edges, (void)n;
+    work w = {.kind = WORK_LOOP, .queue = graph->origin};
+    if (how->type != CU_GRAPH_NODE_TYPE_CONDITIONAL || how->conditional.type != CU_GRAPH_COND_TYPE_WHILE ||
+        how->conditional.size != 1)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    w.loop = (condition *)how->conditional.handle;
+    w.body = calloc(1, sizeof *w.body);
+    w.body->end = &w.body->first;
+    work **at = graph->end;
+    add(&graph->end, &w);
+    how->conditional.phGraph_out = &(*at)->body;
+    *node = (CUgraphNode)*at;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode *nodes,
+                                              const CUgraphEdgeData *edges, size_t n, unsigned int flags)
+{
+    (void)nodes, (void)edges, (void)flags;
+    return stream->recording && n == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode *after,
+                                     const CUgraphEdgeData *edges, size_t n, CUstreamCaptureMode mode)
+{
+    (void)after, (void)edges, (void)n, (void)mode;
+    if (stream->recording) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    graph->origin = stream;
+    stream->recording = graph;
     return CUDA_SUCCESS;
 }

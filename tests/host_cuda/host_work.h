@@ -30,8 +30,17 @@ typedef enum work_kind {
     WORK_FILL,
     WORK_CALL,
     WORK_ATTEMPT,
-    WORK_WAIT /* for another queue */
+    WORK_WAIT, /* for another queue */
+    WORK_LOOP
 } work_kind;
+
+/* Of a conditional node; its address is the node's handle. */
+typedef struct condition {
+    unsigned          value; /* first: kernels set it */
+    unsigned          at_first;
+    bool              is_assigned; /* when the graph is played */
+    struct condition *next;        /* of the graph */
+} condition;
 
 typedef struct work {
     work_kind     kind;
@@ -49,6 +58,9 @@ typedef struct work {
     CUstream      queue;       /* on which it was recorded */
     CUstream      awaited;     /* WAIT: this queue, */
     long long     position;    /* until so much of its work is done */
+    condition    *loop;        /* a body is done while it holds, */
+    CUgraph       body;        /*   what was recorded; */
+    struct work  *turn;        /*   or, in a graph that is played, what it made of that */
     struct work  *next;
 } work;
 
@@ -56,12 +68,14 @@ enum { MOST_JOINED = 64 };
 struct CUgraph_st {
     work    *first, **end;
     CUstream origin;
+    condition *conditions;
     int      njoined; /* queues that wait for what is being recorded */
     CUstream joined[MOST_JOINED];
 };
 
 struct CUgraphExec_st {
-    work *first;
+    work      *first;
+    condition *conditions;
 };
 
 struct CUevent_st {

@@ -3,6 +3,7 @@
 
 #if MTF_HAVE_CUDA
 #include "machine/cuda/kernel_compile.h"
+#include "machine/cuda/slim.h"
 #endif
 
 #include "ground.h"
@@ -40,9 +41,53 @@ static void test_kernels_compile_for_a_card(void **state)
     host_card_close(&card);
 }
 
+/* Few columns: both ways, with a map after the product, two of them in one kernel. */
+static void test_slim_kernels_compile_for_a_card(void **state)
+{
+    static const mtf_dtype types[] = {MTF_F32, MTF_BF16, MTF_F16};
+    host_card     card = host_card_open();
+    arena         a = arena_make(&card.session->allocator, &card.session->fault);
+    kernel_source s = kernel_source_make(&a);
+    (void)state;
+    for (int k = 0; k < 3; k++)
+        for (int columns = 1; columns <= 4; columns += 3) {
+            mtf_dtype         type = types[k];
+            access            out = {.type = type, .stride = {columns, 1}};
+            access            across[] = {{.type = type, .stride = {1, 0, 264}},
+                                          {.type = type, .stride = {0, 1, columns}}};
+            access            along[] = {{.type = type, .stride = {264, 0, 1}}, across[1]};
+            access            in[] = {{.type = type, .stride = {columns, 1}}, {.type = type, .stride = {1}}};
+            const scalar_step steps[] = {{.fn = FN_add, .type = MTF_F32, .a = 0, .b = 1},
+                                         {.fn = FN_gelu, .type = MTF_F32, .a = 2}};
+            instr product = {.kind = INSTR_CONTRACT, .nout = 1, .nin = 2, .out = &out, .nloops = 3,
+                             .size = {264, columns, 264}};
+            instr map = {.kind = INSTR_MAP, .nout = 1, .nin = 2, .out = &out, .in = in, .nloops = 2,
+                         .size = {264, columns}, .map = {.nsteps = 2, .steps = steps, .results = &(int){3}}};
+            instr       first = product, second = product;
+            slim_member members[2] = {{.product = &first, .fixed = columns == 1},
+                                      {.product = &second, .fixed = columns == 1}};
+            kernel_plan plan = {0};
+            first.in = across, second.in = along;
+            for (int m = 0; m < 2; m++) {
+                assert_true(slim_suits(members[m].product) && slim_takes(&members[m], &map, 0));
+                members[m].map[members[m].nmaps++] = &map;
+            }
+            instr whole = slim_operands(&a, 2, members);
+            assert_int_equal(whole.nin, 6);
+            assert_true(write_slim(&s, &whole, 2, members, &plan));
+            assert_int_equal(plan.nlaunches, 1);
+        }
+    host_card_compile_for_real(&card, kernel_source_text(&s));
+    arena_free(&a);
+    host_card_close(&card);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kernels_compile_for_a_card)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kernels_compile_for_a_card),
+        cmocka_unit_test(test_slim_kernels_compile_for_a_card),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 #else

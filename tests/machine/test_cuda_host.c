@@ -2,6 +2,7 @@
 #include "mtf_build.h"
 
 #if MTF_HAVE_CUDA
+#include "machine/cuda/cuda_device.h"
 #include "machine/cuda/kernel_compile.h"
 #endif
 
@@ -198,6 +199,13 @@ static void test_same_text_compiles_for_a_card(void **state)
     host_card_compile_for_real(&card, kernels);
 }
 
+/* The driver, not a library, has the function that it calls. */
+static void test_the_kernel_of_loops_compiles_for_a_card(void **state)
+{
+    (void)state;
+    host_card_compile_for_real(&card, cuda_loop_kernel);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +215,7 @@ int main(void)
         cmocka_unit_test(test_recordings_are_played),
         cmocka_unit_test(test_text_that_is_wrong_is_refused),
         cmocka_unit_test(test_same_text_compiles_for_a_card),
+        cmocka_unit_test(test_the_kernel_of_loops_compiles_for_a_card),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

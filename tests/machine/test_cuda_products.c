@@ -202,6 +202,42 @@ static void test_many_small(void **state)
         }
 }
 
+/* Products with few columns: all transpositions, alignments and types; `slim` counts those that have
+ * kernels of their own. */
+static void check_few_columns(mtf_dtype out, mtf_dtype in, int rounds, int *slim)
+{
+    static const int64_t sizes[] = {128, 130, 132, 200, 257, 320, 520};
+    for (int round = 0; round < rounds; round++) {
+        int64_t size[4] = {pick(1, 2), sizes[pick(0, 6)], pick(1, in == MTF_F32 ? 8 : 4),
+                           sizes[pick(0, 6)]};
+        if (round & 8) {
+            int64_t rows = size[1];
+            size[1] = size[2], size[2] = rows;
+        }
+        trial t = trial_of(INSTR_CONTRACT, 4, size);
+        product_operand(&t, out, 0, 1, round & 1, true);
+        product_operand(&t, in, 0, 2, round & 2, false);
+        product_operand(&t, in, 2, 1, round & 4, false);
+        t.i.out = t.operands, t.i.nout = 1;
+        t.i.in = t.operands + 1, t.i.nin = 2;
+        *slim += strcmp(cuda_way(&t.i), "slim") == 0;
+        check_product(&t);
+    }
+}
+
+static void test_few_columns(void **state)
+{
+    static const mtf_dtype types[][2] = {{MTF_F32, MTF_F32}, {MTF_BF16, MTF_BF16}, {MTF_F32, MTF_BF16},
+                                         {MTF_F16, MTF_F16}, {MTF_F32, MTF_F16}};
+    (void)state;
+    seed_state = 7;
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+        int slim = 0;
+        check_few_columns(types[k][0], types[k][1], 16, &slim);
+        if (slim < 4) fail_msg("only %d of 16 products had kernels of their own", slim);
+    }
+}
+
 /* A product that is recorded is made when the recording is played, each time anew. */
 static void test_recorded(void **state)
 {
@@ -215,6 +251,9 @@ static void test_recorded(void **state)
     trial t = random_product(MTF_F32, MTF_F32, 0);
     char *got = malloc(bytes_of(&t, 0));
     load(&l, &t);
+    cuda->write(context, l.base[0], t.memory[0], bytes_of(&t, 0));
+    /* Kernels are waited for until a step has shown that none fails. */
+    assert_well(cuda->run(context, &l.program, 0, &l.run) && cuda->end(context, &l.program, &l.run));
     cuda->write(context, l.base[0], t.memory[0], bytes_of(&t, 0));
     assert_int_equal(d->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), 0);
     assert_well(cuda->run(context, &l.program, 0, &l.run));
@@ -246,6 +285,7 @@ int main(void)
         cmocka_unit_test(test_integers_and_flags),
         cmocka_unit_test(test_odd_strides),
         cmocka_unit_test(test_many_small),
+        cmocka_unit_test(test_few_columns),
         cmocka_unit_test(test_recorded),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

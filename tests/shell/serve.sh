@@ -50,6 +50,19 @@ if [ $status = 0 ] && ! cmp -s out all; then pass; else lose "another seed" "ano
 decode </dev/null
 [ $status = 0 ] && [ ! -s out ] && pass || lose "no prompts" "no answers" "$(cat out err)"
 
+# Weights of a model in bf16 are rounded when they are loaded, whatever the checkpoint has.
+sed 's/float32/bfloat16/' small.gin >short.gin
+head -c 3000 "$root/data/text/moby-dick.txt" >book.txt
+"$MTF" train --gin_file short.gin --text book.txt:documents=file:joined --batch 1 --steps 2 --threads 1 \
+    --checkpoint-dir wide >out 2>err &&
+    "$MTF" ckpt convert wide narrow/step_00000002 --type all=bf16 >>out 2>>err || lose "a checkpoint in bf16" "" "$(cat out err)"
+for folder in wide narrow; do
+    "$MTF" score --gin_file short.gin --threads 1 --checkpoint-dir $folder --targets prompts --tokens >$folder.scores 2>err ||
+        lose "weights of $folder" "scores" "$(cat err)"
+done
+if [ -s wide.scores ] && cmp -s wide.scores narrow.scores; then pass
+else lose "rounded weights" "$(cat wide.scores)" "$(cat narrow.scores err)"; fi
+
 # An answer comes before the next prompt is there.
 coproc talk { "$MTF" decode "${small[@]}" --max-tokens 9 --temperature 1 2>/dev/null; }
 talk_pid=$!

@@ -68,10 +68,10 @@ static double train(const char *mesh, const char *layout, mtf_text_opts o, doubl
     return last;
 }
 
-static void learns(mtf_text_opts o, double share)
+static void learns(mtf_text_opts o, double most)
 {
     double first, again, last = train(NULL, NULL, o, &first);
-    assert_true(first > 1 && last < share * first);
+    assert_true(first > 1 && last < most * first);
     assert_near(train("x:2,y:2", "batch:x,heads:y,d_ff:y,vocab:y", o, &again), last, 2e-3);
     assert_near(again, first, 1e-5);
 }

@@ -40,6 +40,16 @@ static bool find_all(void *library, const char *file, int n, const symbol *symbo
 #define SYMBOL_OF(table, name) {SPELT(name), (void **)&table->name},
 #define COUNT(list) ((int)(sizeof list / sizeof *list))
 
+static void find_loops(cuda_api *api)
+{
+    fault       ignored = {0};
+    cuda_loops *d = &api->loops;
+#define F(name) SYMBOL_OF(d, name)
+    const symbol symbols[] = {CUDA_LOOPS(F)};
+#undef F
+    api->has_loops = find_all(api->opened[DRIVER], "", COUNT(symbols), symbols, &ignored);
+}
+
 static bool open_driver(cuda_api *api, fault *f)
 {
     static const char *const names[] = {"libcuda.so.1", "libcuda.so", NULL};
@@ -48,7 +58,9 @@ static bool open_driver(cuda_api *api, fault *f)
     const symbol symbols[] = {CUDA_DRIVER(F)};
 #undef F
     void *library = open_library(api, DRIVER, names, "NVIDIA's driver", f);
-    return library && find_all(library, names[0], COUNT(symbols), symbols, f);
+    TRY(library && find_all(library, names[0], COUNT(symbols), symbols, f));
+    find_loops(api);
+    return true;
 }
 
 static bool open_nvrtc(cuda_api *api, fault *f)

@@ -35,9 +35,14 @@
     F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventSynchronize) F(cuEventQuery)      \
     F(cuEventElapsedTime)                                                                          \
     F(cuModuleLoadData) F(cuModuleUnload) F(cuModuleGetFunction) F(cuFuncSetAttribute)             \
-    F(cuLaunchKernel)                                                                              \
+    F(cuLaunchKernel) F(cuLaunchKernelEx)                                                          \
     F(cuStreamBeginCapture) F(cuStreamEndCapture) F(cuGraphInstantiate) F(cuGraphLaunch)           \
     F(cuGraphDestroy) F(cuGraphExecDestroy)
+
+/* Drivers from 12.4 on have these. */
+#define CUDA_LOOPS(F)                                                                              \
+    F(cuGraphConditionalHandleCreate) F(cuGraphAddNode_v2) F(cuStreamGetCaptureInfo_v3)            \
+    F(cuStreamUpdateCaptureDependencies_v2) F(cuStreamBeginCaptureToGraph)
 
 #define CUDA_NVRTC(F)                                                                              \
     F(nvrtcVersion) F(nvrtcGetErrorString) F(nvrtcCreateProgram) F(nvrtcCompileProgram)            \
@@ -74,6 +79,10 @@ typedef struct cuda_driver {
     CUDA_DRIVER(POINTER)
 } cuda_driver;
 
+typedef struct cuda_loops {
+    CUDA_LOOPS(POINTER)
+} cuda_loops;
+
 typedef struct cuda_nvrtc {
     CUDA_NVRTC(POINTER)
 } cuda_nvrtc;
@@ -96,6 +105,8 @@ typedef struct cuda_dnn {
 
 typedef struct cuda_api {
     cuda_driver   driver;
+    cuda_loops    loops; /* if has_loops */
+    bool          has_loops;
     cuda_nvrtc    nvrtc;
     cuda_products products;
 #if MTF_HAVE_NCCL

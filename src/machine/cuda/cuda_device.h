@@ -17,6 +17,7 @@ typedef struct cuda_card {
     char            name[100];
     char            architecture[16]; /* as NVRTC calls it: sm_90a */
     int             multiprocessors;
+    bool            takes_turns; /* kernels wait for the one before by themselves */
     size_t          bytes;
     double          bandwidth; /* bytes a second from and to its memory; 0: not known */
     pthread_mutex_t lock;    /* of what follows */
@@ -24,9 +25,11 @@ typedef struct cuda_card {
     name_table      kernels; /* CUfunction by name */
     CUmodule       *modules;
     int             nmodules, modules_room;
+    CUfunction      goes_on; /* says whether a loop has another turn; NULL: not loaded */
 } cuda_card;
 
 typedef struct product_memory product_memory; /* product_choice.c */
+typedef struct loop_recorder  loop_recorder;  /* cuda_loops.c */
 
 typedef struct cuda_device {
     device          face;
@@ -56,11 +59,25 @@ typedef struct taken_memory {
 /* A program's kernels until they are on the card. */
 typedef struct program_kernels {
     const program *program;
+    bool           one_by_one; /* no kernel carries out several instructions */
     arena          arena;
     kernel_source  source;
-    kernel_plan   *plans; /* one for each instruction */
+    kernel_plan   *plans;     /* one for each instruction */
+    const instr  **operands;  /* the instruction, or all of its group; NULL: it belongs to one before */
     kernel_job    *job;   /* NULL: none is being compiled */
 } program_kernels;
+
+/* Small results of a recorded step, which it copies to pinned memory of the host. */
+typedef struct mirrored {
+    const char *from; /* on the card */
+    size_t      bytes, at;
+} mirrored;
+
+typedef struct fetch_mirror {
+    char     *memory; /* NULL: there are none */
+    int       n;
+    mirrored *parts;
+} fetch_mirror;
 
 /* A processor: its queue on one of the cards. */
 typedef struct cuda_context {
@@ -82,6 +99,9 @@ typedef struct cuda_context {
     CUevent          marks[2];
     unsigned         nmarks; /* made so far */
     bool             recording; /* what is queued is being recorded */
+    const fetch_mirror *mirror;    /* of the step that was played last; NULL: none was */
+    loop_recorder   *loops;        /* NULL: none was recorded */
+    bool             after_kernel; /* what was queued last is a kernel of the same program */
     /* Called while the host waits for this queue, with the seconds so far.  False: waiting is of no
      * use, because of an error.  NULL: no other process takes part in the work. */
     bool (*look)(void *with, double waited);
@@ -151,6 +171,14 @@ void cuda_beside_close(cuda_context *c, const program *p, cuda_beside *b);
 bool cuda_order(device_context *c, const program *p, int index, run_state *r);
 bool cuda_collected(device_context *c, const program *p, int index, run_state *r);
 
+/* ---- small results (fetch_mirror.c) ---- */
+/* Room for what the program fetches; what is in the arena lives as long as that. */
+bool mirror_make(cuda_context *c, arena *a, const program *p, const run_state *r, fetch_mirror *m);
+bool mirror_record(cuda_context *c, const fetch_mirror *m); /* queues the copies */
+void mirror_free(cuda_context *c, fetch_mirror *m);
+/* Where bytes of the card's memory are on the host, when all queued work is done; NULL: nowhere. */
+const void *mirror_find(const cuda_context *c, const void *from, size_t bytes);
+
 /* ---- programs (cuda_program.c) ---- */
 cuda_beside *cuda_beside_of(const run_state *r);
 bool   cuda_prepare(device_context *c, const program *p, run_state *r);
@@ -168,10 +196,19 @@ const char *cuda_way(const instr *i);
 bool cuda_write_kernels(kernel_source *s, const instr *i, kernel_plan *plan);
 void cuda_announce(device_context *c, const program *p);
 /* Those of a program, written and being compiled; NULL after an error. */
-program_kernels *cuda_kernels_of(cuda_context *c, const program *p);
+program_kernels *cuda_kernels_of(cuda_context *c, const program *p, bool one_by_one);
 bool             cuda_finish_kernels(cuda_context *c, program_kernels *k); /* they are on the card */
 void             cuda_drop_kernels(cuda_context *c, program_kernels *k);
 void             cuda_drop_announced(cuda_context *c, const program *p); /* NULL: of any program */
+
+/* ---- loops of recorded steps (cuda_loops.c): as the functions of `device` ---- */
+bool cuda_records_loops(device_context *c);
+bool cuda_loop_begins(device_context *c, const void *flag);
+bool cuda_loop_ends(device_context *c, const void *flag, int64_t turns);
+extern const char cuda_loop_kernel[];     /* its text */
+bool cuda_in_loop(const cuda_context *c); /* is a loop being recorded? */
+void cuda_leave_loops(cuda_context *c);   /* after an error inside of one */
+void cuda_close_loops(cuda_context *c);
 
 /* ---- kernels (cuda_modules.c) ---- */
 /* Makes all kernels of the source ready on the context's card. */

@@ -5,6 +5,7 @@
  */
 #include "machine/cuda/cuda_device.h"
 #include "machine/cuda/products.h"
+#include "machine/cuda/slim_groups.h"
 #include "program/epilogue.h"
 
 bool cuda_write_kernels(kernel_source *s, const instr *i, kernel_plan *plan)
@@ -14,27 +15,48 @@ bool cuda_write_kernels(kernel_source *s, const instr *i, kernel_plan *plan)
     return !kernel_writer_of(i->kind) || kernel_write(s, i, plan);
 }
 
+/* A product with few columns, and what one kernel does with it: to the first instruction after. */
+static bool write_group(program_kernels *k, int *at)
+{
+    slim_group g = slim_group_at(k->program, *at);
+    instr     *whole = arena_new(&k->arena, instr);
+    TRY(whole != NULL);
+    *whole = slim_operands(&k->arena, g.n, g.members);
+    TRY(whole->in && write_slim(&k->source, whole, g.n, g.members, &k->plans[*at]));
+    k->operands[*at] = whole;
+    for (int absorbed = *at + 1; absorbed < g.end; absorbed++) k->operands[absorbed] = NULL;
+    *at = g.end;
+    return true;
+}
+
 static bool write_all(cuda_context *c, program_kernels *k)
 {
     const program *p = k->program;
     int64_t        room = cuda_scratch(p, 1);
     TRY(k->plans = arena_array(&k->arena, kernel_plan, p->ninstrs + 1));
-    for (int n = 0; n < p->ninstrs; n++) {
-        TRY(cuda_write_kernels(&k->source, &p->instrs[n], &k->plans[n]));
+    TRY(k->operands = arena_array(&k->arena, const instr *, p->ninstrs + 1));
+    for (int n = 0; n < p->ninstrs; n++) k->operands[n] = &p->instrs[n];
+    for (int n = 0; n < p->ninstrs;) {
+        if (!k->one_by_one && slim_suits(&p->instrs[n]))
+            TRY(write_group(k, &n));
+        else
+            TRY(cuda_write_kernels(&k->source, &p->instrs[n], &k->plans[n]) && ++n);
+    }
+    for (int n = 0; n < p->ninstrs; n++)
         if (k->plans[n].scratch_bytes > room)
             return fail(cuda_fault(c), ERR_INTERNAL,
                         "\"%s\" takes more working space than was planned",
                         instr_name(p->instrs[n].kind));
-    }
     return true;
 }
 
-static program_kernels *start(cuda_context *c, const program *p)
+static program_kernels *start(cuda_context *c, const program *p, bool one_by_one)
 {
     mtf_session     *s = c->device->face.session;
     program_kernels *k = block_alloc(&s->allocator, &s->fault, sizeof *k, true);
     if (!k) return NULL;
     k->program = p;
+    k->one_by_one = one_by_one;
     k->arena = arena_make(&s->allocator, &s->fault);
     k->source = kernel_source_make(&k->arena);
     if (write_all(c, k) && cuda_start_missing(c, &k->source, &k->job)) return k;
@@ -46,13 +68,13 @@ void cuda_announce(device_context *face, const program *p)
 {
     cuda_context *c = cuda_of(face);
     cuda_drop_announced(c, NULL);
-    c->announced = start(c, p);
+    c->announced = start(c, p, c->device->face.session->opts.measure);
 }
 
-program_kernels *cuda_kernels_of(cuda_context *c, const program *p)
+program_kernels *cuda_kernels_of(cuda_context *c, const program *p, bool one_by_one)
 {
     program_kernels *k = c->announced;
-    if (!k || k->program != p) return start(c, p);
+    if (!k || k->program != p || k->one_by_one != one_by_one) return start(c, p, one_by_one);
     c->announced = NULL;
     return k;
 }

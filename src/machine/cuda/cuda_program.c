@@ -1,6 +1,7 @@
 /* Programs on a card: their kernels, launched instruction by instruction. */
 #include "machine/cuda/cuda_device.h"
 #include "machine/cuda/products.h"
+#include "machine/cuda/slim.h"
 #include "machine/machine.h"
 #include "program/epilogue.h"
 
@@ -24,7 +25,9 @@ typedef struct prepared_instr {
 typedef struct prepared_program {
     arena           arena;
     prepared_instr *instrs;
-    step_words     *words;  /* on the card */
+    step_words     *words; /* on the card */
+    bool            uses_words;
+    bool            alone;  /* nothing else is queued between its instructions */
     bool            proven; /* a step has shown that no kernel fails */
     cuda_beside     beside;
 } prepared_program;
@@ -157,17 +160,17 @@ static bool prepare_parts(cuda_context *c, const program *p, const run_state *r,
 /* ---- all instructions ---- */
 
 static bool prepare_operands(cuda_context *c, const program *p, const run_state *r,
-                             prepared_program *q, const kernel_plan *plans, parted *d)
+                             prepared_program *q, const program_kernels *all, parted *d)
 {
     int64_t room = cuda_scratch(p, 1);
     for (int k = 0; k < p->ninstrs; k++) {
         const instr    *i = &p->instrs[k];
         prepared_instr *to = &q->instrs[k];
-        if (!is_queued(i)) continue;
+        if (!is_queued(i) || !all->operands[k]) continue;
         if (!kernel_writer_of(i->kind))
             return fail(cuda_fault(c), ERR_INTERNAL, "the device cuda has no kernel for \"%s\"",
                         instr_name(i->kind));
-        TRY(find_addresses(q, i, r, &plans[k], to) && find_product(c, p, i, r, q, to));
+        TRY(find_addresses(q, all->operands[k], r, &all->plans[k], to) && find_product(c, p, i, r, q, to));
         if (!epilogue_is_any(i) || (to->product && !product_is_refused(to->product))) continue;
         if (to->product) product_forget(c, to->product);
         to->product = NULL;
@@ -180,12 +183,20 @@ static bool prepare_operands(cuda_context *c, const program *p, const run_state 
 static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r,
                            prepared_program *q, program_kernels *k, parted *d)
 {
-    bool ready = prepare_operands(c, p, r, q, k->plans, d);
+    bool ready = prepare_operands(c, p, r, q, k, d);
     TRY(cuda_finish_kernels(c, k) && ready && (d->n == 0 || cuda_load_kernels(c, &d->source)));
     for (int n = 0; n < p->ninstrs; n++)
-        if (is_queued(&p->instrs[n])) TRY(find_launches(c, &k->plans[n], &q->instrs[n]));
+        if (is_queued(&p->instrs[n]) && k->operands[n])
+            TRY(find_launches(c, &k->plans[n], &q->instrs[n]));
     for (int n = 0; n < d->n; n++) TRY(prepare_parts(c, p, r, q, d->all[n]));
     return true;
+}
+
+/* Does it need random numbers? */
+static bool draws(const instr *i)
+{
+    bool attends = i->kind == INSTR_ATTENTION || i->kind == INSTR_ATTENTION_GRAD;
+    return i->kind == INSTR_DRAW || (attends && i->attention->dropout > 0);
 }
 
 bool cuda_prepare(device_context *face, const program *p, run_state *r)
@@ -199,9 +210,14 @@ bool cuda_prepare(device_context *face, const program *p, run_state *r)
     q->arena = arena_make(&s->allocator, &s->fault);
     q->instrs = arena_array(&q->arena, prepared_instr, p->ninstrs + 1);
     q->words = face->device->alloc(face, sizeof *q->words);
+    q->alone = true;
+    for (int k = 0; k < p->ninstrs; k++) {
+        q->alone = q->alone && !instr_is_collective(&p->instrs[k]);
+        q->uses_words = q->uses_words || draws(&p->instrs[k]);
+    }
     parted d = {.arena = arena_make(&s->allocator, &s->fault)};
     d.source = kernel_source_make(&d.arena);
-    program_kernels *k = cuda_kernels_of(c, p);
+    program_kernels *k = cuda_kernels_of(c, p, r->one_by_one);
     bool             ok = q->instrs && q->words && k && prepare_instrs(c, p, r, q, k, &d) &&
                           cuda_beside_open(c, p, &q->arena, &q->beside);
     cuda_drop_kernels(c, k);
@@ -227,7 +243,8 @@ void cuda_forget(device_context *face, const program *p, run_state *r)
 
 const char *cuda_way(const instr *i)
 {
-    if (i->kind == INSTR_CONTRACT) return product_suits(i) ? "cublaslt" : "kernel";
+    if (i->kind == INSTR_CONTRACT)
+        return product_suits(i) ? "cublaslt" : slim_suits(i) ? "slim" : "kernel";
     return NULL;
 }
 
@@ -268,6 +285,7 @@ int64_t cuda_scratch(const program *p, int threads)
 bool cuda_write_words(cuda_context *c, const run_state *r, CUstream on)
 {
     const prepared_program *q = r->prepared;
+    if (!q->uses_words) return true;
     step_words              words = {.seed = r->seed, .step = r->step};
     CUDA_TRY(c, cuMemcpyHtoDAsync((CUdeviceptr)(uintptr_t)q->words, &words, sizeof words, on),
              "take the number of the step");
@@ -285,6 +303,8 @@ bool cuda_begin(device_context *face, const program *p, run_state *r)
     (void)p;
     cuda_beside_of(r)->last = -1;
     c->wires = c->stream;
+    c->after_kernel = false;
+    c->mirror = NULL;
     return cuda_use(c) && (c->recording || cuda_write_words(c, r, c->stream));
 }
 
@@ -294,13 +314,31 @@ static bool not_computed(cuda_context *c, const instr *i, CUresult why)
                 mtf_name_of_tensor(i->cause), cuda_says(&c->device->api, why), (int)why);
 }
 
+/* A kernel after another one is started before that one ends, and waits by itself: so it costs less to
+ * start. */
+static CUresult start(cuda_context *c, const prepared_launch *l, void **parameters)
+{
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                               .value = {.programmaticStreamSerializationAllowed = 1}};
+    CUlaunchConfig    how = {.gridDimX = l->blocks,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = l->threads,
+                             .blockDimY = 1,
+                             .blockDimZ = 1,
+                             .sharedMemBytes = l->shared,
+                             .hStream = c->stream,
+                             .attrs = &early,
+                             .numAttrs =
+                                 c->after_kernel && c->card->takes_turns && !cuda_in_loop(c)};
+    c->after_kernel = true;
+    return c->device->api.driver.cuLaunchKernelEx(&how, l->function, parameters, NULL);
+}
+
 static bool launch(cuda_context *c, const instr *i, const prepared_instr *q)
 {
     for (int k = 0; k < q->nlaunches; k++) {
-        const prepared_launch *l = &q->launch[k];
-        CUresult               started =
-            c->device->api.driver.cuLaunchKernel(l->function, l->blocks, 1, 1, l->threads, 1, 1,
-                                                 l->shared, c->stream, q->parameters, NULL);
+        CUresult started = start(c, &q->launch[k], q->parameters);
         if (started == CUDA_SUCCESS) continue;
         /* What failed before, on this queue or another of the card, is not this instruction. */
         TRY(cuda_finish(c, "finish its work"));
@@ -311,7 +349,12 @@ static bool launch(cuda_context *c, const instr *i, const prepared_instr *q)
 
 static bool queue(cuda_context *c, const instr *i, const prepared_instr *q, const run_state *r)
 {
-    TRY(q->product ? product_run(c, q->product, q->addresses, r->scratch) : launch(c, i, q));
+    if (q->product) {
+        c->after_kernel = false;
+        TRY(product_run(c, q->product, q->addresses, r->scratch));
+    } else {
+        TRY(launch(c, i, q));
+    }
     for (int k = 0; k < q->nafter; k++) TRY(queue(c, i, &q->after[k], r));
     return true;
 }
@@ -331,8 +374,10 @@ bool cuda_run(device_context *face, const program *p, int index, run_state *r)
     const prepared_program *q = r->prepared;
     const instr            *i = &p->instrs[index];
     if (r->done) atomic_fetch_add_explicit(&r->done->flops, i->flops, memory_order_relaxed);
-    return q->proven ? queue(c, i, &q->instrs[index], r)
-                     : queue_and_wait(c, i, &q->instrs[index], r);
+    TRY(q->proven ? queue(c, i, &q->instrs[index], r)
+                  : queue_and_wait(c, i, &q->instrs[index], r));
+    if (!q->alone) c->after_kernel = false;
+    return true;
 }
 
 /* Kernels that fail mostly do so in their first step, which takes longest anyway. */
@@ -341,5 +386,6 @@ bool cuda_end(device_context *face, const program *p, run_state *r)
     prepared_program *q = r->prepared;
     TRY(cuda_order(face, p, p->ninstrs, r));
     q->proven = !machine_checks(face->device->session);
+    cuda_of(face)->after_kernel = false;
     return true;
 }

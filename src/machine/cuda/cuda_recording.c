@@ -7,13 +7,17 @@
  */
 #include "machine/cuda/cuda_device.h"
 
-/* Longer steps would take more memory for the graph than they save in time. */
+/* Loops of longer steps are not unrolled, where the card repeats them by itself; */
+enum { MOST_UNROLLED = 10000 };
+/* elsewhere longer steps would take more memory for the graph than they save in time. */
 enum { MOST_QUEUED = 100000 };
 
 typedef struct recording {
-    int         steps; /* so far */
-    bool        begun, useless;
-    CUgraphExec graph;
+    int           steps; /* so far */
+    bool          begun, useless;
+    CUgraphExec   graph;
+    arena         arena;
+    fetch_mirror *mirrors; /* of each processor */
 } recording;
 
 static cuda_context *context_of(const device_step *s, int k)
@@ -46,19 +50,21 @@ static bool play(const device_step *s, const recording *r)
     TRY(cuda_use(first) && first_follows_others(s) && cuda_use(first));
     for (int k = 0; k < s->n; k++) TRY(cuda_write_words(first, s->states[k], first->stream));
     CUDA_TRY(first, cuGraphLaunch(r->graph, first->stream), "play a step");
+    for (int k = 0; k < s->n; k++) context_of(s, k)->mirror = &r->mirrors[k];
     return cuda_pace(first) && others_follow_first(s);
 }
 
 /* ---- recording ---- */
 
-/* Instructions that a step queues, loops included; more than MOST_QUEUED count as that and one. */
+/* Instructions that a step queues, loops included; more than MOST_QUEUED count as that and one.  A loop
+ * that a value ends is recorded once, and its condition twice. */
 static int64_t queued_instrs(const program *p)
 {
     int64_t times[MAX_NESTING + 1] = {1}, sum = 0;
     int     depth = 0;
     for (int k = 0; k < p->ninstrs && sum <= MOST_QUEUED; k++) {
         if (p->instrs[k].kind == INSTR_LOOP) {
-            int64_t trips = p->instrs[k].loop.trips;
+            int64_t trips = p->instrs[k].loop.trips < 0 ? 2 : p->instrs[k].loop.trips;
             times[depth + 1] = times[depth] * (trips > MOST_QUEUED ? MOST_QUEUED + 1 : trips);
             if (times[depth + 1] > MOST_QUEUED) return MOST_QUEUED + 1;
             depth++;
@@ -71,10 +77,29 @@ static int64_t queued_instrs(const program *p)
     return sum;
 }
 
-static bool begin(const device_step *s)
+/* Do no other processors take part? */
+static bool is_alone(const program *p)
+{
+    for (int k = 0; k < p->ninstrs; k++)
+        if (instr_is_collective(&p->instrs[k])) return false;
+    return true;
+}
+
+static bool make_mirrors(const device_step *s, recording *r)
+{
+    r->mirrors = arena_array(&r->arena, fetch_mirror, s->n);
+    TRY(r->mirrors != NULL);
+    for (int k = 0; k < s->n; k++) {
+        cuda_context *c = context_of(s, k);
+        TRY(cuda_use(c) && mirror_make(c, &r->arena, s->programs[k], s->states[k], &r->mirrors[k]));
+    }
+    return true;
+}
+
+static bool begin(const device_step *s, recording *r)
 {
     cuda_context *first = context_of(s, 0);
-    TRY(cuda_use(first));
+    TRY(make_mirrors(s, r) && cuda_use(first));
     CUDA_TRY(first, cuStreamBeginCapture(first->stream, CU_STREAM_CAPTURE_MODE_RELAXED),
              "record a step");
     TRY(others_follow_first(s));
@@ -86,8 +111,14 @@ static bool finish(const device_step *s, recording *r)
 {
     cuda_context *first = context_of(s, 0);
     CUgraph       graph = NULL;
-    for (int k = 0; k < s->n; k++) context_of(s, k)->recording = false;
-    bool ok = mtf_ok(first->device->face.session) && first_follows_others(s);
+    for (int k = 0; k < s->n; k++) {
+        context_of(s, k)->recording = false;
+        cuda_leave_loops(context_of(s, k));
+    }
+    bool ok = mtf_ok(first->device->face.session);
+    for (int k = 0; k < s->n && ok; k++)
+        ok = cuda_use(context_of(s, k)) && mirror_record(context_of(s, k), &r->mirrors[k]);
+    ok = ok && first_follows_others(s);
     /* After an error as well: queues that still record can neither be waited for nor used again. */
     TRY(cuda_use(first));
     CUresult ended = first->device->api.driver.cuStreamEndCapture(first->stream, &graph);
@@ -107,8 +138,13 @@ static recording *recording_of(device *d, device_step *s)
     if (!s->recording) {
         recording *r = block_alloc(&m->allocator, &m->fault, sizeof *r, true);
         if (!r) return NULL;
+        r->arena = arena_make(&m->allocator, &m->fault);
+        int64_t most = 0;
         for (int k = 0; k < s->n; k++)
-            r->useless = r->useless || queued_instrs(s->programs[k]) > MOST_QUEUED;
+            if (queued_instrs(s->programs[k]) > most) most = queued_instrs(s->programs[k]);
+        s->rolled = most > MOST_UNROLLED && s->n == 1 && is_alone(s->programs[0]) &&
+                    cuda_records_loops(s->contexts[0]);
+        r->useless = most > MOST_QUEUED && !s->rolled;
         s->recording = r;
     }
     return s->recording;
@@ -123,7 +159,7 @@ void cuda_enter(device *d, device_step *s)
     if (r->graph)
         s->played = play(s, r);
     else if (r->steps > 0)
-        r->begun = begin(s);
+        s->recorded = r->begun = begin(s, r);
 }
 
 /* The step's numbers have been counted on already: the recorded step is the one before. */
@@ -134,7 +170,7 @@ void cuda_leave(device *d, device_step *s)
     if (!r) return;
     r->steps++;
     if (!r->begun) return;
-    r->begun = false;
+    s->recorded = r->begun = false;
     if (!finish(s, r)) return;
     for (int k = 0; k < s->n; k++) s->states[k]->step--;
     play(s, r);
@@ -150,6 +186,8 @@ void cuda_drop(device *d, device_step *s)
         cuda_finish(context_of(s, 0), "finish its work");
         api->cuGraphExecDestroy(r->graph);
     }
+    for (int k = 0; r->mirrors && k < s->n; k++) mirror_free(context_of(s, k), &r->mirrors[k]);
+    arena_free(&r->arena);
     block_free(&d->session->allocator, r);
     s->recording = NULL;
 }

@@ -3,6 +3,7 @@
 #include "machine/machine.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -104,6 +105,9 @@ static void name_architecture(const cuda_device *d, cuda_card *k)
     int minor = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     snprintf(k->architecture, sizeof k->architecture, "sm_%d%d%s", major, minor,
              major >= 9 ? "a" : "");
+    int version = 0;
+    d->api.driver.cuDriverGetVersion(&version);
+    k->takes_turns = major >= 9 && version >= 12030; /* older drivers do not record such starts */
 }
 
 /* From compute capability 8.9 on. */
@@ -194,6 +198,7 @@ static void close_context(device_context *face)
     if (c->card->context && cuda_use(c)) {
         if (c->stream) cuda_finish_all(c);
         cuda_close_staging(c);
+        cuda_close_loops(c);
         if (c->products) api->products.cublasLtDestroy(c->products);
         for (int k = 0; k < 2; k++)
             if (c->marks[k]) api->driver.cuEventDestroy(c->marks[k]);
@@ -270,6 +275,8 @@ static bool copy_in(cuda_context *c, void *to, const void *from, size_t bytes)
 {
     staging_block *block = cuda_staged(c, from);
     TRY(cuda_use(c));
+    c->after_kernel = false;
+    if (mirror_find(c, to, 1)) c->mirror = NULL; /* it is no longer what the card has */
     CUDA_TRY(c, cuMemcpyHtoDAsync((CUdeviceptr)(uintptr_t)to, from, bytes, c->stream),
              "take what was written to it");
     if (block)
@@ -287,6 +294,13 @@ static void cuda_write(device_context *face, void *to, const void *from, size_t 
 static bool copy_out(cuda_context *c, void *to, const void *from, size_t bytes)
 {
     TRY(cuda_use(c));
+    c->after_kernel = false;
+    const void *here = mirror_find(c, from, bytes);
+    if (here) {
+        TRY(cuda_finish(c, "finish its work"));
+        memcpy(to, here, bytes);
+        return true;
+    }
     if (c->look) TRY(cuda_finish(c, "finish its work")); /* copies to ordinary memory do not return before */
     CUDA_TRY(c, cuMemcpyDtoHAsync(to, (CUdeviceptr)(uintptr_t)from, bytes, c->stream),
              "give back results");
@@ -373,6 +387,9 @@ device *device_cuda_open(mtf_session *s)
                        .end = cuda_end,
                        .order = cuda_order,
                        .collected = cuda_collected,
+                       .records_loops = cuda_records_loops,
+                       .loop_begins = cuda_loop_begins,
+                       .loop_ends = cuda_loop_ends,
                        .scratch_bytes = cuda_scratch_bytes,
                        .open_wire = cuda_open_wire,
                        .close = cuda_close,

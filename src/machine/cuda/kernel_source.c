@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 kernel_source kernel_source_make(arena *a)
 {
@@ -62,10 +63,11 @@ bool kernel_add(kernel_source *s, kernel_plan *plan, const instr *i, const char 
 bool kernel_add_together(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
                          int64_t blocks, int threads, int shared, int together)
 {
-    textbuf rest = {.arena = s->arena}, whole = {.arena = s->arena};
+    static const char turn[] = "    wait_for_turn();\n";
+    textbuf           rest = {.arena = s->arena}, whole = {.arena = s->arena};
     if (s->only_sizes) return true;
     write_parameters(&rest, i, plan);
-    text_add(&rest, ")\n{\n%s}\n", body);
+    text_add(&rest, ")\n{\n%s%s}\n", strstr(body, turn) ? "" : turn, body);
     const char *text = text_done(&rest);
     if (!text) return false;
     char name[48];

@@ -66,7 +66,8 @@ typedef struct kernel_source {
 kernel_source kernel_source_make(arena *a);
 
 /* Appends a kernel whose body is `body`, without braces, unless the source has it already, and a launch
- * of it to the plan.  The body may name the parameters above and whatever prelude.cuh has. */
+ * of it to the plan.  The body may name the parameters above and whatever prelude.cuh has.  It begins with
+ * wait_for_turn(), unless it says so itself at another place. */
 bool kernel_add(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
                 int64_t blocks, int threads, int shared);
 /* The same, of which `together` blocks share a processor of the card: that bounds their registers. */

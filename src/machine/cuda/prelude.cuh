@@ -40,6 +40,22 @@ struct step_words { u64 seed; u32 step, unused; };
 #define WARP_SYNC() __syncwarp()
 #define MUST_BE_ALIGNED(address, bytes) (void)0
 
+/* Waits until the kernels before are done; before that a kernel reads only what no kernel writes.  The
+ * next kernel may begin to wait in the same way as soon as all blocks of this one have begun. */
+static INLINE void wait_for_turn()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/* For kernels that say whether a loop of a recorded step goes on. */
+extern "C" __device__ void cudaGraphSetConditional(u64 loop, u32 value);
+
+/* Memory that will be read soon. */
+static INLINE void fetch_early(const void *at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(at))); }
+
 /* The block's dynamic shared memory, aligned to 16 bytes. */
 extern __shared__ __align__(16) char dynamic_shared[];
 #define DYNAMIC_SHARED dynamic_shared
@@ -249,6 +265,18 @@ template <int N, class T> static INLINE void store_pack(T *to, pack<T, N> v)
 {
     MUST_BE_ALIGNED(to, sizeof(pack<T, N>));
     *(pack<T, N> *)to = v;
+}
+
+/* Element e of several that were loaded as words: they take fewer registers until they are used. */
+template <class T> static INLINE f32 element_of(const u32 *words, int e);
+template <> INLINE f32 element_of<f32>(const u32 *words, int e) { return f32_of_bits(words[e]); }
+template <> INLINE f32 element_of<bf16>(const u32 *words, int e)
+{
+    return f32_of_bits(e % 2 ? words[e / 2] & 0xffff0000u : words[e / 2] << 16);
+}
+template <> INLINE f32 element_of<f16>(const u32 *words, int e)
+{
+    return widen(f16{(u16)(words[e / 2] >> e % 2 * 16)});
 }
 
 /* N elements in packs of W: from[0 .. N-1] to at[0 .. N-1]. */

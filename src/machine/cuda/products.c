@@ -6,6 +6,7 @@
 #include "machine/cuda/products.h"
 
 #include "machine/cuda/product_choice.h"
+#include "machine/cuda/slim.h"
 #include "program/epilogue.h"
 
 /* Buffers are aligned to this many bytes; no algorithm asks for more. */
@@ -122,7 +123,7 @@ bool product_suits(const instr *i)
 {
     int m = i->nloops - 3, n = m + 1, k = m + 2;
     if (dtype_is_f8(i->in[0].type) && !suits_f8(i)) return false;
-    return dtype_is_float(i->out[0].type) && instr_elements(i) > 0 &&
+    return dtype_is_float(i->out[0].type) && instr_elements(i) > 0 && !slim_suits(i) &&
            is_matrix(i, &i->out[0], m, n) && is_matrix(i, &i->in[0], m, k) &&
            is_matrix(i, &i->in[1], k, n) && is_worth_calls(i);
 }

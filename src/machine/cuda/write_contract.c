@@ -1,10 +1,10 @@
 /* Kernels of products that the library does not make.
  *
- * Integers and flags, odd strides, and many small products.  Large ones are computed in
+ * Few columns (slim.h), integers and flags, odd strides, and many small products.  Large ones are computed in
  * tiles: a block keeps parts of both factors in shared memory.  Small ones have a thread
  * for each result, or a warp where the sums are long.
  */
-#include "machine/cuda/kernel_source.h"
+#include "machine/cuda/slim.h"
 
 enum {
     SIDE = 16, /* a block has SIDE x SIDE threads */
@@ -196,6 +196,7 @@ bool write_contract(kernel_source *s, const instr *i, kernel_plan *plan)
                        .k = i->nloops - 1,
                        .sums = kernel_type(sums),
                        .term = dtype_is_float(sums) ? "fused(x, y, sum)" : "ADD(sum, MUL(x, y))"};
+    if (slim_suits(i)) return write_slim(s, i, 1, &(slim_member){.product = i}, plan);
     int64_t       least = i->size[w.m] < i->size[w.n] ? i->size[w.m] : i->size[w.n];
     if (least < SIDE) return write_small(s, plan, &w, i->size[w.k] >= LONG_SUM);
     return write_tiles(s, plan, &w, least >= 3 * SIDE ? 4 : least > SIDE ? 2 : 1);

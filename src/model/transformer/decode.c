@@ -37,12 +37,13 @@ struct mtf_decoder {
     int64_t      slots, beams;
     slot        *slot;
     sampler     *sampler;
-    decode_graph step, best;
+    decode_graph step, best, barred;
     decode_graph prompts[CHUNKS], rows[CHUNKS];
     encode_graph encoders[CHUNKS];
     /* buffers for feeds and fetches */
-    int32_t *ids, *first, *seen, *parent, *tokens, *segment;
+    int32_t *ids, *first, *seen, *parent, *tokens, *segment, *not_chosen;
     int32_t *parent_of; /* beams: the row that each row continues */
+    bool     barred_fed; /* not_chosen is what the program has */
     float   *logits, *log_probability;
     int32_t  end_only[2]; /* the model's end, which stops a sequence unless a job says more */
 };
@@ -101,13 +102,14 @@ static bool make_room(mtf_decoder *d)
     d->seen = arena_array(a, int32_t, rows);
     d->parent = arena_array(a, int32_t, rows);
     d->tokens = arena_array(a, int32_t, rows);
+    d->not_chosen = arena_array(a, int32_t, rows * MOST_BARRED);
     d->parent_of = arena_array(a, int32_t, rows);
     d->segment = arena_array(a, int32_t, rows * (d->sizes.inputs + 1));
     d->log_probability = arena_array(a, float, rows);
     d->logits = arena_array(a, float, rows * d->sizes.model->opts.output_vocab);
     d->slot = arena_array(a, slot, d->slots);
     d->sampler = sampler_new(d->session, d->sizes.model->opts.output_vocab);
-    TRY(d->ids && d->first && d->seen && d->parent && d->parent_of && d->tokens && d->segment &&
+    TRY(d->ids && d->first && d->seen && d->parent && d->parent_of && d->tokens && d->not_chosen && d->segment &&
         d->log_probability && d->logits && d->slot && d->sampler);
     for (int64_t k = 0; k < d->slots; k++) TRY(make_slot(d, &d->slot[k]));
     return true;
@@ -394,9 +396,33 @@ static void feed_rows(mtf_decoder *d)
     }
 }
 
+static int count_ends(const slot *s)
+{
+    int n = 0;
+    while (s->how.stop[n] >= 0) n++;
+    return n;
+}
+
+/* Tokens that end a sequence are not chosen in slots that never end.  They are fed when they change. */
+static bool bar_ends(mtf_decoder *d, const decode_graph *g)
+{
+    bool same = d->barred_fed;
+    for (int64_t k = 0; k < d->slots; k++) {
+        const slot *s = &d->slot[k];
+        int         n = s->job && s->how.never_end ? count_ends(s) : 0;
+        for (int t = 0; t < MOST_BARRED; t++) {
+            int32_t *at = &d->not_chosen[k * MOST_BARRED + t], token = t < n ? s->how.stop[t] : -1;
+            same = same && *at == token;
+            *at = token;
+        }
+    }
+    return same || (d->barred_fed = mtf_feed(g->program, g->barred, d->not_chosen));
+}
+
 static bool run_step(mtf_decoder *d, decode_graph *g)
 {
     feed_rows(d);
+    if (g->barred) TRY(bar_ends(d, g));
     TRY(mtf_feed(g->program, g->ids, d->ids) && mtf_feed(g->program, g->first, d->first));
     if (g->seen) TRY(mtf_feed(g->program, g->seen, d->seen));
     if (g->parent) TRY(mtf_feed(g->program, g->parent, d->parent));
@@ -406,7 +432,7 @@ static bool run_step(mtf_decoder *d, decode_graph *g)
            mtf_fetch(g->program, g->log_probability, d->log_probability);
 }
 
-/* Tokens that end a sequence are not chosen. */
+/* The same in logits that the host has. */
 static void leave_out_ends(mtf_decoder *d, const slot *s, int64_t row)
 {
     int64_t vocab = d->sizes.model->opts.output_vocab;
@@ -441,21 +467,24 @@ int mtf_decode_step(mtf_decoder *d)
 {
     if (!d || !mtf_ok(d->session)) return -1;
     int  left = 0;
-    bool plain = d->beams == 1;
+    bool plain = d->beams == 1, bars = false;
     for (int64_t k = 0; k < d->slots; k++) {
-        if (!d->slot[k].job) continue;
+        const slot *s = &d->slot[k];
+        if (!s->job) continue;
         left++;
-        plain = plain && d->slot[k].how.temperature == 0 && !d->slot[k].how.never_end &&
-                !d->slot[k].how.alternatives;
+        bars = bars || s->how.never_end;
+        plain = plain && s->how.temperature == 0 && !s->how.alternatives &&
+                (!s->how.never_end || count_ends(s) <= MOST_BARRED);
     }
     if (!left) return 0;
-    decode_graph *g = plain ? &d->best : &d->step;
-    if (!ready(d, g, plain ? DECODE_STEP_BEST : DECODE_STEP, 1) || !run_step(d, g)) return -1;
+    decode_graph *g = !plain ? &d->step : bars ? &d->barred : &d->best;
+    decode_kind   kind = !plain ? DECODE_STEP : bars ? DECODE_STEP_BARRED : DECODE_STEP_BEST;
+    if (!ready(d, g, kind, 1) || !run_step(d, g)) return -1;
     for (int64_t k = 0; k < d->slots; k++) {
         slot   *s = &d->slot[k];
         int64_t row = k * d->beams, vocab = d->sizes.model->opts.output_vocab;
         if (!s->job) continue;
-        if (s->how.never_end) leave_out_ends(d, s, row);
+        if (s->how.never_end && !plain) leave_out_ends(d, s, row);
         if (s->beam) {
             advance_beam(d, s, row);
         } else if (plain) {

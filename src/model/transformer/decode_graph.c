@@ -62,6 +62,34 @@ static mtf_tensor *real_logits(const stack_call *c, mtf_tensor *x)
     return l ? mtf_reshape(l, mtf_shape_minus(l->shape, mtf_shape(c->length))) : NULL;
 }
 
+/* The barred tokens are as good as impossible. */
+static mtf_tensor *without_barred(mtf_tensor *l, mtf_dim vocab, mtf_tensor *barred)
+{
+    mtf_graph  *g = l->node->graph;
+    mtf_tensor *token = mtf_range(g, vocab, MTF_I32), *out = NULL;
+    for (int k = 0; k < MOST_BARRED && mtf_ok(g->session); k++) {
+        mtf_dim     one = mtf_shape_dim(barred->shape, "barred");
+        mtf_tensor *this = mtf_slice(barred, one.name, k, 1, 1);
+        this = mtf_reshape(this, mtf_shape_minus(barred->shape, mtf_shape(one)));
+        mtf_tensor *same = mtf_equal(token, this);
+        out = out ? mtf_logical_or(out, same) : same;
+    }
+    return mtf_where(out, mtf_constant(g, -1e9, MTF_F32, mtf_shape()), l);
+}
+
+/* The most probable token, and its probability. */
+static bool find_best(const stack_call *c, mtf_tensor *x, decode_graph *to)
+{
+    mtf_tensor *l = real_logits(c, x);
+    TRY(l != NULL);
+    mtf_dim vocab = mtf_shape_dim(l->shape, c->model->output_vocab.name);
+    if (to->barred) l = without_barred(l, vocab, to->barred);
+    to->best = mtf_argmax(l, vocab);
+    mtf_tensor *most = mtf_reduce_max(l, mtf_shape(vocab));
+    to->log_probability = mtf_sub(most, mtf_reduce_logsumexp(l, vocab, NULL));
+    return to->log_probability != NULL;
+}
+
 static bool read_inputs(const decode_sizes *d, decode_kind kind, int64_t length, decode_graph *to,
                         stack_call *c)
 {
@@ -77,6 +105,9 @@ static bool read_inputs(const decode_sizes *d, decode_kind kind, int64_t length,
         to->seen = mtf_input(g, "seen", MTF_I32, over_rows(d, kind, mtf_shape()));
         c->priority = mtf_maximum(c->position, mtf_add_scalar(to->seen, -1));
     }
+    if (kind == DECODE_STEP_BARRED)
+        to->barred = mtf_input(g, "barred", MTF_I32,
+                               over_rows(d, kind, mtf_shape((mtf_dim){"barred", MOST_BARRED})));
     if (kind == DECODE_PROMPT_ROW) c->row = to->row = mtf_input(g, "row", MTF_I32, mtf_shape());
     if (d->reorder && kind == DECODE_STEP)
         c->parent = to->parent = mtf_input(g, "parent", MTF_I32, mtf_shape(rows_of(d)));
@@ -97,13 +128,10 @@ bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t length, 
     mtf_tensor *x = stack_run(&c, m->input_vocab, to->ids);
     TRY(x != NULL);
     if (kind == DECODE_STEP) fetches[n++] = to->logits = real_logits(&c, x);
-    if (kind == DECODE_STEP_BEST) {
-        mtf_tensor *l = real_logits(&c, x);
-        TRY(l != NULL);
-        mtf_dim vocab = mtf_shape_dim(l->shape, m->output_vocab.name);
-        fetches[n++] = to->best = mtf_argmax(l, vocab);
-        mtf_tensor *most = mtf_reduce_max(l, mtf_shape(vocab));
-        fetches[n++] = to->log_probability = mtf_sub(most, mtf_reduce_logsumexp(l, vocab, NULL));
+    if (kind == DECODE_STEP_BEST || kind == DECODE_STEP_BARRED) {
+        TRY(find_best(&c, x, to));
+        fetches[n++] = to->best;
+        fetches[n++] = to->log_probability;
     }
     mtf_scope_pop(g);
     to->program = mtf_compile_n(g, n, fetches);

@@ -24,14 +24,17 @@ typedef struct decode_graph {
     mtf_tensor  *parent; /* [rows]: the row that each continues; or NULL */
     mtf_tensor  *logits; /* [rows, vocab], f32, of the last position; or NULL */
     mtf_tensor  *best, *log_probability; /* [rows]: the most probable token; or NULL */
+    mtf_tensor  *barred; /* [rows, MOST_BARRED]: tokens that are not chosen, or -1; or NULL */
 } decode_graph;
 
 typedef enum decode_kind {
     DECODE_PROMPT,     /* fills the cache */
     DECODE_PROMPT_ROW, /* the same for one sequence */
     DECODE_STEP,       /* one position, and its logits */
-    DECODE_STEP_BEST   /* one position, and its most probable token */
+    DECODE_STEP_BEST,  /* one position, and its most probable token */
+    DECODE_STEP_BARRED /* the same, but for some tokens */
 } decode_kind;
+enum { MOST_BARRED = 4 };
 
 bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t length, decode_graph *g);
 

@@ -1,0 +1,116 @@
+/* Neighbouring instructions that one kernel carries out together.
+ *
+ * Blocks of a kernel run in any order.  So nothing that the group writes may lie where it
+ * reads or writes something else: buffers that are not alive at one time share memory.
+ */
+#include "machine/cuda/slim_groups.h"
+
+enum { MOST_BUFFERS = 64 };
+
+/* Buffers that a group uses. */
+typedef struct touched {
+    int reads[MOST_BUFFERS], writes[SLIM_MEMBERS];
+    int nreads, nwrites;
+} touched;
+
+static bool same_memory(const program *p, int a, int b)
+{
+    const buffer *x = &p->buffers[a], *y = &p->buffers[b];
+    if (a == b) return true;
+    if (x->kind == BUFFER_VARIABLE || y->kind == BUFFER_VARIABLE) return false;
+    return x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
+}
+
+static bool is_among(const program *p, int b, int n, const int *list)
+{
+    for (int k = 0; k < n; k++)
+        if (same_memory(p, b, list[k])) return true;
+    return false;
+}
+
+/* Adds what an instruction reads, but for input `but`, and writes; false: it must run apart.  The group
+ * does not store the result that it replaces, number `replaced`; -1: it is a new one. */
+static bool touch(const program *p, const instr *i, int but, int replaced, touched *t)
+{
+    touched all = *t;
+    int     out = i->out[0].buffer, at = replaced < 0 ? all.nwrites++ : replaced;
+    if (at >= SLIM_MEMBERS || all.nreads + i->nin > MOST_BUFFERS) return false;
+    for (int k = 0; k < t->nwrites; k++)
+        if (k != replaced && same_memory(p, out, t->writes[k])) return false;
+    for (int k = 0; k < i->nin; k++) {
+        if (k == but) continue;
+        for (int w = 0; w < t->nwrites; w++)
+            if (w != replaced && same_memory(p, i->in[k].buffer, t->writes[w])) return false;
+        all.reads[all.nreads++] = i->in[k].buffer;
+    }
+    if (is_among(p, out, all.nreads, all.reads)) return false;
+    all.writes[at] = out;
+    *t = all;
+    return true;
+}
+
+/* The member whose results instruction k, and nothing else, reads as its first input; -1: none. */
+static int scattered(const program *p, const slim_group *g, int k)
+{
+    const instr *i = &p->instrs[k];
+    for (int m = 0; m < g->n && i->kind == INSTR_SCATTER; m++) {
+        const instr  *last = slim_last(&g->members[m]);
+        const buffer *b = &p->buffers[last->out[0].buffer];
+        bool only = i->in[0].buffer == last->out[0].buffer && b->kind == BUFFER_TEMPORARY &&
+                    &p->instrs[b->first] == last && b->last == k && !g->members[m].scatter;
+        if (only && slim_scatters(&g->members[m], i)) return m;
+    }
+    return -1;
+}
+
+/* The input of instruction k that is the result of the one before, which nothing else uses; -1: none. */
+static int continued(const program *p, int k)
+{
+    const instr *i = &p->instrs[k];
+    int          b = p->instrs[k - 1].out[0].buffer, found = -1;
+    if (i->kind != INSTR_MAP || p->buffers[b].kind != BUFFER_TEMPORARY ||
+        p->buffers[b].first != k - 1 || p->buffers[b].last != k)
+        return -1;
+    for (int j = 0; j < i->nin; j++) {
+        if (i->in[j].buffer != b) continue;
+        if (found >= 0) return -1;
+        found = j;
+    }
+    return found;
+}
+
+/* Does no instruction write the product's matrix? */
+static bool matrix_is_fixed(const program *p, const instr *product)
+{
+    int b = product->in[slim_matrix(product)].buffer;
+    if (p->buffers[b].kind == BUFFER_TEMPORARY || p->buffers[b].kind == BUFFER_FETCH) return false;
+    for (int k = 0; k < p->ninstrs; k++)
+        for (int o = 0; o < p->instrs[k].nout; o++)
+            if (same_memory(p, b, p->instrs[k].out[o].buffer)) return false;
+    return true;
+}
+
+slim_group slim_group_at(const program *p, int first)
+{
+    slim_group g = {.end = first};
+    touched    t = {0};
+    while (g.n < SLIM_MEMBERS && g.end < p->ninstrs && slim_suits(&p->instrs[g.end]) &&
+           touch(p, &p->instrs[g.end], -1, -1, &t)) {
+        slim_member *m = &g.members[g.n];
+        *m = (slim_member){.product = &p->instrs[g.end]};
+        m->fixed = matrix_is_fixed(p, &p->instrs[g.end++]);
+        for (; g.end < p->ninstrs; g.end++) {
+            const instr *map = &p->instrs[g.end];
+            int          value = continued(p, g.end);
+            if (value < 0 || !slim_takes(m, map, value) || !touch(p, map, value, g.n, &t)) break;
+            m->map[m->nmaps] = map;
+            m->value[m->nmaps++] = value;
+        }
+        g.n++;
+    }
+    for (int m; g.end < p->ninstrs && (m = scattered(p, &g, g.end)) >= 0; g.end++) {
+        if (!touch(p, &p->instrs[g.end], 0, m, &t)) break;
+        g.members[m].scatter = &p->instrs[g.end];
+    }
+    return g;
+}

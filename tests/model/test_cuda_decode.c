@@ -1,0 +1,192 @@
+/* Decoding on a card: the tokens of the CPU, in few kernels. */
+#include "mtf_build.h"
+
+#if MTF_HAVE_CUDA
+#include "machine/cuda/cuda_device.h"
+#include "machine/cuda/slim_groups.h"
+#include "model/transformer/decode_graph.h"
+#include "run/compiled.h"
+#include "run/store.h"
+#endif
+
+#include "ground.h"
+
+#if MTF_HAVE_CUDA
+#include "run/emulated_card.h"
+
+enum { WIDE = 128, VOCAB = 96, LENGTH = 32, NEW = 12 };
+
+static mtf_transformer *make_model(mtf_session *s, int layers, mtf_dtype type)
+{
+    static const char *const    none[] = {NULL};
+    static const char *const    around[] = {"layer_norm", "call_layer", "residual", NULL};
+    static const char *const    last[] = {"layer_norm", NULL};
+    const mtf_transformer_layer layer[] = {
+        {.kind = MTF_SELF_ATTENTION,
+         .attention = {.heads = 2, .kv = 64, .bias = true, .scale_queries = true}},
+        {.kind = MTF_FEED_FORWARD,
+         .feed_forward = {.hidden = 4 * WIDE, .activation = {"gelu"}, .bias = true}},
+        {0}};
+    return mtf_transformer_new(
+        s, &(mtf_transformer_opts){.d_model = WIDE,
+                                   .input_vocab = VOCAB,
+                                   .vocab_divisor = 1,
+                                   .stack = {.layers = layer,
+                                             .blocks = layers,
+                                             .initial = none,
+                                             .per_layer = around,
+                                             .final = last,
+                                             .max_length = LENGTH},
+                                   .shared_softmax = true,
+                                   .unscaled_softmax = true,
+                                   .no_shift = true,
+                                   .activation = type,
+                                   .context = {.short_weights = type == MTF_BF16}});
+}
+
+static void decode(const char *name, mtf_dtype type, int batch, int32_t ids[][NEW])
+{
+    static const int32_t prompt[] = {5, 17, 80, 3, 9};
+    mtf_session         *s = mtf_open_with(&(mtf_session_opts){.device = name, .seed = 3});
+    mtf_decoder   *d = mtf_decoder_new(make_model(s, 2, type), &(mtf_decoder_opts){.batch = batch});
+    mtf_decode_job job[4] = {{0}}, *all[4];
+    assert_true(batch <= 4);
+    for (int k = 0; k < batch; k++) {
+        job[k] =
+            (mtf_decode_job){.prompt = prompt + k, .length = 2 + k % 2, .how = {.max_tokens = NEW}};
+        job[k].how.never_end = true;
+        all[k] = &job[k];
+    }
+    bool ok = mtf_decode(d, batch, all);
+    assert_string_equal(mtf_error(s), "");
+    assert_true(ok);
+    for (int k = 0; k < batch; k++) {
+        assert_int_equal(job[k].lengths[0], NEW);
+        memcpy(ids[k], job[k].ids[0], sizeof ids[k]);
+        mtf_decode_free(d, &job[k]);
+    }
+    close_well(s);
+}
+
+static void test_tokens_are_those_of_the_cpu(void **state)
+{
+    static const mtf_dtype types[] = {MTF_F32, MTF_BF16};
+    (void)state;
+    for (int k = 0; k < 2; k++)
+        for (int batch = 1; batch <= 3; batch += 2) {
+            int32_t card[3][NEW], host[3][NEW];
+            decode("cuda", types[k], batch, card);
+            decode("cpu", types[k], batch, host);
+            for (int row = 0; row < batch; row++)
+                assert_memory_equal(card[row], host[row], sizeof card[row]);
+        }
+}
+
+static int kernels_of(int layers)
+{
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = "cuda"});
+    decode_sizes size = {
+        .model = make_model(s, layers, MTF_BF16), .scope = "cache", .rows = 1, .length = LENGTH};
+    decode_graph g;
+    int          n = 0;
+    if (!decode_graph_make(&size, DECODE_STEP_BEST, 1, &g)) fail_msg("%s", mtf_error(s));
+    const program *p = first_program(g.program);
+    for (int k = 0; k < p->ninstrs; n++) {
+        slim_group all = slim_group_at(p, k);
+        k = all.n ? all.end : k + 1;
+    }
+    close_well(s);
+    return n;
+}
+
+/* Queries, keys and values with their caches; attention; its output; a norm; the two products of the
+ * feed-forward layer; a norm. */
+static void test_a_layer_has_few_kernels(void **state)
+{
+    (void)state;
+    assert_int_equal(kernels_of(3) - kernels_of(2), 7);
+}
+
+/* ---- calls of the driver ---- */
+
+static struct {
+    int         graphs, kernels, copies_in, copies_out, waits;
+    cuda_driver real;
+} calls;
+
+static CUresult count_graph(CUgraphExec graph, CUstream stream)
+{
+    calls.graphs++;
+    return calls.real.cuGraphLaunch(graph, stream);
+}
+
+static CUresult count_kernel(const CUlaunchConfig *how, CUfunction f, void **parameters,
+                             void **extra)
+{
+    calls.kernels++;
+    return calls.real.cuLaunchKernelEx(how, f, parameters, extra);
+}
+
+static CUresult count_in(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
+{
+    calls.copies_in++;
+    return calls.real.cuMemcpyHtoDAsync(to, from, bytes, stream);
+}
+
+static CUresult count_out(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    calls.copies_out++;
+    return calls.real.cuMemcpyDtoHAsync(to, from, bytes, stream);
+}
+
+static CUresult count_wait(CUstream stream)
+{
+    calls.waits++;
+    return calls.real.cuStreamSynchronize(stream);
+}
+
+/* A token is one graph: the host copies its inputs, and waits for its results. */
+static void test_a_token_is_one_graph(void **state)
+{
+    static const int32_t prompt[] = {5};
+    (void)state;
+    mtf_session   *s = mtf_open_with(&(mtf_session_opts){.device = "cuda", .seed = 3});
+    mtf_decoder   *d = mtf_decoder_new(make_model(s, 2, MTF_BF16), NULL);
+    mtf_decode_job job = {.prompt = prompt, .length = 1, .how = {.never_end = true}};
+    assert_true(mtf_decode_start(d, &job));
+    for (int k = 0; k < 2; k++) assert_int_equal(mtf_decode_step(d), 1); /* queued, recorded */
+    cuda_driver *driver = &((cuda_device *)store_of(s)->device)->api.driver;
+    calls.real = *driver;
+    driver->cuGraphLaunch = count_graph;
+    driver->cuLaunchKernelEx = count_kernel;
+    driver->cuMemcpyHtoDAsync = count_in;
+    driver->cuMemcpyDtoHAsync = count_out;
+    driver->cuStreamSynchronize = count_wait;
+    assert_int_equal(mtf_decode_step(d), 1);
+    *driver = calls.real;
+    assert_int_equal(calls.graphs, 1);
+    assert_int_equal(calls.kernels, 0);
+    assert_int_equal(calls.copies_in, 2); /* the token and its position */
+    assert_int_equal(calls.copies_out, 0);
+    assert_int_equal(calls.waits, 2); /* for the token, and for its probability */
+    close_well(s);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tokens_are_those_of_the_cpu),
+        cmocka_unit_test(test_a_layer_has_few_kernels),
+        cmocka_unit_test(test_a_token_is_one_graph),
+    };
+    (void)argc;
+    use_emulated_card(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#else
+int main(void)
+{
+    printf("without CUDA's headers there is no card that is the host\n");
+    return 0;
+}
+#endif

@@ -1,0 +1,176 @@
+/* Products with few columns, and what follows them, in one kernel.
+ *
+ * Such a kernel must give the bits that its instructions give one by one.
+ */
+#include "mtf_build.h"
+
+#if MTF_HAVE_CUDA
+#include "machine/cuda/slim_groups.h"
+#include "run/compiled.h"
+#endif
+
+#include "ground.h"
+
+#if MTF_HAVE_CUDA
+#include "run/emulated_card.h"
+
+enum { WIDE = 192, HEADS = 3, KV = 64 };
+
+/* Three products of one vector with a bias each, one of them scaled, as attention has; then another one
+ * that needs the first. */
+static const char text[] = "x: bf16[batch=2, d=192] = input\n"
+                           "q: bf16[d=192, h=3, k=64] = input\n"
+                           "u: bf16[d=192, h=3, k=64] = input\n"
+                           "r: bf16[d=192, h=3, k=64] = input\n"
+                           "v: bf16[h=3, k=64, d=192] = input\n"
+                           "b: bf16[h=3, k=64] = input\n"
+                           "m: bf16[batch=2, length=5, h=3, k=64] = variable(init=\"zeros\")\n"
+                           "i: i32[batch=2] = input\n"
+                           "c: [batch, h, k] = einsum(x, q)\n"
+                           "p = c + b\n"
+                           "y = p * 0.125\n"
+                           "e: [batch, h, k] = einsum(x, u)\n"
+                           "z = gelu(e + b)\n"
+                           "f: [batch, h, k] = einsum(x, r)\n"
+                           "n = assign(m, update(m, f * 2.0, i, dim=length))\n"
+                           "w: [batch, d] = einsum(y, v)\n";
+
+typedef struct outcome {
+    uint16_t y[2 * WIDE], z[2 * WIDE], w[2 * WIDE], n[2 * 5 * WIDE];
+} outcome;
+
+static void feed(mtf_program *p, mtf_graph *g, const char *name, int n)
+{
+    static uint16_t values[WIDE * WIDE];
+    for (int k = 0; k < n; k++) {
+        float v = (float)((k * 37 + n) % 101 - 50) / 64;
+        memcpy(&values[k], (char *)&v + 2, 2); /* these are exact */
+    }
+    mtf_feed(p, mtf_find(g, name), values);
+}
+
+static mtf_program *run(mtf_session *s, outcome *o)
+{
+    mtf_graph   *g = mtf_parse(s, text, "slim.mtf");
+    mtf_tensor  *fetched[] = {mtf_find(g, "y"), mtf_find(g, "z"), mtf_find(g, "w")};
+    mtf_program *p = mtf_compile_n(g, 3, fetched);
+    feed(p, g, "x", 2 * WIDE);
+    feed(p, g, "q", WIDE * WIDE);
+    feed(p, g, "u", WIDE * WIDE);
+    feed(p, g, "v", WIDE * WIDE);
+    feed(p, g, "r", WIDE * WIDE);
+    feed(p, g, "b", WIDE);
+    mtf_feed(p, mtf_find(g, "i"), (int32_t[]){3, 7}); /* the second is out of range */
+    for (int k = 0; k < 3; k++) mtf_step(p);          /* queued, recorded, played */
+    mtf_fetch(p, fetched[0], o->y);
+    mtf_fetch(p, fetched[1], o->z);
+    mtf_fetch(p, fetched[2], o->w);
+    mtf_variable_get(mtf_find(g, "m"), o->n);
+    assert_string_equal(mtf_error(s), "");
+    return p;
+}
+
+static void test_groups_have_the_same_bits(void **state)
+{
+    static outcome together, apart, host;
+    (void)state;
+    mtf_session   *s = mtf_open_with(&(mtf_session_opts){.device = "cuda"});
+    mtf_program   *p = run(s, &together);
+    const program *q = first_program(p);
+    int            kernels = 0, products = 0, scatters = 0;
+    for (int k = 0; k < q->ninstrs; kernels++) {
+        slim_group g = slim_group_at(q, k);
+        if (g.n > products) products = g.n;
+        for (int j = 0; j < g.n; j++) scatters += g.members[j].scatter != NULL;
+        k = g.n ? g.end : k + 1;
+    }
+    if (products < 3 || kernels > 3 || scatters != 1)
+        fail_msg("%d kernels, of %d products at most, and %d scatters\n%s", kernels, products,
+                 scatters, mtf_program_print(p));
+    close_well(s);
+    s = mtf_open_with(&(mtf_session_opts){.device = "cuda", .measure = true});
+    run(s, &apart);
+    close_well(s);
+    assert_memory_equal(&together, &apart, sizeof together);
+    s = mtf_open_with(&(mtf_session_opts){.device = "cpu"});
+    run(s, &host);
+    close_well(s);
+    for (int k = 0; k < 2 * 5 * WIDE; k++)
+        assert_true(fabs(dtype_load(MTF_BF16, host.n, k) - dtype_load(MTF_BF16, together.n, k)) <=
+                    0x1p-6 * (1 + fabs(dtype_load(MTF_BF16, host.n, k))));
+    for (int k = 0; k < 2 * WIDE; k++) {
+        assert_true(fabs(dtype_load(MTF_BF16, host.w, k) - dtype_load(MTF_BF16, together.w, k)) <=
+                    0x1p-5 * (1 + fabs(dtype_load(MTF_BF16, host.w, k))));
+        assert_true(fabs(dtype_load(MTF_BF16, host.z, k) - dtype_load(MTF_BF16, together.z, k)) <=
+                    0x1p-6 * (1 + fabs(dtype_load(MTF_BF16, host.z, k))));
+    }
+}
+
+/* A result that somebody else reads is stored. */
+static void test_what_is_read_again_is_stored(void **state)
+{
+    static const char more[] = "x: f32[d=256] = input\n"
+                               "q: f32[d=256, e=128] = input\n"
+                               "a: [e] = einsum(x, q)\n"
+                               "c = exp(a)\n"
+                               "s = reduce_sum(cumsum(a, dim=e) * c)\n";
+    double            got[2];
+    (void)state;
+    for (int card = 0; card < 2; card++) {
+        static float x[256], q[256 * 128];
+        mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = card ? "cuda" : "cpu"});
+        mtf_graph   *g = mtf_parse(s, more, "more.mtf");
+        mtf_tensor  *sum = mtf_find(g, "s");
+        mtf_program *p = mtf_compile(g, sum);
+        for (int k = 0; k < 256; k++) x[k] = (float)(k % 7 - 3) / 16;
+        for (int k = 0; k < 256 * 128; k++) q[k] = (float)(k % 11 - 5) / 16;
+        mtf_feed(p, mtf_find(g, "x"), x);
+        mtf_feed(p, mtf_find(g, "q"), q);
+        mtf_step(p);
+        got[card] = mtf_fetch_scalar(p, sum);
+        close_well(s);
+    }
+    assert_true(fabs(got[0] - got[1]) <= 1e-4 * (1 + fabs(got[0])));
+}
+
+/* What a product reads stays where it is until the maps after it are done. */
+static void test_maps_do_not_take_the_place_of_factors(void **state)
+{
+    static const char wider[] = "x: bf16[d=1024] = input\n"
+                                "q: bf16[d=1024, e=64] = input\n"
+                                "h = exp(x)\n"
+                                "a: [e] = einsum(h, q)\n"
+                                "c = cumsum(cast(a, type=f32), dim=e)\n";
+    (void)state;
+    mtf_session   *s = mtf_open_with(&(mtf_session_opts){.device = "cuda"});
+    mtf_graph     *g = mtf_parse(s, wider, "wider.mtf");
+    mtf_program   *p = mtf_compile(g, mtf_find(g, "c"));
+    const program *q = p ? first_program(p) : NULL;
+    int            maps = 0;
+    assert_string_equal(mtf_error(s), "");
+    for (int k = 0; k < q->ninstrs; k++) {
+        slim_group all = slim_group_at(q, k);
+        if (all.n) maps += all.members[0].nmaps;
+    }
+    if (maps != 1) fail_msg("%d maps belong to the product\n%s", maps, mtf_program_print(p));
+    close_well(s);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_groups_have_the_same_bits),
+        cmocka_unit_test(test_what_is_read_again_is_stored),
+        cmocka_unit_test(test_maps_do_not_take_the_place_of_factors),
+    };
+    (void)argc;
+    use_emulated_card(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#else
+int main(void)
+{
+    printf("without CUDA's headers there is no card that is the host\n");
+    return 0;
+}
+#endif
