@@ -21,5 +21,6 @@ abilities abilities_of(const char *device)
     unsigned short_types = (unsigned)bf16 << MTF_BF16 | (unsigned)card << MTF_F16;
     return (abilities){.products = short_types,
                        .longest_row = card ? ROW_OF_CARD : ROW_OF_CHIP,
+                       .sums_columns = card,
                        .recomputes = card};
 }

@@ -14,6 +14,7 @@ typedef struct abilities {
      * other short floats are widened before. */
     unsigned products;
     int      longest_row; /* elements along which one map may fold */
+    bool     sums_columns; /* a map may add up columns in passing */
     bool     recomputes;  /* reading a value from memory takes longer than computing it again */
 } abilities;
 

@@ -38,6 +38,7 @@ int again_register(const instr *m, int o)
 {
     int       x = m->map.results[o];
     mtf_dtype type = m->out[o].type;
+    if (map_sums(m, o)) return -1;
     if (dtype_compute(type) == type || again_type(m, x) == type) return x;
     for (int reg = m->nin; reg < m->nin + m->map.nsteps; reg++)
         if (is_rounded(m, reg, x, type)) return reg;

@@ -8,8 +8,8 @@ enum { AGAIN_OUTPUTS = 8, AGAIN_INPUTS = 24, AGAIN_STEPS = 96 };
 
 /* The type that holds a register exactly. */
 mtf_dtype again_type(const instr *m, int reg);
-/* The register from which output o can be stored again; -1: none, since it is rounded when it is
- * stored, and other steps need it unrounded. */
+/* The register from which output o can be stored again; -1: none, since it is a sum of columns, or
+ * rounded when it is stored, and other steps need it unrounded. */
 int again_register(const instr *m, int o);
 /* The output that is computed from this register; -1: none. */
 int again_output(const instr *m, int reg);

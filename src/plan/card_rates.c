@@ -134,7 +134,7 @@ double card_product_seconds(const card_rates *c, const instr *i, bool rounded)
 double card_pass_memory(const card_rates *c, const instr *i, double otherwise)
 {
     const char *kind =
-        i->kind == INSTR_MAP && map_folds_rows(i) ? "rows" : instr_name(i->kind);
+        i->kind == INSTR_MAP && (map_folds_rows(i) || i->map.sums) ? "rows" : instr_name(i->kind);
     for (int k = 0; k < c->npasses; k++)
         if (strcmp(c->passes[k].kind, kind) == 0) return c->passes[k].memory;
     return otherwise;

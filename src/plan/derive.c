@@ -22,7 +22,7 @@ static const access *stored_at(const deriving *d, int reg)
     const instr *p = d->map;
     if (reg < p->nin) return &p->in[reg];
     for (int o = 0; o < p->nout; o++)
-        if (o != d->output && p->map.results[o] == reg) return &p->out[o];
+        if (o != d->output && p->map.results[o] == reg && !map_sums(p, o)) return &p->out[o];
     return NULL;
 }
 
@@ -80,7 +80,7 @@ bool derive_output(const instr *p, int o, int steps, derive_from *from, const vo
                    derived *to)
 {
     deriving d = {.map = p, .output = o, .left = steps, .from = from, .context = context, .to = to};
-    if (!keeps_its_type(&p->out[o])) return false;
+    if (!keeps_its_type(&p->out[o]) || map_sums(p, o)) return false;
     to->instr = *p;
     to->instr.nin = 0;
     int last = value_of(&d, p->map.results[o], false), n = to->instr.nin;

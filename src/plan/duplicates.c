@@ -30,7 +30,7 @@ static bool same_access(const instr *i, const access *a, const access *b)
 
 static bool same_steps(const map_args *a, const map_args *b)
 {
-    if (a->nsteps != b->nsteps) return false;
+    if (a->nsteps != b->nsteps || a->sums != b->sums) return false;
     for (int s = 0; s < a->nsteps; s++) {
         const scalar_step *x = &a->steps[s], *y = &b->steps[s];
         if (x->fn != y->fn || x->type != y->type || x->a != y->a || x->b != y->b || x->c != y->c)

@@ -3,12 +3,13 @@
  * Each map is fused with the maps that wrote its inputs, if no other instruction
  * needs the values in between; folds along rows count as maps: a softmax, a
  * layer norm, an optimizer's update become one instruction each.  Outputs of a
- * fused map that are needed elsewhere are still stored.  One pass over the
- * program, which records for each buffer its last writer and reader.
+ * fused map that are needed elsewhere are still stored; sums of their columns
+ * are made in passing, where the device can do that.  One pass over the program, which records for each buffer its last writer and reader.
  */
 #include "plan/fuse.h"
 
 #include "base/dtype.h"
+#include "plan/column_sums.h"
 #include "plan/passes.h"
 #include "program/map_form.h"
 
@@ -19,7 +20,7 @@ typedef struct fuser {
     int     *writers, *readers; /* by buffer: the number of operands */
     int     *wrote, *read;      /* by buffer: the last instruction so far, or -1 */
     bool    *gone;              /* by instruction: fused into another, or without work */
-    int      first; /* the first instruction since the last loop boundary */
+    int      first;             /* the first instruction since the last loop boundary */
 } fuser;
 
 static void count(fuser *f, const instr *i, int by)
@@ -54,8 +55,8 @@ static bool fold_to_map(program *p, instr *i)
         row *= i->size[k];
         dense = dense || (i->size[k] > 1 && i->in[0].stride[k] == 1);
     }
-    if (!dense || row < SHORTEST_ROW || row > p->session->can.longest_row || instr_elements(i) == 0 ||
-        !is_float(i->in[0].type))
+    if (!dense || row < SHORTEST_ROW || row > p->session->can.longest_row ||
+        instr_elements(i) == 0 || !is_float(i->in[0].type))
         return true;
     mtf_dtype   type = dtype_compute(i->in[0].type);
     scalar_step step = {.fn = steps[kind], .type = type, .from = type};
@@ -150,6 +151,27 @@ static void take_all(fuser *f, int at)
     for (int k = 0; k < c->nin;) k = take_in(f, at, k) ? 0 : k + 1;
 }
 
+/* Lets the map that wrote the fold's operand add up its columns. */
+static void absorb(fuser *f, int at)
+{
+    program *q = f->program;
+    instr   *c = &q->instrs[at];
+    int      b = c->in[0].buffer, sum = c->out[0].buffer, writer = f->wrote[b], o = 0;
+    if (!q->session->can.sums_columns || writer < f->first || f->gone[writer]) return;
+    instr *m = &q->instrs[writer];
+    if (m->kind != INSTR_MAP || f->writers[b] != 1 || f->writers[sum] != 1) return;
+    if (q->buffers[sum].kind == BUFFER_VARIABLE) return;
+    while (m->out[o].buffer != b) o++;
+    bool keep = f->readers[b] > 1 || q->buffers[b].kind != BUFFER_TEMPORARY;
+    count(f, m, -1);
+    bool absorbed = column_sum(q, m, o, c, keep);
+    count(f, m, 1);
+    if (!absorbed) return;
+    count(f, c, -1);
+    f->gone[at] = true;
+    f->wrote[sum] = writer;
+}
+
 /* ---- the pass ---- */
 
 /* Instructions on empty parts are removed: with their start-up time, a processor without work would
@@ -164,7 +186,7 @@ static bool is_idle(const instr *i)
     return true;
 }
 
-static void close_ranks(program *p, const bool *gone, int *now_at)
+void fuse_remove(program *p, const bool *gone, int *now_at)
 {
     int kept = 0;
     for (int k = 0; k < p->ninstrs; k++) {
@@ -203,8 +225,9 @@ bool fuse_maps(program *p, arena *scratch)
         instr_kind kind = p->instrs[k].kind;
         if (kind == INSTR_LOOP || kind == INSTR_TEST || kind == INSTR_AGAIN) f.first = k + 1;
         if (kind == INSTR_MAP && instr_elements(&p->instrs[k]) > 0) take_all(&f, k);
-        pass(&f, &p->instrs[k], k);
+        if (kind == INSTR_FOLD && instr_elements(&p->instrs[k]) > 0) absorb(&f, k);
+        if (!f.gone[k]) pass(&f, &p->instrs[k], k);
     }
-    close_ranks(p, f.gone, now_at);
+    fuse_remove(p, f.gone, now_at);
     return mtf_ok(p->session);
 }

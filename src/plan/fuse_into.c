@@ -15,6 +15,7 @@ typedef struct joining {
     access             in[MOST_IN], out[MOST_OUT];
     scalar_step        steps[MOST_STEPS];
     int                results[MOST_OUT];
+    uint32_t           sums;
     /* Registers of both maps in the joint map: inputs by number, steps as MOST_IN + number. */
     int reg_c[MAX_REGISTERS], reg_p[MAX_REGISTERS];
 } joining;
@@ -46,8 +47,22 @@ static int add_input(joining *j, const access *a)
 
 /* ---- steps ---- */
 
+static bool same_step(const scalar_step *a, const scalar_step *b)
+{
+    int n = scalar_infos[a->fn].arity;
+    if (a->fn != b->fn || a->type != b->type || a->from != b->from) return false;
+    if (a->fn == FN_IMMEDIATE || a->fn == FN_INDEX)
+        return a->a == b->a && memcmp(&a->value, &b->value, sizeof a->value) == 0;
+    return (n < 1 || a->a == b->a) && (n < 2 || a->b == b->b) && (n < 3 || a->c == b->c);
+}
+
+/* What both maps compute is computed once; what is rounded need not be rounded again. */
 static int add_step(joining *j, scalar_step s)
 {
+    const scalar_step *of = s.fn == FN_CAST && s.a >= MOST_IN ? &j->steps[s.a - MOST_IN] : NULL;
+    if (of && of->fn == FN_CAST && of->type == s.type) return s.a;
+    for (int k = 0; k < j->nsteps; k++)
+        if (same_step(&j->steps[k], &s)) return MOST_IN + k;
     if (j->nsteps == MOST_STEPS) return -1;
     j->steps[j->nsteps] = s;
     return MOST_IN + j->nsteps++;
@@ -113,6 +128,7 @@ static bool add_reader(joining *j)
             j->reg_c[k] = add_input(j, &a);
         } else {
             access b = placed(j->loops, j->loops->of_p, &p->out[o]);
+            if (map_sums(p, o)) return false; /* it is complete only after all rows */
             TRY(same_access(&a, &b, j->loops->n));
             if (stored[o] < 0) stored[o] = stored_value(j, o);
             j->reg_c[k] = stored[o];
@@ -128,10 +144,11 @@ static bool add_reader(joining *j)
 
 /* ---- outputs ---- */
 
-static bool add_output(joining *j, const access *a, int reg)
+static bool add_output(joining *j, const access *a, int reg, bool sum)
 {
     TRY(j->nout < MOST_OUT);
     j->out[j->nout] = *a;
+    j->sums |= (uint32_t)sum << j->nout;
     j->results[j->nout++] = reg;
     return true;
 }
@@ -140,13 +157,21 @@ static bool add_outputs(joining *j, const bool *keep)
 {
     for (int o = 0; o < j->c->nout; o++) {
         access a = placed(j->loops, j->loops->of_c, &j->c->out[o]);
-        TRY(add_output(j, &a, j->reg_c[j->c->map.results[o]]));
+        TRY(add_output(j, &a, j->reg_c[j->c->map.results[o]], map_sums(j->c, o)));
     }
     for (int o = 0; o < j->p->nout; o++) {
         access a = placed(j->loops, j->loops->of_p, &j->p->out[o]);
-        if (keep[o]) TRY(add_output(j, &a, j->reg_p[j->p->map.results[o]]));
+        if (keep[o]) TRY(add_output(j, &a, j->reg_p[j->p->map.results[o]], map_sums(j->p, o)));
     }
     return true;
+}
+
+/* A map that adds up columns must not go through loops that it does not have. */
+static bool sums_once(const joint_loops *l, const int *loop_of, const instr *i)
+{
+    bool all = true;
+    for (int k = 0; k < l->n; k++) all = all && loop_of[k] >= 0;
+    return all || i->map.sums == 0;
 }
 
 /* ---- the joint map ---- */
@@ -173,7 +198,8 @@ static bool write_back(joining *j, program *to, instr *c)
     map_args map = {.nsteps = j->nsteps,
                     .steps = arena_copy(a, j->steps, sizeof *j->steps * (size_t)j->nsteps),
                     .results = arena_copy(a, j->results, sizeof *j->results * (size_t)j->nout),
-                    .nrow = j->loops->nrow};
+                    .nrow = j->loops->nrow,
+                    .sums = j->sums};
     TRY(in && out && map.steps && map.results); /* otherwise c is unchanged */
     c->nin = j->nin;
     c->nout = j->nout;
@@ -188,8 +214,10 @@ static bool write_back(joining *j, program *to, instr *c)
 bool fuse_into(program *to, instr *c, const instr *p, const joint_loops *loops, const bool *keep)
 {
     if (p->nin + p->map.nsteps + c->nin + c->map.nsteps > MAX_REGISTERS) return false;
+    if (!sums_once(loops, loops->of_c, c) || !sums_once(loops, loops->of_p, p)) return false;
     joining j; /* large: only the used part is filled in */
     j.c = c, j.p = p, j.loops = loops;
     j.nin = j.nout = j.nsteps = 0;
+    j.sums = 0;
     return add_writer(&j) && add_reader(&j) && add_outputs(&j, keep) && write_back(&j, to, c);
 }

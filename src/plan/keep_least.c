@@ -199,8 +199,12 @@ static bool change_outputs(choice *c)
     access *out = arena_array(to, access, m->nout + MAX_REGISTERS);
     int    *results = arena_array(to, int, m->nout + MAX_REGISTERS), n = 0;
     TRY(out && results);
-    for (int o = 0; o < m->nout; o++)
-        if (!drops(c, o)) out[n] = m->out[o], results[n++] = m->map.results[o];
+    uint32_t sums = 0;
+    for (int o = 0; o < m->nout; o++) {
+        if (drops(c, o)) continue;
+        sums |= (uint32_t)map_sums(m, o) << n;
+        out[n] = m->out[o], results[n++] = m->map.results[o];
+    }
     for (int reg = 0; reg < m->nin + m->map.nsteps; reg++) {
         if (!c->cut.kept[reg]) continue;
         int o = again_output(m, reg);
@@ -215,6 +219,7 @@ static bool change_outputs(choice *c)
     }
     m->out = out;
     m->map.results = results;
+    m->map.sums = sums;
     m->nout = n;
     return n > 0;
 }

@@ -29,6 +29,8 @@ bool fuse_maps(program *p, arena *scratch);
 /* Lets later maps recompute what they can from the least that must be kept, on devices where that is
  * faster; after fusing. */
 bool keep_least(program *p, arena *scratch);
+/* Lets maps that only add up columns become part of later ones that read the same; after that. */
+bool join_sums(program *p, arena *scratch);
 /* Lets maps recompute values that other maps stored for them; after fusing. */
 bool recompute_values(program *p, arena *scratch);
 /* Recomputes values for the gradient instead of keeping them; after recompute_values. */

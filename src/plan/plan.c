@@ -211,7 +211,7 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
     bool      apart = opts && opts->guard; /* so that each tensor can be inspected */
     TRY(check(p, opts, plan_pass_name(PASS_LOWERING)));
     if (last == PASS_LOWERING) return true;
-    TRY(apart || (fuse_maps(p, scratch) && keep_least(p, scratch) && recompute_values(p, scratch) &&
+    TRY(apart || (fuse_maps(p, scratch) && keep_least(p, scratch) && join_sums(p, scratch) && recompute_values(p, scratch) &&
                   check(p, opts, plan_pass_name(PASS_FUSING))));
     if (last == PASS_FUSING) return true;
     TRY(apart || (remake_values(p, scratch) && check(p, opts, plan_pass_name(PASS_REMAKING))));

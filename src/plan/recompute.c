@@ -10,6 +10,7 @@
 #include "plan/fuse.h"
 #include "plan/passes.h"
 #include "plan/readers.h"
+#include "program/map_form.h"
 
 enum { MOST_READERS = 4 };
 
@@ -65,11 +66,16 @@ static int input_of(const instr *c, int b)
 /* Removes output o, which has no more readers. */
 static bool drop_output(program *q, instr *p, int o)
 {
-    access *out = arena_array(&q->arena, access, p->nout);
-    int    *results = arena_array(&q->arena, int, p->nout), n = 0;
+    access  *out = arena_array(&q->arena, access, p->nout);
+    int     *results = arena_array(&q->arena, int, p->nout), n = 0;
+    uint32_t sums = 0;
     TRY(out && results);
-    for (int k = 0; k < p->nout; k++)
-        if (k != o) out[n] = p->out[k], results[n++] = p->map.results[k];
+    for (int k = 0; k < p->nout; k++) {
+        if (k == o) continue;
+        sums |= (uint32_t)map_sums(p, k) << n;
+        out[n] = p->out[k], results[n++] = p->map.results[k];
+    }
+    p->map.sums = sums;
     p->nout = n;
     p->out = out;
     p->map.results = results;

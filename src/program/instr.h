@@ -75,6 +75,7 @@ typedef struct map_args {
     const scalar_step *steps;
     const int         *results; /* the register that each output stores, rounded to its type */
     int                nrow;    /* the last `nrow` loops are the row of FN_ROW_*; 0: none */
+    uint32_t           sums;    /* bit o: output o is the sum over all rows of its column's elements */
 } map_args;
 
 /* ---- the others ---- */

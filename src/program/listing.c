@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/numbers.h"
+#include "program/map_form.h"
 #include "program/program.h"
 #include "program/scalar.h"
 
@@ -111,6 +112,7 @@ static void write_instr(const program *p, int k, int depth, instr_way *way, text
     write_details(i, t);
     for (int o = 0; o < i->nout; o++) {
         text_add(t, o ? ", " : " ");
+        if (i->kind == INSTR_MAP && map_sums(i, o)) text_add(t, "sum ");
         write_operand(p, &i->out[o], t);
         text_add(t, ":%s", mtf_dtype_name(i->out[o].type));
     }

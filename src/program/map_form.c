@@ -56,5 +56,7 @@ int64_t map_flops(const instr *i)
         flops = saturate_plus(flops, saturate_times(once ? elements / length : elements,
                                                     scalar_infos[step->fn].flops));
     }
+    for (int o = 0; o < i->nout; o++)
+        if (map_sums(i, o)) flops = saturate_plus(flops, elements);
     return flops;
 }

@@ -9,6 +9,12 @@ static inline bool map_folds(scalar_fn fn)
     return fn == FN_ROW_SUM || fn == FN_ROW_MAX || fn == FN_ROW_MIN;
 }
 
+/* Is output o a sum of columns? */
+static inline bool map_sums(const instr *i, int o)
+{
+    return i->map.sums >> o & 1;
+}
+
 bool map_folds_rows(const instr *i); /* does some step of a map fold along rows? */
 
 /* Lists the registers that a step reads, as a, b, c; returns their number. */

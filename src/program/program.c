@@ -246,9 +246,13 @@ static bool verify_map(const program *p, const instr *i, int index, const char *
         if (step->fn == FN_INDEX && (step->a < 0 || step->a >= i->nloops))
             return bad(p, index, pass, "a step counts along a loop that is not there");
     }
-    for (int o = 0; o < i->nout; o++)
+    for (int o = 0; o < i->nout; o++) {
         if (i->map.results[o] < 0 || i->map.results[o] >= i->nin + i->map.nsteps)
             return bad(p, index, pass, "an output stores a register that is not written");
+        for (int d = 0; map_sums(i, o) && d < i->nloops; d++)
+            if (i->size[d] > 1 && (i->out[o].stride[d] != 0) != (d >= i->nloops - i->map.nrow))
+                return bad(p, index, pass, "a sum of columns is not along the rows");
+    }
     return true;
 }
 

@@ -27,6 +27,18 @@ static void transfer(const strip *s, const operand_view *v, cell *reg, bool in)
         for (int64_t k = 0; k < s->count; k++, turns_next(&t)) v->at[t.at[0]] = reg[k];
 }
 
+/* Adds the strip to the sums of columns; the first row begins them. */
+static void add_up(const exact *x, const strip *s, const operand_view *v, mtf_dtype type,
+                   const cell *reg)
+{
+    turns   t = turns_at(s->instr, s->first, v);
+    int64_t row = map_row(s->instr);
+    for (int64_t k = 0; k < s->count; k++, turns_next(&t)) {
+        cell *to = &v->at[t.at[0]];
+        *to = s->first + k < row ? reg[k] : exact_combine(x, FOLD_SUM, type, *to, reg[k]);
+    }
+}
+
 static void count_along(const exact *x, const strip *s, const scalar_step *step, cell *to)
 {
     turns   t = turns_at(s->instr, s->first, NULL);
@@ -112,7 +124,11 @@ bool exact_map(exact *x, const instr *i)
             run_step(x, &s, &i->map.steps[k], row_of(&s, i->nin + k));
         for (int k = 0; k < i->nout; k++) {
             operand_view out = view_of(x, i, &i->out[k]);
-            transfer(&s, &out, row_of(&s, i->map.results[k]), false);
+            cell        *from = row_of(&s, i->map.results[k]);
+            if (map_sums(i, k))
+                add_up(x, &s, &out, MTF_F32, from);
+            else
+                transfer(&s, &out, from, false);
         }
     }
     return true;

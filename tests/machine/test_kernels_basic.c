@@ -244,7 +244,7 @@ static void test_every_function(void **state)
             b.i.size[0] = N;
             b.i.nin = 2;
             b.i.nout = 1;
-            b.i.map = (map_args){1, &step, &result, 0};
+            b.i.map = (map_args){.nsteps = 1, .steps = &step, .results = &result};
             for (int k = 0; k < 3; k++) {
                 access *a = k < 2 ? &b.in[k] : &b.out[0];
                 a->buffer = k;
@@ -404,7 +404,7 @@ static void run_random_maps(int trials, loops_of what)
             random_loops(&b, trial % 10 == 0 ? 100000 : 5000);
         b.i.nin = 1 + (int)any(3);
         b.i.nout = 1 + (int)any(what == MANY_LINES ? 2 : 3);
-        b.i.map = (map_args){(int)any(8), steps, results, 0};
+        b.i.map = (map_args){.nsteps = (int)any(8), .steps = steps, .results = results};
         if (what == MANY_LINES) b.i.map.nrow = 1;
         if (what == ANY_ROWS && b.i.nloops) b.i.map.nrow = 1 + (int)any((uint32_t)b.i.nloops);
         for (int k = 0; k < b.i.nin; k++) {
@@ -467,7 +467,7 @@ static void test_select_of_one_number_a_row(void **state)
     b.i.size[0] = ROWS, b.i.size[1] = ROW;
     b.i.nin = 2;
     b.i.nout = 1;
-    b.i.map = (map_args){2, steps, &result, 1};
+    b.i.map = (map_args){.nsteps = 2, .steps = steps, .results = &result, .nrow = 1};
     for (int k = 0; k < 3; k++) {
         access *a = k < 2 ? &b.in[k] : &b.out[0];
         *a = (access){.buffer = k, .type = MTF_F32, .stride = {k == 1 ? 1 : ROW, k != 1}};

@@ -174,7 +174,7 @@ int64_t cuda_scratch(const program *p, int threads)
         text.only_sizes = true;
         const instr  *i = &p->instrs[k];
         if (i->kind == INSTR_CONTRACT && product_suits(i)) plan.scratch_bytes = PRODUCT_WORKSPACE;
-        if (kernel_wants_scratch(i->kind)) write_kernels(&text, i, &plan);
+        if (kernel_wants_scratch(i)) write_kernels(&text, i, &plan);
         if (plan.scratch_bytes > most) most = plan.scratch_bytes;
         arena_free(&scratch);
     }

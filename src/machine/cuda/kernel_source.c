@@ -96,8 +96,10 @@ kernel_writer *kernel_writer_of(instr_kind kind)
     return writers[kind];
 }
 
-bool kernel_wants_scratch(instr_kind kind)
+bool kernel_wants_scratch(const instr *i)
 {
-    return kernel_writer_of(kind) && kind != INSTR_MAP && kind != INSTR_MOVE &&
-           kind != INSTR_ADD_INTO && kind != INSTR_GATHER && kind != INSTR_DRAW;
+    instr_kind kind = i->kind;
+    if (kind == INSTR_MAP) return i->map.sums != 0;
+    return kernel_writer_of(kind) && kind != INSTR_MOVE && kind != INSTR_ADD_INTO &&
+           kind != INSTR_GATHER && kind != INSTR_DRAW;
 }

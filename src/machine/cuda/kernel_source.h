@@ -80,9 +80,9 @@ kernel_writer write_map, write_move, write_add_into, write_fold, write_gather, w
 
 /* The writer of a kind of instruction; NULL: it is no kernel. */
 kernel_writer *kernel_writer_of(instr_kind kind);
-/* Whether kernels of this kind may need working space.  A search for layouts asks how much each
- * program needs, and most of its text is that of kinds that need none. */
-bool kernel_wants_scratch(instr_kind kind);
+/* Whether the kernels of an instruction may need working space.  A search for layouts asks how much
+ * each program needs, and most of its text is that of instructions that need none. */
+bool kernel_wants_scratch(const instr *i);
 
 /* ---- what writers share ---- */
 

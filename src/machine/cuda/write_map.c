@@ -174,7 +174,7 @@ static void add_body(const pass *p)
 
 static bool goes_by_rows(const instr *i)
 {
-    bool rows = map_folds_rows(i);
+    bool rows = map_folds_rows(i) || i->map.sums;
     for (int o = 0; o < i->nout; o++) rows = rows || map_is_row(i, &i->out[o]);
     return rows;
 }

@@ -10,25 +10,27 @@
 #include <stdio.h>
 
 #include "base/dtype.h"
+#include "machine/cuda/map_columns.h"
 #include "machine/cuda/map_passes.h"
 
 enum {
     WARP_THREADS = 32,
-    SHARED_BLOCK = 128,   /* threads of a block in which a warp or less has a row */
-    LONG_BLOCK = 1024,    /* threads for a row that does not stay in registers */
-    MOST_ELEMENTS = 32,   /* of a row that a thread has in registers, */
-    MOST_WORDS = 64,      /* and words that it keeps of them */
-    FEW_ROWS = 132 * 8,   /* fewer do not fill a card with a warp each */
+    SHARED_BLOCK = 128, /* threads of a block in which a warp or less has a row */
+    LONG_BLOCK = 1024,  /* threads for a row that does not stay in registers */
+    MOST_ELEMENTS = 32, /* of a row that a thread has in registers, */
+    MOST_WORDS = 64,    /* and words that it keeps of them */
+    FEW_ROWS = 132 * 8, /* fewer do not fill a card with a warp each */
 };
 
 typedef struct row_text {
-    map_text   m;
-    map_passes passes;
-    bool       keeps;   /* in registers */
-    int        threads; /* for a row */
-    int        together; /* rows in a block */
-    int64_t    pieces;   /* of a row */
-    int        turns;    /* of a thread, where it keeps */
+    map_text    m;
+    map_passes  passes;
+    bool        keeps;    /* in registers */
+    int         threads;  /* for a row */
+    int         together; /* rows in a block */
+    int64_t     pieces;   /* of a row */
+    int         turns;    /* of a thread, where it keeps or adds up columns */
+    map_columns columns;
 } row_text;
 
 /* ---- who does what ---- */
@@ -43,7 +45,7 @@ static bool fits(const row_text *r, int threads)
     int64_t elements = turns_of(r->pieces, threads) * r->m.vector;
     int     most = threads >= LONG_BLOCK ? MOST_WORDS / 2 : MOST_WORDS;
     return elements <= MOST_ELEMENTS &&
-           elements * map_passes_kept_words(r->m.i, &r->passes) <= most;
+           elements * (map_passes_kept_words(r->m.i, &r->passes) + r->columns.sums) <= most;
 }
 
 static void choose_threads(row_text *r)
@@ -63,7 +65,21 @@ static void choose_threads(row_text *r)
         int least = WARP_THREADS / (threads < WARP_THREADS ? threads : WARP_THREADS);
         while (r->together > rows && r->together / 2 >= least) r->together /= 2;
     }
-    r->turns = r->keeps ? (int)turns_of(r->pieces, threads) : 0;
+    r->turns = r->keeps || r->columns.sums ? (int)turns_of(r->pieces, threads) : 0;
+}
+
+/* How many blocks there are: one for each rows that it takes together, or, where it adds up columns, so
+ * few that each goes through many rows. */
+static int64_t count_blocks(row_text *r)
+{
+    int64_t rows = r->m.rows.elements, blocks = (rows + r->together - 1) / r->together;
+    int64_t most = MOST_PARTS / r->together / (r->threads > 256 ? r->threads / 256 : 1);
+    if (!r->columns.sums) return blocks;
+    blocks = blocks < most ? blocks : most;
+    r->columns.columns = r->m.nest.elements;
+    r->columns.parts = blocks * r->together;
+    r->columns.turns = r->turns;
+    return blocks;
 }
 
 /* ---- the row ---- */
@@ -71,6 +87,11 @@ static void choose_threads(row_text *r)
 static bool is_row_output(const row_text *r, int o)
 {
     return !r->passes.each[o];
+}
+
+static bool is_stored_each(const row_text *r, int o)
+{
+    return r->passes.each[o] && !map_sums(r->m.i, o);
 }
 
 static void add_pointer(map_text *m, const access *a, const char *name, const char *kind)
@@ -96,15 +117,26 @@ static void begin_row(row_text *r)
     const instr *i = m->i;
     const char  *type = m->wide ? "i64" : "i32";
     int64_t      rows = m->rows.elements;
+    if (r->columns.sums) {
+        map_columns_declare(m, &r->columns);
+        map_line(m, "for (i64 first = BLOCK * %d; first < %lld; first += BLOCKS * %d) {",
+                 r->together, (long long)rows, r->together);
+        m->indent++;
+    }
     if (r->together > 1) {
-        map_line(m, "%s row = (%s)BLOCK * %d + THREAD / %d;", type, type, r->together, r->threads);
+        if (r->columns.sums)
+            map_line(m, "%s row = (%s)first + THREAD / %d;", type, type, r->threads);
+        else
+            map_line(m, "%s row = (%s)BLOCK * %d + THREAD / %d;", type, type, r->together,
+                     r->threads);
         map_line(m, "i32 lane = THREAD %% %d;", r->threads);
         if (rows % r->together) {
             map_line(m, "bool live = row < %lld;", (long long)rows);
-            map_line(m, "if (!live) row = %lld; /* it takes part in folds */", (long long)(rows - 1));
+            map_line(m, "if (!live) row = %lld; /* it takes part in folds */",
+                     (long long)(rows - 1));
         }
     } else {
-        map_line(m, "%s row = (%s)BLOCK;", type, type);
+        map_line(m, "%s row = (%s)%s;", type, type, r->columns.sums ? "first" : "BLOCK");
         map_line(m, "i32 lane = THREAD;");
     }
     map_add_index(m, &m->rows, "m", "row", 1);
@@ -126,8 +158,8 @@ static void add_row_values(row_text *r, int depth)
     const instr *i = r->m.i;
     for (int s = 0; s < i->map.nsteps; s++) {
         int reg = i->nin + s;
-        if (r->passes.row[reg] && r->passes.depth[reg] == depth &&
-            !map_folds(i->map.steps[s].fn) && !map_is_constant(&r->m, reg))
+        if (r->passes.row[reg] && r->passes.depth[reg] == depth && !map_folds(i->map.steps[s].fn) &&
+            !map_is_constant(&r->m, reg))
             add_row_value(r, s);
     }
 }
@@ -212,7 +244,7 @@ static void add_piece(row_text *r, int pass, const bool *wanted)
         map_load(m, &i->in[k], at, array);
     }
     for (int o = 0; o < i->nout && last; o++)
-        if (!is_row_output(r, o))
+        if (is_stored_each(r, o))
             map_line(m, "%s y%d[%d];", kernel_type(i->out[o].type), o, m->vector);
     if (m->vector > 1)
         map_line(m, "UNROLL for (int e = 0; e < %d; e++) {", m->vector);
@@ -231,8 +263,14 @@ static void add_piece(row_text *r, int pass, const bool *wanted)
         text_add(&m->t, ";\n");
     }
     add_fold_steps(r, pass);
+    if (last && r->columns.sums) {
+        bool some = r->together > 1 && m->rows.elements % r->together != 0;
+        if (some) map_line(m, "if (live) {"), m->indent++;
+        map_columns_add(m);
+        if (some) m->indent--, map_line(m, "}");
+    }
     for (int o = 0; o < i->nout && last; o++)
-        if (!is_row_output(r, o))
+        if (is_stored_each(r, o))
             map_line(m, "y%d[%s] = narrow_%s(%s);", o, e, kernel_type(i->out[o].type),
                      m->name[i->map.results[o]]);
     m->indent--;
@@ -246,7 +284,7 @@ static void add_stores(row_text *r)
     if (some) map_line(m, "if (live) {"), m->indent++;
     for (int o = 0; o < m->i->nout; o++) {
         char at[20], array[20];
-        if (is_row_output(r, o)) continue;
+        if (!is_stored_each(r, o)) continue;
         snprintf(at, sizeof at, "out%d_row", o);
         snprintf(array, sizeof array, "y%d", o);
         map_store(m, &m->i->out[o], at, array);
@@ -260,7 +298,7 @@ static void add_pass(row_text *r, int pass)
     bool      wanted[MAX_REGISTERS];
     map_passes_wanted(m->i, &r->passes, pass, r->keeps, wanted);
     begin_folds(r, pass);
-    if (r->keeps) {
+    if (r->turns) {
         map_line(m, "UNROLL for (int k = 0; k < %d; k++) {", r->turns);
         m->indent++;
         map_line(m, "i32 piece = lane + k * %d;", r->threads);
@@ -311,6 +349,18 @@ static void add_row_outputs(row_text *r)
     if (any) m->indent--, map_line(m, "}");
 }
 
+/* The block has gone through all its rows. */
+static void end_rows(row_text *r)
+{
+    map_text *m = &r->m;
+    char      part[80], piece[80];
+    m->indent--;
+    map_line(m, "}");
+    snprintf(part, sizeof part, "BLOCK * %d + THREAD / %d", r->together, r->threads);
+    snprintf(piece, sizeof piece, "THREAD %% %d + k * %d", r->threads, r->threads);
+    map_columns_keep(m, &r->columns, part, piece);
+}
+
 static const access *leading(const instr *i)
 {
     for (int o = 0; o < i->nout; o++)
@@ -328,9 +378,11 @@ bool write_map_rows(kernel_source *s, const instr *i, kernel_plan *plan)
     r.m.rows = nest_of(i, loops_between(0, outer), leading(i), indexed);
     r.m.nest = nest_of(i, loops_between(outer, i->nloops), leading(i), indexed);
     r.m.vector = map_vector(&r.m, false);
-    bool slanted = map_slant(&r.m);
+    for (int o = 0; o < i->nout; o++) r.columns.sums += map_sums(i, o);
+    bool slanted = !r.columns.sums && map_slant(&r.m); /* a thread's columns must stay the same */
     r.pieces = (r.m.nest.elements + (slanted ? 2 * (r.m.vector - 1) : 0)) / r.m.vector;
     choose_threads(&r);
+    int64_t blocks = count_blocks(&r);
     begin_row(&r);
     declare_kept(&r);
     for (int pass = 0; pass < r.passes.n; pass++) {
@@ -339,8 +391,8 @@ bool write_map_rows(kernel_source *s, const instr *i, kernel_plan *plan)
     }
     add_row_values(&r, r.passes.n);
     add_row_outputs(&r);
+    if (r.columns.sums) end_rows(&r);
     const char *body = text_done(&r.m.t);
-    int64_t     rows = r.m.rows.elements;
-    return body && kernel_add(s, plan, i, body, (rows + r.together - 1) / r.together,
-                              r.threads * r.together, 0);
+    TRY(body && kernel_add(s, plan, i, body, blocks, r.threads * r.together, 0));
+    return !r.columns.sums || map_columns_join(s, &r.m, &r.columns, plan);
 }
