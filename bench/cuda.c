@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "contestant.h"
+#include "cuda_f8.h"
 #include "cuda_kernels.h"
 #include "gpt2.h"
 #include "groups.h"
@@ -188,6 +189,8 @@ void cuda_measure(bench *b)
     if (!torch)
         fprintf(stderr, "mtf_bench: no PyTorch with a card: times are beside those aimed at on an H200\n");
     cuda_measure_kernels(b);
+    cuda_measure_attention(b, torch);
+    cuda_measure_f8(b);
     for (size_t k = 0; k < sizeof aims / sizeof *aims; k++) {
         measure_first_steps(b, &aims[k]);
         race_training(b, &aims[k], torch);

@@ -58,8 +58,8 @@ target_link_libraries(mtf_in_locale PRIVATE mtf_objects)
 if(MTF_HAVE_CUDA)
     set(host_cuda ${PROJECT_SOURCE_DIR}/tests/host_cuda)
     add_library(host_cuda_driver SHARED ${host_cuda}/host_driver.c ${host_cuda}/host_work.c
-        ${host_cuda}/host_block.c ${host_cuda}/host_memory.c ${host_cuda}/host_compile.c
-        ${host_cuda}/host_fault.c)
+        ${host_cuda}/host_order.c ${host_cuda}/host_block.c ${host_cuda}/host_memory.c
+        ${host_cuda}/host_compile.c ${host_cuda}/host_fault.c)
     add_library(host_cuda_nvrtc SHARED ${host_cuda}/host_nvrtc.c ${host_cuda}/host_compile.c)
     add_library(host_cuda_products SHARED ${host_cuda}/host_products.c ${host_cuda}/host_multiply.c)
     set_target_properties(host_cuda_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1)
@@ -81,7 +81,7 @@ if(MTF_HAVE_CUDA)
             -fno-sanitize=all)
         target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
     endforeach()
-    target_link_libraries(host_cuda_products PRIVATE host_cuda_driver) # products are work on its queues
+    target_link_libraries(host_cuda_products PRIVATE host_cuda_driver m) # products are work on its queues
     if(MTF_HAVE_NCCL)
         target_link_libraries(host_cuda_nccl PRIVATE host_cuda_driver)
     endif()

@@ -74,7 +74,8 @@ MTF_API mtf_dim mtf_combined_dimension(mtf_shape dims, const char *name); /* NUL
 
 /* ---- element types --------------------------------------------------------------------- */
 
-/* Types are never promoted implicitly.  bf16 and f16 are for storage; arithmetic on them is in f32. */
+/* Types are never promoted implicitly.  bf16 and f16 are for storage; arithmetic on them is in f32.
+ * The two f8 types are for factors of einsum: other operations only cast and move them. */
 typedef enum mtf_dtype {
     MTF_F32,
     MTF_BF16,
@@ -82,7 +83,9 @@ typedef enum mtf_dtype {
     MTF_F64,
     MTF_I32,
     MTF_I64,
-    MTF_BOOL /* one byte, 0 or 1 */
+    MTF_BOOL,   /* one byte, 0 or 1 */
+    MTF_F8E4M3, /* 4 bits of exponent, 3 of mantissa: up to 448, NaN, no infinity */
+    MTF_F8E5M2  /* 5 bits of exponent, 2 of mantissa: up to 57344, infinity, NaN  */
 } mtf_dtype;
 
 MTF_API size_t      mtf_dtype_bytes(mtf_dtype type);
@@ -224,6 +227,7 @@ MTF_API mtf_tensor *mtf_sigmoid(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_silu(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_swish(mtf_tensor *x); /* another name of silu */
 MTF_API mtf_tensor *mtf_gelu(mtf_tensor *x);  /* the tanh approximation, as the original */
+MTF_API mtf_tensor *mtf_gelu_grad(mtf_tensor *x); /* its derivative */
 MTF_API mtf_tensor *mtf_gelu_exact(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_elu(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_selu(mtf_tensor *x);
@@ -284,6 +288,9 @@ MTF_API mtf_tensor *mtf_einsum_n(mtf_shape output, int n, mtf_tensor *const *xs)
 /* Sums the dimensions of `reduced`; with mtf_shape() those that occur in two inputs or more. */
 MTF_API mtf_tensor *mtf_einsum_over(mtf_shape reduced, int n, mtf_tensor *const *xs);
 MTF_API mtf_tensor *mtf_matmul(mtf_tensor *a, mtf_tensor *b);
+/* einsum of x and y, rounded to f8e4m3 with a scale for each; in its gradient that of the result is
+ * rounded to f8e5m2.  Sums are f32, the result has the type of x.                               */
+MTF_API mtf_tensor *mtf_einsum_f8(mtf_shape output, mtf_tensor *x, mtf_tensor *y);
 
 /* Reduce the dimensions of `over`; MTF_ALL reduces every one.  The _to forms name what is kept,
  * in any order. Ties of max, min, argmax: the lowest index wins and receives the gradient. */

@@ -19,6 +19,8 @@ typedef struct mtf_config_opts {
     /* Lists end with NULL; a list may be NULL. */
     const char *const *files;   /* paths, or names of files that came with mtf, as "bi_base"     */
     const char *const *params;  /* bindings, read after the files: "Unitransformer.d_model = 8"  */
+    const char *const *params_names; /* what messages call them; default "parameter 1", .. An
+                                   option, as "--mesh", is named without line and column         */
     const char *const *folders; /* where else files are looked for                               */
     bool               no_defaults;  /* do not read defaults.gin before the files                */
     bool               skip_unknown; /* an unknown name is a warning; default: an error          */

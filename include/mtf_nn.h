@@ -58,6 +58,7 @@ typedef struct mtf_dense_opts {
     const char              *kernel_init; /* default "variance_scaling(1, fan_in, normal)", with
                                          `reduced` and the new dimensions as fans              */
     mtf_tensor              *kernel; /* used instead of a variable                            */
+    bool                     f8;     /* x and kernel are multiplied in f8, as mtf_einsum_f8 does  */
     const mtf_layer_context *context;
 } mtf_dense_opts;
 
@@ -73,6 +74,7 @@ typedef struct mtf_dense_relu_dense_opts {
     const char              *name; /* default "dense_relu_dense"                              */
     double                   dropout;
     mtf_shape                dropout_broadcast; /* dimensions that share the dropout mask     */
+    bool                     f8; /* its products are made in f8, as mtf_einsum_f8 does        */
     const mtf_layer_context *context;
 } mtf_dense_relu_dense_opts;
 /* wo(dropout(relu(wi(x)))), without bias, along x's last dimension. */

@@ -117,6 +117,9 @@ typedef struct mtf_train_opts {
     const char *watch;         /* a pattern: statistics of tensors whose names match       */
     int64_t     watch_every;   /* steps; default 100                                       */
     bool        profile;       /* a table of time by instruction and by scope at the end   */
+    bool        measure;       /* times instructions, as `profile` and `trace` do, for
+                                  mtf_program_measured in `after_step`; on cards, where
+                                  this takes long, those of five steps                   */
     bool        json;          /* one JSON object a line for each step, and nothing else   */
     bool        quiet;         /* print nothing                                            */
     void (*show)(void *context, const char *text); /* default: writes to standard output         */

@@ -50,6 +50,7 @@ typedef struct mtf_attention_layer {
     bool         bias;           /* the projections have biases                                 */
     bool         separate_heads; /* weights have separate dimensions for heads and head size;
                                     default: one combined dimension, named like the heads'     */
+    bool f8; /* the projections are products in f8, as those of mtf_einsum_f8                  */
     bool scale_queries; /* divides queries by sqrt(kv); default: their initialiser does       */
     bool composed; /* from einsums and a softmax, which stores the weights; default: one fused
                       operation, where that supports all options given                         */
@@ -78,6 +79,7 @@ typedef struct mtf_feed_forward_layer {
      * "linear"} (SwiGLU), ...; ends with NULL. */
     const char *activation[4];
     bool        bias;
+    bool        f8; /* its products are made in f8, as those of mtf_einsum_f8                  */
 } mtf_feed_forward_layer;
 
 typedef enum mtf_layer_kind {
@@ -158,6 +160,9 @@ typedef struct mtf_transformer_opts {
     bool           unscaled_softmax;   /* those are not divided by sqrt(d_model), as in GPT-2 */
     bool    scaled_embedding; /* the table is initialised like a classifier's weights, and lookups
                               are multiplied by sqrt(d_model)                                  */
+    double  init_deviation;   /* of initial weights and embeddings, 0.02 in GPT-2; for weights whose
+                              results are added to the residual stream, divided by the root of the
+                              stack's number of layers; default: as in Mesh TensorFlow          */
     int64_t sentinels; /* how many of the last input tokens mark spans of the inputs, for relative
                           positions of a decoder in them                                        */
     bool    bidirectional; /* one stack that sees everything and labels each position            */

@@ -3,6 +3,7 @@
  *     mtf_gpt2 --work train|decode --size 124M|1558M [--device cuda] [--mesh .. --layout ..]
  *     mtf_gpt2 --work first --size ..      prints the seconds of a first step, beyond opening the card
  *     mtf_gpt2 --work predict --size .. [--machine ..]     prints seconds of a step: predicted, measured, ratio
+ *     mtf_gpt2 --work memory --size ..     prints bytes of the card: planned, taken as its driver says, ratio
  *
  * Peak memory is what the card's driver says is used beyond what it was once the card was opened.
  */
@@ -13,6 +14,7 @@
 #include "base/clock.h"
 #include "gpt2.h"
 #include "plan/estimate.h"
+#include "run/compiled.h"
 #include "run/store.h"
 #include "serve.h"
 
@@ -108,6 +110,21 @@ static void compare_prediction(contest *c)
         printf("%.6f %.6f %.3f\n", predicted, measured, predicted / measured);
 }
 
+/* All processors are on one card.  The wire of threads had its memory before. */
+static void compare_memory(contest *c)
+{
+    enum { STEPS = 4 };
+    const store *all = store_of(c->session);
+    int64_t      planned = 0;
+    for (int k = 0; k < STEPS && mtf_ok(c->session); k++) take_step(c);
+    if (!mtf_ok(c->session)) return;
+    for (int k = all->first; k < all->end; k++)
+        planned += price_peak(c->program->processors[k].program, &all->site, &all->mesh, k);
+    int64_t taken = bytes_taken(c);
+    printf("%lld %lld %.3f\n", (long long)planned, (long long)taken,
+           (double)planned / (double)(taken ? taken : 1));
+}
+
 /* ---- decoding ---- */
 
 static void start_decoding(contest *c, const gpt2_size *size)
@@ -152,6 +169,8 @@ int main(int argc, char **argv)
         if (mtf_ok(c.session)) printf("%.6f\n", clock_seconds() - begin);
     } else if (strcmp(work, "predict") == 0) {
         compare_prediction(&c);
+    } else if (strcmp(work, "memory") == 0) {
+        compare_memory(&c);
     } else {
         serve_measured(c.session, take_step, bytes_taken, &c);
     }

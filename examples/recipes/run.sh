@@ -112,20 +112,19 @@ train()
     return ${PIPESTATUS[0]}
 }
 
-# Answers and losses of a model that mtf trained; answers by the processors, losses too where the card cannot.
-evaluate()
+# evaluate_on DEVICE RECIPE NAME: answers and losses of a model that mtf trained
+evaluate_on()
 {
-    local name=$2 text how
-    text=$(text_of $1 dev)
-    how="--threads $eval_threads --json"
-    if [ $1 = speeches ]; then
-        "$mtf" perplexity "$name.model" --eval-text "$text" $how --device $device >"$name.eval" 2>>"$name.err" ||
-            "$mtf" perplexity "$name.model" --eval-text "$text" $how >"$name.eval" 2>>"$name.err"
-    else
-        "$mtf" eval "$name.model" --eval-text "$text" $how --batch 50 --bleu --output "$name.dev" \
-            >"$name.eval" 2>>"$name.err" && cp "$name.dev"_*_predictions "$name.answers"
-    fi
+    local name=$3 what=perplexity more="" begin=$EPOCHREALTIME
+    [ $2 = speeches ] || { what=eval; more="--batch 50 --bleu --output $name.dev"; }
+    "$mtf" $what "$name.model" --eval-text "$(text_of $2 dev)" --threads $eval_threads --json --device $1 $more \
+        >"$name.eval" 2>>"$name.err" || return
+    [ $2 = speeches ] || cp "$name.dev"_*_predictions "$name.answers"
+    echo "$EPOCHREALTIME $begin" | awk -v on=$1 '{printf "%.0f s on %s\n", $1 - $2, on}' >"$name.evaluated"
 }
+
+# By the processors where the card cannot.
+evaluate() { evaluate_on $device "$@" || { [ $device != cpu ] && evaluate_on cpu "$@"; }; }
 
 one_run()
 {
@@ -224,8 +223,9 @@ table()
     printf '\n| %s, %s steps on %s | %s |\n|---|---|\n' $1 $steps $device "$2"
     for program in $programs; do
         for seed in $seeds; do
-            time=$(awk '/"step"/ {if (!n++) a = $1; b = $1} END {if (n > 1) printf ", %.0f s", b - a}' \
-                "$out/$1.$program.$seed.log")
+            time=$(sed -n 's/^\([0-9.]*\) .*"step": *\([0-9]*\).*/\1 \2/p' "$out/$1.$program.$seed.log" |
+                awk '{if (!n++) {a = $1; k = $2}; b = $1; m = $2}
+                     END {if (n > 1) printf ", %.1f ms a step", 1000 * (b - a) / (m - k)}')
             row "$program, seed $seed$time" "$(result_of $1 $program $seed)" "$out/$1.$program.$seed.err"
         done
     done
@@ -251,5 +251,8 @@ table()
         fi
     done
     echo
+    for name in "$out"/*.evaluated; do
+        [ -f "$name" ] && echo "evaluation of $(basename "$name" .evaluated): $(cat "$name")"
+    done
     echo "$((SECONDS - begin)) s in all, $threads threads a run; logs and models in $out"
 } | tee "$out/table.md"

@@ -1,4 +1,4 @@
-/* Element types: sizes, names, and the two short floats. */
+/* Element types: sizes, names, and the short floats. */
 #include "base/dtype.h"
 
 #include <math.h>
@@ -9,9 +9,9 @@ static const struct {
     const char *name;
     size_t      bytes;
 } types[DTYPES] = {
-    [MTF_F32] = {"f32", 4},   [MTF_BF16] = {"bf16", 2}, [MTF_F16] = {"f16", 2},
-    [MTF_F64] = {"f64", 8},   [MTF_I32] = {"i32", 4},   [MTF_I64] = {"i64", 8},
-    [MTF_BOOL] = {"bool", 1},
+    [MTF_F32] = {"f32", 4},   [MTF_BF16] = {"bf16", 2},     [MTF_F16] = {"f16", 2},
+    [MTF_F64] = {"f64", 8},   [MTF_I32] = {"i32", 4},       [MTF_I64] = {"i64", 8},
+    [MTF_BOOL] = {"bool", 1}, [MTF_F8E4M3] = {"f8e4m3", 1}, [MTF_F8E5M2] = {"f8e5m2", 1},
 };
 
 size_t mtf_dtype_bytes(mtf_dtype type)
@@ -36,7 +36,8 @@ bool dtype_parse(const char *name, mtf_dtype *type)
 
 bool dtype_is_float(mtf_dtype type)
 {
-    return type == MTF_F32 || type == MTF_BF16 || type == MTF_F16 || type == MTF_F64;
+    return type == MTF_F32 || type == MTF_BF16 || type == MTF_F16 || type == MTF_F64 ||
+           dtype_is_f8(type);
 }
 
 bool dtype_is_int(mtf_dtype type)
@@ -44,9 +45,14 @@ bool dtype_is_int(mtf_dtype type)
     return type == MTF_I32 || type == MTF_I64;
 }
 
+bool dtype_is_f8(mtf_dtype type)
+{
+    return type == MTF_F8E4M3 || type == MTF_F8E5M2;
+}
+
 mtf_dtype dtype_compute(mtf_dtype type)
 {
-    return type == MTF_BF16 || type == MTF_F16 ? MTF_F32 : type;
+    return dtype_is_float(type) && type != MTF_F64 ? MTF_F32 : type;
 }
 
 const char *dtype_refuses(mtf_dtype type, double x, char text[DTYPE_REFUSAL])
@@ -74,6 +80,8 @@ double dtype_load(mtf_dtype type, const void *from, int64_t i)
     case MTF_I32: return ((const int32_t *)from)[i];
     case MTF_I64: return (double)((const int64_t *)from)[i];
     case MTF_BOOL: return ((const uint8_t *)from)[i];
+    case MTF_F8E4M3: return f8e4m3_to_f32(((const uint8_t *)from)[i]);
+    case MTF_F8E5M2: return f8e5m2_to_f32(((const uint8_t *)from)[i]);
     }
     return 0;
 }
@@ -96,6 +104,8 @@ void dtype_store(mtf_dtype type, void *to, int64_t i, double v)
     case MTF_I32: ((int32_t *)to)[i] = (int32_t)saturate(v, INT32_MIN, INT32_MAX); break;
     case MTF_I64: ((int64_t *)to)[i] = saturate(v, INT64_MIN, INT64_MAX); break;
     case MTF_BOOL: ((uint8_t *)to)[i] = v != 0; break;
+    case MTF_F8E4M3: ((uint8_t *)to)[i] = f32_to_f8e4m3((float)v); break;
+    case MTF_F8E5M2: ((uint8_t *)to)[i] = f32_to_f8e5m2((float)v); break;
     }
 }
 

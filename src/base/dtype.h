@@ -1,7 +1,8 @@
-/* Element types: sizes, names, and the two short floats.
+/* Element types: sizes, names, and the short floats.
  *
- * bf16 and f16 exist only in memory: loading widens to f32, storing rounds to
- * nearest, ties to even.  A scalar is one element of any type, exactly.
+ * bf16, f16, f8e4m3 and f8e5m2 exist only in memory: loading widens to f32, storing
+ * rounds to nearest, ties to even.  What is too large for f8, infinity included, is stored as
+ * the largest finite number.  A scalar is one element of any type, exactly.
  */
 #ifndef BASE_DTYPE_H
 #define BASE_DTYPE_H
@@ -10,11 +11,12 @@
 
 #include "mtf.h"
 
-enum { DTYPES = MTF_BOOL + 1 };
+enum { DTYPES = MTF_F8E5M2 + 1 };
 
 bool      dtype_parse(const char *name, mtf_dtype *type);
 bool      dtype_is_float(mtf_dtype type);
 bool      dtype_is_int(mtf_dtype type);
+bool      dtype_is_f8(mtf_dtype type);
 mtf_dtype dtype_compute(mtf_dtype type); /* the type in which arithmetic is done */
 /* NULL where the type can hold x, rounded or not; else a sentence in `text` that says why it
  * cannot. */
@@ -87,6 +89,50 @@ static inline uint16_t f32_to_f16(float f)
     uint32_t nan = (0 - (uint32_t)(rest > 0x7f800000u)) & 0x200u;
     uint32_t usual = (aligned & low) | (rounded & ~low);
     return (uint16_t)((usual & ~high) | ((0x7c00u | nan) & high) | sign);
+}
+
+/* The f8 code of a float's magnitude `rest`, at most the largest finite number: its mantissa keeps
+ * 23 - shift bits, its exponent moves by `bias`, and below `normal` results are subnormal: adding
+ * `align` aligns their mantissa and rounds it. */
+static inline uint32_t f8_rounded(uint32_t rest, unsigned shift, uint32_t bias, uint32_t normal,
+                                  float align)
+{
+    uint32_t aligned = f32_bits(f32_of_bits(rest) + align) - f32_bits(align);
+    uint32_t half = (1u << (shift - 1)) - 1;
+    uint32_t rounded = (rest + half + (rest >> shift & 1u) - (bias << 23)) >> shift;
+    uint32_t low = 0 - (uint32_t)(rest < normal);
+    return (aligned & low) | (rounded & ~low);
+}
+
+static inline uint8_t f32_to_f8e4m3(float f)
+{
+    const uint32_t most = 0x43e00000u, normal = 0x3c800000u; /* 448, 2^-6 */
+    uint32_t       bits = f32_bits(f), rest = bits & 0x7fffffffu;
+    uint32_t       nan = (0 - (uint32_t)(rest > 0x7f800000u)) & 0x7fu;
+    rest = rest < most ? rest : most;
+    return (uint8_t)(f8_rounded(rest, 20, 120, normal, 0x1p14f) | nan | (bits >> 24 & 0x80u));
+}
+
+static inline float f8e4m3_to_f32(uint8_t h)
+{
+    uint32_t rest = (uint32_t)(h & 0x7fu) << 20, sign = (uint32_t)(h & 0x80u) << 24;
+    uint32_t nan = (0 - (uint32_t)(rest == 0x07f00000u)) & 0x7fc00000u;
+    return f32_of_bits(f32_bits(f32_of_bits(rest) * 0x1p120f) | nan | sign);
+}
+
+static inline uint8_t f32_to_f8e5m2(float f)
+{
+    const uint32_t most = 0x47600000u, normal = 0x38800000u; /* 57344, 2^-14 */
+    uint32_t       bits = f32_bits(f), rest = bits & 0x7fffffffu;
+    uint32_t       nan = (0 - (uint32_t)(rest > 0x7f800000u)) & 0x7fu;
+    rest = rest < most ? rest : most;
+    return (uint8_t)(f8_rounded(rest, 21, 112, normal, 0x1p7f) | nan | (bits >> 24 & 0x80u));
+}
+
+/* The upper half of an f16. */
+static inline float f8e5m2_to_f32(uint8_t h)
+{
+    return f16_to_f32((uint16_t)(h << 8));
 }
 
 #endif

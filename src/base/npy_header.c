@@ -244,7 +244,7 @@ bool npy_header_parse(mtf_session *s, const char *name, const unsigned char *byt
 size_t npy_header_print(mtf_dtype type, int ndims, const int64_t *sizes,
                         char header[NPY_HEADER_ROOM])
 {
-    const char *descr = "";
+    const char *descr = "|V1"; /* f8: NumPy has no such type, and no input reads it */
     for (int i = KNOWN_TYPES - 1; i >= 0; i--)
         if (known_types[i].type == (raw_type)type) descr = known_types[i].descr;
     const size_t start = 10, room = NPY_HEADER_ROOM;

@@ -5,7 +5,7 @@
 #include "mtf.h"
 
 /* An mtf_dtype, or one of these, which only files have. */
-enum { RAW_U8 = MTF_BOOL + 1, RAW_I8, RAW_U16, RAW_I16, RAW_U32, RAW_U64 };
+enum { RAW_U8 = MTF_F8E5M2 + 1, RAW_I8, RAW_U16, RAW_I16, RAW_U32, RAW_U64 };
 typedef int raw_type;
 
 static inline size_t raw_bytes(raw_type type)
@@ -24,7 +24,7 @@ static inline size_t raw_bytes(raw_type type)
 /* Is it a type that only files have? */
 static inline bool raw_is_foreign(raw_type type)
 {
-    return type > (raw_type)MTF_BOOL;
+    return type > (raw_type)MTF_F8E5M2;
 }
 
 #endif

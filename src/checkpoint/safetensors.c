@@ -9,6 +9,7 @@
 #include "base/printable.h"
 #include "checkpoint/json_in.h"
 
+/* f8 has none: no variable has that type, and files keep their scales in ways of their own. */
 static const char *const words[DTYPES] = {
     [MTF_F32] = "F32", [MTF_BF16] = "BF16", [MTF_F16] = "F16",  [MTF_F64] = "F64",
     [MTF_I32] = "I32", [MTF_I64] = "I64",   [MTF_BOOL] = "BOOL"};
@@ -65,7 +66,7 @@ static bool read_type(reading *r, const cJSON *item, kept_tensor *t)
     const cJSON *type = json_member(item, "dtype");
     if (!cJSON_IsString(type)) return broken(r, t->shown, "a \"dtype\", once, as a text");
     for (int k = 0; k < DTYPES; k++)
-        if (strcmp(words[k], type->valuestring) == 0) {
+        if (words[k] && strcmp(words[k], type->valuestring) == 0) {
             t->type = (mtf_dtype)k;
             return true;
         }

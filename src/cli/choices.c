@@ -98,6 +98,7 @@ bool choose_mesh(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetch
                                 .rates = rates,
                                 .limit = (int64_t)r->capacity};
         TRY(automatic_find(g, n, fetches, &how, &found));
+        c->found = !rules || automatic_is_asked(NULL, rules, NULL);
         m = found.best[0].mesh_text;
         rules = found.best[0].layout_text;
         state = found.best[0].state_text;

@@ -19,6 +19,7 @@ typedef struct choice {
     layout layout; /* points to the mesh: the struct must not be moved */
     layout_rule *state; /* all rules for state that were given, including declined ones */
     int          nstate;
+    bool         found; /* by a search, which was asked for the layout */
 } choice;
 
 /* Parses the texts, each of which may be NULL. */

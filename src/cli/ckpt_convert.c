@@ -81,6 +81,8 @@ static bool new_type(conversion *v, const kept_tensor *t, mtf_dtype *type)
         TRY(mtf_ok(v->session));
         if (!dtype_parse(word, &wanted))
             return fail(f, ERR_USAGE, "--type %s: there is no element type \"%s\"", text, word);
+        if (dtype_is_f8(wanted))
+            return fail(f, ERR_USAGE, "--type %s: no variable is %s; write bf16 or f16", text, word);
         bool all = strcmp(pattern, "all") == 0;
         bool kin = dtype_is_float(wanted) == dtype_is_float(t->type) &&
                    (wanted == MTF_BOOL) == (t->type == MTF_BOOL);

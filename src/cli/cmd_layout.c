@@ -34,7 +34,8 @@ static void write_proof(const job *j, textbuf *t)
     if (a->gap == 0)
         text_add(t, "optimal");
     else if (a->gap < 1)
-        text_add(t, "within %.2g %% of the optimum", 100 * a->gap);
+        text_add(t, a->gap < 0.99 ? "within %.2g %% of the optimum" : "within %.0f %% of the optimum",
+                 100 * a->gap);
     else
         text_add(t, "the distance from the optimum is unknown");
     text_add(t, ": %lld legal layout%s looked at, %d priced as programs", (long long)a->considered,

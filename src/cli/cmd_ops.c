@@ -193,7 +193,12 @@ static void write_page(textbuf *t)
              "sums happen in f32.\nEach result is rounded to its type once, and no part of a sum "
              "is, whatever the layout; a loop's sum is one sum over all turns.\n"
              "A chip that multiplies bf16 matrices by itself may take elements below 2^-126 for 0.\n"
-             "Integers wrap around.\n\n");
+             "Integers wrap around.\n\n"
+             "f8e4m3 and f8e5m2 hold factors of products: they are cast, moved (broadcast, reshape, "
+             "slice,\ntranspose) and multiplied by einsum, whose result is then f32 or bf16; nothing else "
+             "takes them, and neither inputs nor\nvariables have these types. Numbers beyond 448 "
+             "and 57344, infinity included, become these; NaN stays NaN.\nGradients of f8 tensors "
+             "are f32. einsum_f8 scales, rounds and multiplies in one.\n\n");
     for (int i = 0; op_catalogue[i]; i++)
         text_add(t, "%s[%s](#%s)", i ? ",\n" : "", op_catalogue[i]->name, op_catalogue[i]->name);
     text_add(t, "\n");

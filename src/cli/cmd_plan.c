@@ -58,7 +58,7 @@ static bool plan_one(job *j)
     hint      h = {0};
     estimate *e = estimate_graph(j->graph, j->nfetches, j->fetches, &j->opts);
     TRY(e != NULL);
-    bool hints = e->processors > 1;
+    bool hints = e->processors > 1 && !j->choice.found; /* a search has compared more layouts */
     bool ok = !hints || hint_find(j->graph, j->nfetches, j->fetches, &j->opts, &h);
     if (ok && option_given(j->options, "html")) {
         ok = plan_page(j->graph, j->options->words[0], e, hints ? &h : NULL,
@@ -197,8 +197,9 @@ const command command_plan = {
         "are those of a processor's memory that others read, or that go to them in messages: which\n"
         "of the two, and the buffers that takes, follows from --ranks and --hosts.  The table names\n"
         "the layout rule that each collective comes from, and work that several processors do\n"
-        "alike.  The hint is the best single rule to add, to leave out, or to give to another\n"
-        "dimension.  FILE.mtf may be - for standard input.\n"
+        "alike.  The hint, for a layout that was given and not found by a search, is the best\n"
+        "single rule to add, to leave out, or to give to another dimension.  FILE.mtf may be - for\n"
+        "standard input.\n"
         "\n"
         "A built-in model's step is that of mtf train; so is a file's with any option of the\n"
         "optimizer or with --loss; without them the file is planned as it is.\n"

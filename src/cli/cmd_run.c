@@ -296,7 +296,7 @@ const command command_run = {
         "Every input that the fetched tensors depend on needs a --feed; its file has the\n"
         "input's element type, and its sizes in the order of the input's dimensions.  Without\n"
         "--fetch the last tensor of the file is printed.  Assignments and prints in the file\n"
-        "happen in every step.  bf16 files hold two opaque bytes an element, \"<V2\", as NumPy\n"
-        "has no such type.  FILE.mtf may be - for standard input.",
+        "happen in every step.  bf16 files hold two opaque bytes an element, \"<V2\", and f8 files\n"
+        "one, \"|V1\", as NumPy has no such types.  FILE.mtf may be - for standard input.",
     .run = run,
 };

@@ -119,6 +119,7 @@ static bool open_report(job *j)
                                                .command = j->train.config,
                                                .steps = j->train.steps > 0 ? j->train.steps : 0});
     j->train.after_step = after_step;
+    j->train.measure = true;
     return j->evaluation.report != NULL;
 }
 

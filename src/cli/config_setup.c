@@ -1,15 +1,12 @@
 /* Transformers that configuration files describe, for the commands. */
 #include "cli/config_setup.h"
 
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/put_file.h"
 #include "base/textbuf.h"
 #include "cli/graph_file.h"
-#include "cli/text_binding.h"
 #include "data/text/text_option.h"
 #include "graph/node.h"
 
@@ -32,113 +29,6 @@ const option_spec config_data_options[] = {
 bool config_given(const options *o)
 {
     return option_given(o, "gin_file") || option_given(o, "gin_param");
-}
-
-/* ---- files ---- */
-
-static const char *const *list_of(const options *o, arena *a, const char *name)
-{
-    int n = 0;
-    while (option_nth(o, name, n)) n++;
-    const char **list = arena_array(a, const char *, n + 1);
-    for (int k = 0; list && k < n; k++) list[k] = option_nth(o, name, k);
-    return list;
-}
-
-/* Batch sizes may depend on the mesh, so the files must see which it is. */
-static bool add_binding(const options *o, arena *a, const char *option, const char *name,
-                        const char **list, int *n)
-{
-    const char *value = option_nth(o, option, 0);
-    textbuf     t = {.arena = a};
-    if (!value || strstr(value, "auto")) return true;
-    text_add(&t, "%s = '%s'", name, value);
-    list[(*n)++] = text_done(&t);
-    return list[*n - 1] != NULL;
-}
-
-/* On a mesh that is yet to be found nobody knows how many sequences a processor will have: the batch
- * is not taken apart, unless a parameter that was given says so. */
-static const char one_microbatch[] =
-    "serialize_num_microbatches.tokens_per_microbatch_per_replica = None";
-
-static bool mesh_is_open(const options *o)
-{
-    const char *mesh = option_nth(o, "mesh", 0);
-    return mesh && strncmp(mesh, "auto:", 5) == 0;
-}
-
-/* Binds the vocabulary of the command line, so that the configuration that is saved with the checkpoints
- * is enough to open the model again from any folder.  Errors are reported when it is opened. */
-static bool add_vocabulary(const options *o, arena *a, const char **list, int *n)
-{
-    static const struct {
-        const char *kind, *function, *argument;
-    } known[] = {{"bytes", "ByteVocabulary", NULL},
-                 {"sentencepiece", "SentencePieceVocabulary", "sentencepiece_model_file"},
-                 {"gpt2", "Gpt2Vocabulary", "directory"},
-                 {"subwords", "get_t2t_vocabulary", "vocabulary_filename"},
-                 {"words", "WordListVocabulary", "filename"}};
-    const char *given = option_nth(o, "vocabulary", 0);
-    char       *spec = given ? arena_text(a, given) : NULL, *extra = spec ? strstr(spec, ":extra=") : NULL;
-    char        path[PATH_MAX];
-    if (!given || !*given) return true;
-    TRY(spec != NULL);
-    if (extra) *extra = 0, extra += strlen(":extra=");
-    if (extra && (!*extra || extra[strspn(extra, "0123456789")])) return true;
-    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-        size_t  length = strlen(known[k].kind);
-        textbuf lines = {.arena = a};
-        bool    file = known[k].argument != NULL;
-        if (strncmp(spec, known[k].kind, length) != 0 || spec[length] != (file ? ':' : 0)) continue;
-        if (file && (!realpath(spec + length + 1, path) || strpbrk(path, "'\\\n"))) return true;
-        text_add(&lines, "run.vocabulary = @%s()\n", known[k].function);
-        if (file) text_add(&lines, "%s.%s = '%s'\n", known[k].function, known[k].argument, path);
-        text_add(&lines, "%s.extra_ids = %s\n", known[k].function, extra ? extra : "0");
-        list[(*n)++] = text_done(&lines);
-        return list[*n - 1] != NULL;
-    }
-    return true;
-}
-
-/* Binds the data and the length of a training, so that the configuration that is saved repeats it.
- * Errors are reported when the data are opened. */
-static bool add_training(const options *o, mtf_session *s, const char **list, int *n)
-{
-    const char *steps = option_nth(o, "steps", 0);
-    textbuf     line = {.arena = &s->arena};
-    if (strcmp(o->command->name, "train") != 0) return true;
-    for (int training = 0; training < 2; training++) {
-        const char *option = option_nth(o, training ? "text" : "eval-text", 0);
-        const char *lines = option ? text_binding(s, training, option) : NULL;
-        if (option && !lines) fault_clear(&s->fault);
-        if (lines) list[(*n)++] = lines;
-        if (lines && training && option_given(o, "no-shuffle"))
-            list[(*n)++] = "train/text_dataset.shuffle = False";
-    }
-    if (!steps || !*steps || steps[strspn(steps, "0123456789")] || strlen(steps) > 15) return true;
-    text_add(&line, "run.train_steps = %s", steps);
-    list[(*n)++] = text_done(&line);
-    return list[*n - 1] != NULL;
-}
-
-bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
-{
-    arena             *a = &s->arena;
-    const char *const *given = list_of(o, a, "gin_param");
-    int                n = 0;
-    while (given && given[n]) n++;
-    const char **params = arena_array(a, const char *, n + 9);
-    TRY(given && params);
-    bool open = mesh_is_open(o);
-    if (open) params[0] = one_microbatch;
-    memcpy(params + open, given, sizeof *params * (size_t)n);
-    n += open;
-    TRY(add_binding(o, a, "mesh", "run.mesh_shape", params, &n) &&
-        add_binding(o, a, "layout", "run.layout_rules", params, &n) &&
-        add_vocabulary(o, a, params, &n) && add_training(o, s, params, &n));
-    *to = (mtf_config_opts){.files = list_of(o, a, "gin_file"), .params = params};
-    return to->files != NULL;
 }
 
 /* ---- vocabularies ---- */
@@ -185,6 +75,11 @@ static bool vocabularies_fit(const config_setup *c)
     int64_t                     output = m->output_vocab ? m->output_vocab : m->input_vocab;
     return check_size(c, c->inputs, "input_vocab_size", m->input_vocab) &&
            check_size(c, c->targets, "output_vocab_size", output);
+}
+
+bool config_vocabularies(config_setup *c)
+{
+    return open_vocabularies(c) && vocabularies_fit(c);
 }
 
 /* ---- the model ---- */
@@ -336,108 +231,4 @@ bool config_network(const config_setup *c, bool training, network *n)
     mtf_tensor *all = mtf_cast(mtf_equal(n->right, n->token_counts), MTF_F32);
     n->sequences_right = mtf_multiply(n->sequences, all);
     return mtf_ok(c->session);
-}
-
-/* ---- data ---- */
-
-/* The default objective of a model of this type. */
-static mtf_text_objective objective_of(const config_setup *c)
-{
-    switch (c->run.model_type) {
-    case MTF_MODEL_LM: return MTF_TEXT_LM;
-    case MTF_MODEL_DELIMITED_LM: return MTF_TEXT_DELIMITED;
-    default: return MTF_TEXT_PAIRS;
-    }
-}
-
-/* A dataset of the files, in the syntax of the option. */
-static const char *dataset_text(mtf_session *s, const mtf_config_dataset *d)
-{
-    const struct {
-        const char *word, *value;
-    } words[] = {{"format", d->format},
-                 {"objective", d->objective},
-                 {"documents", d->documents},
-                 {"inputs", d->inputs},
-                 {"targets", d->targets}};
-    const struct {
-        const char *word;
-        bool        given;
-    } flags[] = {{"joined", d->joined},
-                 {"split", d->split_long},
-                 {"pack", d->pack},
-                 {"ends", d->ensure_end}};
-    textbuf t = {.arena = &s->arena};
-    text_add(&t, "%s", d->files);
-    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-        if (words[k].value) text_add(&t, ":%s=%s", words[k].word, words[k].value);
-    for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
-        if (flags[k].given) text_add(&t, ":%s", flags[k].word);
-    if (d->seed) text_add(&t, ":seed=%llu", (unsigned long long)d->seed);
-    if (d->noise > 0) text_add(&t, ":noise=%.17g", d->noise);
-    if (d->mean_span > 0) text_add(&t, ":span=%.17g", d->mean_span);
-    return text_done(&t);
-}
-
-/* Positions beyond those that a stack learns would be zeros.  Where rows are packed, their examples may
- * be short enough. */
-static bool positions_fit(const config_setup *c, const mtf_stack_opts *stack, const char *side,
-                          int64_t length, bool packed)
-{
-    static const char text[] =
-        "run.sequence_length has %lld %s, but the model learns %lld positions; "
-        "bind Unitransformer.max_length to %lld or more";
-    long long learned = stack->max_length;
-    bool      has = stack->layers && stack->positions == MTF_POSITIONS_LEARNED;
-    if (!has || length <= learned) return true;
-    if (!packed)
-        return fail(&c->session->fault, ERR_VALUE, text, (long long)length, side, learned,
-                    (long long)length);
-    if (!mtf_is_first(c->session)) return true;
-    fputs("mtf: warning: ", stderr);
-    fprintf(stderr, text, (long long)length, side, learned, (long long)length);
-    fputs(", unless the packed texts are short\n", stderr);
-    return true;
-}
-
-bool config_text_opts(config_setup *c, bool training, mtf_text_opts *o)
-{
-    const char *flag = training ? "text" : "eval-text", *text = option_nth(c->options, flag, 0);
-    const mtf_config_dataset *named = training ? c->run.train_data : c->run.eval_data;
-    *o = (mtf_text_opts){0};
-    if (!text && named) text = dataset_text(c->session, named);
-    if (!text && training)
-        return fail(&c->session->fault, ERR_USAGE,
-                    "a model of text needs text to train on: name it with --text FILES");
-    if (!text) return mtf_ok(c->session);
-    TRY(open_vocabularies(c) && vocabularies_fit(c) && text_option_parse(c->session, flag, text, o));
-    if (!strstr(text, ":objective=")) o->objective = objective_of(c);
-    if (o->length || o->inputs_length)
-        return fail(
-            &c->session->fault, ERR_USAGE,
-            "--%s: the files give the length of sequences; bind run.sequence_length instead of "
-            ":length= and :inputs_length=",
-            flag);
-    o->length = c->run.targets_length;
-    o->inputs_length = c->run.inputs_length;
-    o->vocabulary = c->targets;
-    if (c->inputs != c->targets) o->inputs_vocabulary = c->inputs;
-    const mtf_transformer_opts *m = &c->described.model;
-    return positions_fit(c, &m->encoder, "inputs", o->inputs_length, o->pack) &&
-           positions_fit(c, &m->stack, "targets", o->length, o->pack);
-}
-
-bool config_shuffles(const config_setup *c)
-{
-    return option_given(c->options, "text") || !c->run.train_data || c->run.train_data->shuffle;
-}
-
-bool config_data(config_setup *c, bool training, mtf_dataset **data)
-{
-    mtf_text_opts o;
-    *data = NULL;
-    TRY(config_text_opts(c, training, &o));
-    if (!o.files) return true;
-    *data = mtf_text_open(c->session, &o);
-    return *data != NULL;
 }

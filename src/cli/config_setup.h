@@ -33,6 +33,8 @@ bool config_files(const options *o, mtf_session *s, mtf_config_opts *to);
 /* Reads the files and makes the model; warnings go to standard error.  A vocabulary is opened where
  * there is text, where the model `answers`, or where the files do not give the number of tokens. */
 bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c);
+/* Opens the vocabularies, unless they are open, and checks that the model has as many tokens. */
+bool config_vocabularies(config_setup *c);
 /* The network of a step, or of an evaluation. */
 bool config_network(const config_setup *c, bool training, network *n);
 /* The options of --text or --eval-text, or of the files' dataset; `files` is NULL where there is none. */

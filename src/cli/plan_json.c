@@ -138,6 +138,7 @@ cJSON *plan_json(estimate *e, const hint *h, bool all)
     json_int(root, "received_messages", p->in_messages);
     cJSON_AddNumberToObject(root, "seconds", p->seconds);
     cJSON_AddNumberToObject(root, "end_seconds", p->end_seconds);
+    cJSON_AddNumberToObject(root, "hidden_seconds", p->hidden_seconds);
     json_flag(root, "open_ended", p->open_ended);
     cJSON *total = json_object(root, "total");
     json_int(total, "flops", e->flops);

@@ -159,9 +159,12 @@ void plan_write_header(estimate *e, textbuf *t)
     write_work(e, t);
     write_sent(e, t);
     write_row(t, "time", unit_seconds(p->seconds));
-    text_add(t, "   a step, predicted; %s of it in %lld collective%s\n",
+    text_add(t, "   a step, predicted; %s of it in %lld collective%s",
              unit_seconds(p->wire_seconds).s, (long long)p->collectives,
              p->collectives == 1 ? "" : "s");
+    if (p->hidden_seconds > 0)
+        text_add(t, ", and %s of them beside other work", unit_seconds(p->hidden_seconds).s);
+    text_add(t, "\n");
 }
 
 /* ---- the table ---- */

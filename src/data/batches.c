@@ -151,7 +151,7 @@ static bool prepare(mtf_batches *b, mtf_dataset *d, mtf_program *p, const mtf_ba
     if (b->schedule.total == 0)
         return fail(&s->fault, ERR_USAGE,
                     "%lld example%s not fill a batch of %lld; a smaller batch or more examples are "
-                    "needed, or in C MTF_FILL, which fills it with zeros",
+                    "needed",
                     (long long)d->size, d->size == 1 ? " does" : "s do", (long long)b->plan.batch);
     b->threaded = o->ahead >= 0;
     b->nbuffers = !b->threaded ? 1 : o->ahead > 0 ? o->ahead + 1 : 3;

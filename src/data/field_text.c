@@ -125,7 +125,8 @@ static bool unknown_word(const field_text *t, char *piece)
 {
     nearest near = {.wanted = piece};
     char    hint[100];
-    piece[strcspn(piece, "=") + 1] = 0;
+    char   *equals = strchr(piece, '=');
+    if (equals) equals[1] = 0;
     for (int i = 0; i < WORDS; i++) nearest_offer(&near, words[i].name);
     return fail(&t->session->fault, ERR_USAGE,
                 "--%s %s: after NAME=FILES may stand " FIELD_WORDS ", and a colon in the name of a "
@@ -144,6 +145,7 @@ bool field_parse(mtf_session *s, const char *flag, const char *text, mtf_field *
                     "--%s takes NAME=FILES, then any of " FIELD_WORDS ", not \"%s\"", flag, text);
     *equals = 0;
     *f = (mtf_field){.name = copy, .files = equals + 1};
+    if (piece_misspelt(equals + 1)) return unknown_word(&t, piece_misspelt(equals + 1));
     while (next) {
         char              *piece = next;
         const struct word *w;

@@ -1,6 +1,7 @@
 /* Pieces of an option's text, with colons between them. */
 #include "data/option_pieces.h"
 
+#include <glob.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -26,4 +27,22 @@ char *piece_end(char *at, const char *const *bare)
     char *next = *at ? at + 1 : NULL;
     *to = 0;
     return next;
+}
+
+static bool exists(const char *pattern)
+{
+    glob_t found = {0};
+    bool   some = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+    globfree(&found);
+    return some;
+}
+
+char *piece_misspelt(char *files)
+{
+    char *colon = strrchr(files, ':');
+    if (!colon || exists(files)) return NULL;
+    *colon = 0;
+    bool before = exists(files);
+    *colon = ':';
+    return before ? colon + 1 : NULL;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/dtype.h"
 #include "base/numbers.h"
 
 /* ---- ops ---- */
@@ -116,6 +117,22 @@ static bool append(block *b, node *n)
     return true;
 }
 
+/* Few operations take f8 tensors, or give them. */
+static bool takes_f8(const node *n)
+{
+    if (n->op->flags & OP_F8) return true;
+    for (int i = 0; i < n->nargs; i++)
+        if (dtype_is_f8(n->in[i]->type))
+            return node_fail(n, ERR_TYPE,
+                             "\"%s\" is %s, which only einsum multiplies: cast it to f32 or bf16",
+                             tensor_name(n->in[i]), mtf_dtype_name(n->in[i]->type));
+    for (int o = 0; o < n->nout; o++)
+        if (dtype_is_f8(n->out[o]->type))
+            return node_fail(n, ERR_TYPE, "its result cannot be %s: cast it from another type",
+                             mtf_dtype_name(n->out[o]->type));
+    return true;
+}
+
 node *node_new(mtf_graph *g, const op *o, int nin, mtf_tensor *const *in, const attr *attrs,
                block **blocks)
 {
@@ -132,7 +149,7 @@ node *node_new(mtf_graph *g, const op *o, int nin, mtf_tensor *const *in, const 
         if (!attr_keep(o->attrs[i].kind, &n->attrs[i], &g->arena)) return NULL;
     for (int i = 0; i < n->nin; i++)
         if (!capture(g, n->in[i])) return NULL;
-    if (!o->infer(n) || !mtf_ok(g->session)) return NULL;
+    if (!takes_f8(n) || !o->infer(n) || !takes_f8(n) || !mtf_ok(g->session)) return NULL;
     n->id = g->nnodes++;
     return append(g->current, n) ? n : NULL;
 }

@@ -46,7 +46,8 @@ enum op_flags {
     OP_IDENTITY = 4,  /* its output is its first input; copies of a region omit the effect */
     OP_MOVES = 128,   /* each element of its output is one of an input's, or a constant */
     OP_ALIKE = 256,   /* lowers cut dimensions alike on all processors whose parts are equal */
-    OP_REGROUPS = 512 /* keeps the row-major order of the elements of its input */
+    OP_REGROUPS = 512, /* keeps the row-major order of the elements of its input */
+    OP_F8 = 1024       /* takes f8 tensors */
 };
 
 /* A call of a composite op: its inputs and attributes, complete with defaults. */

@@ -83,10 +83,9 @@ void spell_real(textbuf *t, double value, mtf_dtype type)
     static const struct {
         int    sure;
         double smallest;
-    } precision[DTYPES] = {[MTF_F32] = {6, 0x1p-126},
-                           [MTF_BF16] = {2, 0x1p-126},
-                           [MTF_F16] = {3, 0x1p-14},
-                           [MTF_F64] = {15, 0x1p-1022}};
+    } precision[DTYPES] = {
+        [MTF_F32] = {6, 0x1p-126},   [MTF_BF16] = {2, 0x1p-126}, [MTF_F16] = {3, 0x1p-14},
+        [MTF_F64] = {15, 0x1p-1022}, [MTF_F8E4M3] = {0, 0x1p-6}, [MTF_F8E5M2] = {0, 0x1p-14}};
     int  digits = fabs(value) >= precision[type].smallest ? precision[type].sure : 1;
     char text[40];
     if (fabs(value) < 1e7 && value == trunc(value)) digits = 7; /* 65504, not 6.55e+04 */

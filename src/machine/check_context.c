@@ -181,8 +181,13 @@ static bool check_combine(device_context *c, fold_kind kind, mtf_dtype type, int
     return under(c)->peers->combine(inside(c), kind, type, n, parts, out, elements);
 }
 
-static const device_peers check_peers = {check_peers_prepare, check_mark, check_follow,
-                                         check_copy,          check_copy_region, check_combine};
+/* Without combine_all: sums are made in several steps. */
+static const device_peers check_peers = {.prepare = check_peers_prepare,
+                                         .mark = check_mark,
+                                         .follow = check_follow,
+                                         .copy = check_copy,
+                                         .copy_region = check_copy_region,
+                                         .combine = check_combine};
 
 static struct wire *check_open_wire(device_context *c, const mesh *m, struct ranks *r)
 {

@@ -73,5 +73,7 @@ void combine(fold_kind kind, mtf_dtype type, int n, const char *const *parts, ch
     case MTF_BOOL:
         if (kind == FOLD_SUM) kind = FOLD_MAX; /* a sum of bools is `or` */
         KINDS(uint8_t, uint8_t, AS_IS, AS_IS);
+    case MTF_F8E4M3: KINDS(uint8_t, float, f8e4m3_to_f32, f32_to_f8e4m3);
+    case MTF_F8E5M2: KINDS(uint8_t, float, f8e5m2_to_f32, f32_to_f8e5m2);
     }
 }

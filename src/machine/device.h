@@ -64,6 +64,10 @@ typedef struct device_peers {
     /* As combine() of machine/combine.h. */
     bool (*combine)(device_context *c, fold_kind kind, mtf_dtype type, int n,
                     const char *const *parts, char *out, int64_t elements);
+    /* The same with a result for each part.  They may lie where the parts do.  NULL: use combine. */
+    bool (*combine_all)(device_context *c, fold_kind kind, mtf_dtype type, int n,
+                        const char *const *parts, char *const *outs, int64_t elements);
+    int most_combined; /* by combine_all */
 } device_peers;
 
 /* A program's step on all processors of a process. */
@@ -113,6 +117,8 @@ struct device {
     void (*enter)(device *d, device_step *s);
     void (*leave)(device *d, device_step *s);
     void (*drop)(device *d, device_step *s); /* the program ends; may be NULL */
+    /* A program will be prepared soon: the device may begin with what needs no memory.  May be NULL. */
+    void (*announce)(device_context *c, const program *p);
     /* Called once, before a program's first step, when its buffers are allocated, and when it is
      * closed.  May be NULL. */
     bool (*prepare)(device_context *c, const program *p, run_state *r);
@@ -120,6 +126,10 @@ struct device {
     bool (*begin)(device_context *c, const program *p, run_state *r);          /* before each step */
     bool (*run)(device_context *c, const program *p, int index, run_state *r); /* one instruction */
     bool (*end)(device_context *c, const program *p, run_state *r);
+    /* Called before each instruction, whoever carries it out, and after each collective: the device may
+     * queue collectives beside other work.  NULL, or not called in a step: it does not. */
+    bool (*order)(device_context *c, const program *p, int index, run_state *r);
+    bool (*collected)(device_context *c, const program *p, int index, run_state *r);
     size_t (*scratch_bytes)(device *d, const program *p, int threads); /* of all threads */
     /* Connects this processor, which is alone in its process, with those of the other ranks.  NULL:
      * the host connects them. */

@@ -18,7 +18,9 @@ typedef struct mailbox {
     _Alignas(CACHE_LINE) _Atomic uint64_t posted; /* the last number published */
     const char *in;                               /* the owner's operands, for readers that */
     char       *out;                              /* share its address space */
-    void       *queued;                           /* the point in its queue that was posted */
+    /* The last point in its queue that was posted.  After the last post of a collective, members that
+     * are late may find a point of the next one, which is as good. */
+    void *_Atomic queued;
     /* the last post of others that the owner has read */
     _Alignas(CACHE_LINE) _Atomic uint64_t done;
     _Atomic bool waits; /* the owner waits for a post */

@@ -18,7 +18,8 @@ bool participant_make_room(participant *g, mtf_session *s, int members)
     g->members = block_renew(from, &s->fault, g->members, sizeof *g->members * count);
     g->theirs = block_renew(from, &s->fault, g->theirs, sizeof *g->theirs * count);
     g->parts = block_renew(from, &s->fault, g->parts, sizeof *g->parts * count);
-    TRY(g->members && g->theirs && g->parts);
+    g->outs = block_renew(from, &s->fault, g->outs, sizeof *g->outs * count);
+    TRY(g->members && g->theirs && g->parts && g->outs);
     g->room = members;
     return true;
 }
@@ -28,6 +29,7 @@ void participant_leave(participant *g, mtf_session *s)
     block_free(&s->allocator, g->members);
     block_free(&s->allocator, g->theirs);
     block_free(&s->allocator, g->parts);
+    block_free(&s->allocator, g->outs);
 }
 
 bool participant_join(participant *g, unsigned axes)
@@ -156,4 +158,19 @@ bool participant_combine(participant *g, int parts, int others, const instr *i, 
     g->moved.read_bytes += others * elements * (int64_t)mtf_dtype_bytes(i->out[0].type);
     g->moved.flops += (parts - 1) * elements;
     return true;
+}
+
+bool participant_combines_all(const participant *g)
+{
+    return g->context && peers_of(g)->combine_all && g->group.n <= peers_of(g)->most_combined;
+}
+
+bool participant_combine_all(participant *g, const instr *i, int64_t elements, int64_t received)
+{
+    int n = g->group.n;
+    g->moved.read_bytes +=
+        (n - 1) * elements * (int64_t)mtf_dtype_bytes(i->out[0].type) + received;
+    g->moved.flops += (n - 1) * elements;
+    return peers_of(g)->combine_all(g->context, i->reduce.kind, i->out[0].type, n, g->parts, g->outs,
+                                    elements);
 }

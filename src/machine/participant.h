@@ -40,6 +40,7 @@ struct participant {
     int         *members;  /* their processors */
     mailbox    **theirs;   /* their mailboxes */
     const char **parts;    /* their operands */
+    char       **outs;     /* their results */
     wire_moved   moved;
 };
 
@@ -71,6 +72,11 @@ bool participant_read(participant *g, void *to, const void *from, int64_t bytes)
 /* Combines elements of `parts` operands, of which `others` lie in the memory of others. */
 bool participant_combine(participant *g, int parts, int others, const instr *i, void *out,
                          int64_t elements);
+
+/* The same for the results of all members, whose memory it writes to; `received` bytes are written here
+ * by others.  participant_combines_all: it can. */
+bool participant_combines_all(const participant *g);
+bool participant_combine_all(participant *g, const instr *i, int64_t elements, int64_t received);
 
 static inline mailbox *participant_mailbox(const participant *g)
 {

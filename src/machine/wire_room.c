@@ -61,6 +61,53 @@ bool cards_reduce_scatter(const mesh *m, int me, const instr *i)
     return equal;
 }
 
+bool cards_gather(const mesh *m, int me, const instr *i)
+{
+    const exchange_args *how = i->exchange;
+    run_plan             runs = find_runs(m, how, me, (int64_t)mtf_dtype_bytes(i->out[0].type));
+    if (runs.dim < 0) return false;
+    group   g = group_of(m, me, exchange_axes(how));
+    int64_t size = run_of(m, how, &runs, me).size;
+    for (int k = 0; k < g.n; k++) {
+        span run = run_of(m, how, &runs, group_member(m, &g, k));
+        if (run.size != size || run.begin != k * size) return false;
+    }
+    return g.n > 1 && size > 0;
+}
+
+/* ---- groups ---- */
+
+/* Axes of length 1 tell no processors apart. */
+static unsigned long_axes(const mesh *m, unsigned axes)
+{
+    for (int a = 0; a < m->naxes; a++)
+        if (m->size[a] == 1) axes &= ~(1u << a);
+    return axes;
+}
+
+/* The axes of the group whose own buffers an instruction uses; 0: none. */
+static unsigned group_axes(const mesh *m, int me, const instr *i)
+{
+    if (i->kind == INSTR_REDUCE) return long_axes(m, i->reduce.axes);
+    if (i->kind == INSTR_REDUCE_SCATTER) return long_axes(m, scatter_axes(&i->reduce_scatter));
+    bool gather = i->kind == INSTR_EXCHANGE && cards_gather(m, me, i);
+    return gather ? long_axes(m, exchange_axes(i->exchange)) : 0;
+}
+
+int cards_groups(const mesh *m, int me, const program *p)
+{
+    enum { MOST_GROUPS = 64 };
+    unsigned found[MOST_GROUPS] = {long_axes(m, (1u << m->naxes) - 1)};
+    int      n = 1; /* all ranks */
+    for (int k = 0; k < p->ninstrs; k++) {
+        unsigned axes = group_axes(m, me, &p->instrs[k]);
+        int      at = 0;
+        while (at < n && found[at] != axes) at++;
+        if (axes && at == n && n < MOST_GROUPS) found[n++] = axes;
+    }
+    return n;
+}
+
 static void reduce_needs(const place *p, const instr *i, needs *n)
 {
     group   g = group_of(p->mesh, p->me, i->reduce.axes);
@@ -156,5 +203,6 @@ int64_t wire_room_bytes(const site *s, const mesh *m, int me, const program *p)
 {
     if (mesh_size(m) == 1) return 0;
     if (!s || s->ranks <= 1) return WHOLE_BYTES;
-    return wire_needs(s, m, me, p).work;
+    int64_t buffers = s->cards ? cards_groups(m, me, p) * (int64_t)COMMUNICATOR_BYTES : 0;
+    return wire_needs(s, m, me, p).work + buffers;
 }

@@ -3,7 +3,7 @@
  * A collective begins when all members of a group have posted the addresses of
  * their operands, and ends when all have finished reading, after which operands
  * may change.  A long reduction is done in shards: each processor combines one,
- * then copies the others.  Operands are always combined in the order of the
+ * then copies the others; on cards it writes its shard to all.  Operands are always combined in the order of the
  * group's members, so that the result is the same bit for bit on every
  * processor and in every run.
  */
@@ -112,7 +112,14 @@ static bool reduce(participant *g, const instr *i)
     post_operands(g);
     span shard = part_range(elements, g->group.n, g->group.mine);
     TRY(participant_await(g, i, 1));
-    for (int k = 0; k < g->group.n; k++) g->parts[k] = g->theirs[k]->in + shard.begin * bytes;
+    for (int k = 0; k < g->group.n; k++) {
+        g->parts[k] = g->theirs[k]->in + shard.begin * bytes;
+        g->outs[k] = g->theirs[k]->out + shard.begin * bytes;
+    }
+    if (participant_combines_all(g)) {
+        TRY(participant_combine_all(g, i, shard.size, (elements - shard.size) * bytes));
+        return participant_swap(g, i, 2);
+    }
     TRY(participant_combine(g, g->group.n, g->group.n - 1, i, g->out + shard.begin * bytes,
                             shard.size));
     TRY(participant_swap(g, i, 2));

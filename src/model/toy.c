@@ -33,7 +33,8 @@ static bool read_types(const settings *v, types *t)
     static const char *const names[] = {"activation-type", "slice-type", "master-type"};
     mtf_dtype                read[3];
     for (int i = 0; i < 3; i++)
-        if (!dtype_parse(setting_text(v, names[i]), &read[i]) || !dtype_is_float(read[i]))
+        if (!dtype_parse(setting_text(v, names[i]), &read[i]) || !dtype_is_float(read[i]) ||
+            dtype_is_f8(read[i]))
             return fail(&v->session->fault, ERR_USAGE,
                         "--%s takes f32, bf16, f16 or f64, not \"%s\"", names[i],
                         setting_text(v, names[i]));

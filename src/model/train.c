@@ -13,7 +13,8 @@
 #include "model/timeline.h"
 #include "search/automatic.h"
 
-enum { TRACE_AFTER = 10, TRACED = 5 }; /* steps before the timeline, and steps in it */
+/* Steps before the timeline, and steps in it; where work is queued, only these are timed. */
+enum { TRACE_AFTER = 10, TRACED = 5 };
 
 /* ---- start ---- */
 
@@ -46,13 +47,6 @@ static void say_found(training *t)
                  state ? " --state-layout " : "", state ? o->state_layout : "");
 }
 
-/* Times of queued work are known only by waiting for each instruction, which would keep cards from
- * playing recorded steps: there they are taken only where they are asked for. */
-static bool is_timed(const training *t)
-{
-    return !t->program->device->wait || t->opts->profile || t->opts->trace;
-}
-
 static bool compile(training *t)
 {
     const mtf_train_opts   *o = t->opts;
@@ -62,7 +56,7 @@ static bool compile(training *t)
     t->nfetches = training_fetches(t->graph, t->loss, o, &t->watched, &t->fetches);
     TRY(t->nfetches >= 0);
     t->program = mtf_compile_n(t->graph, t->nfetches, t->fetches);
-    TRY(t->program && (!is_timed(t) || program_measure(t->program)));
+    TRY(t->program && program_measure(t->program, true));
     if (asked) say_found(t);
     if (o->trace) TRY(timeline_prepare(t->program));
     if (!o->data) return true;
@@ -190,9 +184,9 @@ static bool show(training *t)
     now.seconds = clock_seconds() - t->step_begin;
     if (t->opts->rate) now.rate = mtf_fetch_scalar(t->program, t->opts->rate);
     if (t->batches) now.examples = mtf_batches_real(t->batches);
-    if (t->program->store->processors > 1 && is_timed(t)) {
+    if (t->program->store->processors > 1) {
         time_spent spent = profile_spent(t->program);
-        now.wire = spent.all > 0 ? spent.wire / spent.all : 0;
+        now.wire = spent.all > 0 ? spent.wire / spent.all : NAN;
     }
     progress_step(&t->progress, &now);
     t->now = (mtf_train_step){.step = t->step,
@@ -217,12 +211,19 @@ static bool show(training *t)
 
 /* ---- the loop ---- */
 
-static void trace(training *t)
+/* Switches the timeline and the timing of instructions on and off. */
+static bool choose_timed(training *t)
 {
-    int64_t begin = t->first + TRACE_AFTER, last = t->opts->steps;
-    if (!t->opts->trace) return;
-    if (last && last - TRACED < begin) begin = last - TRACED > t->first ? last - TRACED : t->first;
-    timeline_record(t->program, t->step >= begin && t->step < begin + TRACED);
+    const mtf_train_opts *o = t->opts;
+    mtf_program          *p = t->program;
+    int64_t               begin = t->first + TRACE_AFTER;
+    if (o->steps && o->steps - TRACED < begin)
+        begin = o->steps - TRACED > t->first ? o->steps - TRACED : t->first;
+    bool within = t->step >= begin && t->step < begin + TRACED;
+    if (o->trace) timeline_record(p, within);
+    if (!p->device->wait || t->session->opts.measure) return true;
+    bool wanted = o->profile || o->trace || o->measure || p->store->processors > 1;
+    return program_measure(p, wanted && within);
 }
 
 static bool tell_step(training *t)
@@ -236,8 +237,7 @@ static bool tell_step(training *t)
 
 static bool step(training *t)
 {
-    trace(t);
-    TRY(mtf_step(t->program));
+    TRY(choose_timed(t) && mtf_step(t->program));
     t->step++;
     t->last_loss = mtf_fetch_scalar(t->program, t->loss);
     TRY(show(t));

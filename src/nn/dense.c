@@ -58,7 +58,7 @@ mtf_tensor *layer_dense(mtf_tensor *x, mtf_shape reduced, mtf_shape new_dims,
     }
     mtf_shape   kept = mtf_shape_plus(mtf_shape_minus(x->shape, reduced), new_dims);
     mtf_shape   output = mtf_shape_plus(mtf_shape_minus(o->experts, kept), kept);
-    mtf_tensor *y = mtf_us_einsum(o->context, output, 2, (mtf_tensor *[]){x, w});
+    mtf_tensor *y = layer_product(o->context, o->f8, output, x, w);
     if (!o->no_bias)
         y = mtf_add(y, layer_weight(g, o->context, "bias", x->type,
                                     mtf_shape_plus(o->experts, new_dims), "zeros"));
@@ -114,9 +114,9 @@ mtf_tensor *mtf_dense_relu_dense(mtf_tensor *x, mtf_dim hidden,
     if (!g || !layer_last(x, "dense_relu_dense", 0, &channels)) return NULL;
     const char *outside = layer_enter(g, o.name, "dense_relu_dense");
     if (!outside) return NULL;
-    mtf_dense_opts in = {.name = "wi", .no_bias = true, .activation = "relu", .context = o.context};
-    mtf_dense_opts out = {
-        .name = "wo", .reduced = mtf_shape(hidden), .no_bias = true, .context = o.context};
+    mtf_dense_opts in = {.no_bias = true, .f8 = o.f8, .context = o.context}, out = in;
+    in.name = "wi", in.activation = "relu";
+    out.name = "wo", out.reduced = mtf_shape(hidden);
     mtf_tensor *h = mtf_dense(x, mtf_shape(hidden), &in);
     h = layer_dropout(o.context, h, o.dropout, o.dropout_broadcast);
     mtf_tensor *y = mtf_dense(h, mtf_shape(channels), &out);

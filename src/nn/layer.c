@@ -87,15 +87,29 @@ mtf_tensor *layer_kernel_weight(mtf_graph *g, const mtf_layer_context *context, 
 
 /* ---- products, activations ---- */
 
-mtf_tensor *mtf_us_einsum(const mtf_layer_context *context, mtf_shape output, int n,
-                          mtf_tensor *const *xs)
+/* The product y of xs, divided by the square root of its number of terms with unit scaling. */
+static mtf_tensor *unit_scaled(const mtf_layer_context *context, mtf_tensor *y, mtf_shape output,
+                               int n, mtf_tensor *const *xs)
 {
-    mtf_tensor *y = mtf_einsum_n(output, n, xs);
     if (!y || !context || !context->unit_scaling) return y;
     mtf_shape all = mtf_shape();
     for (int i = 0; i < n; i++) all = mtf_shape_plus(all, xs[i]->shape);
     double terms = (double)mtf_shape_size(mtf_shape_minus(all, output));
     return terms > 1 ? mtf_scale(y, 1 / sqrt(terms)) : y;
+}
+
+mtf_tensor *mtf_us_einsum(const mtf_layer_context *context, mtf_shape output, int n,
+                          mtf_tensor *const *xs)
+{
+    return unit_scaled(context, mtf_einsum_n(output, n, xs), output, n, xs);
+}
+
+mtf_tensor *layer_product(const mtf_layer_context *context, bool f8, mtf_shape output,
+                          mtf_tensor *x, mtf_tensor *w)
+{
+    mtf_tensor *xs[] = {x, w};
+    mtf_tensor *y = f8 ? mtf_einsum_f8(output, x, w) : mtf_einsum_n(output, 2, xs);
+    return unit_scaled(context, y, output, 2, xs);
 }
 
 /* Can this elementwise operation be an activation? */
@@ -104,14 +118,36 @@ static bool activates(const op *o)
     return strcmp(o->args, "x") == 0 && (!o->attrs || !o->attrs[0].name) && !o->expand && o->grad;
 }
 
+static const op *find_activation(const char *activation)
+{
+    const char *name = strcmp(activation, "swish") == 0 ? "silu" : activation; /* one function */
+    for (int i = 0; op_catalogue[i]; i++)
+        if (strcmp(op_catalogue[i]->name, name) == 0 && activates(op_catalogue[i]))
+            return op_catalogue[i];
+    return NULL;
+}
+
+const char *activation_nth(int n)
+{
+    static const char *const others[] = {"linear", "swish"};
+    if (n < 2) return others[n];
+    n -= 2;
+    for (int i = 0; op_catalogue[i]; i++)
+        if (activates(op_catalogue[i]) && n-- == 0) return op_catalogue[i]->name;
+    return NULL;
+}
+
+bool activation_exists(const char *name)
+{
+    return strcmp(name, "linear") == 0 || find_activation(name) != NULL;
+}
+
 mtf_tensor *mtf_activate(mtf_tensor *x, const char *activation)
 {
     mtf_graph *g = graph_of(x);
     if (!g || !activation || strcmp(activation, "linear") == 0) return g ? x : NULL;
-    const char *name = strcmp(activation, "swish") == 0 ? "silu" : activation; /* one function */
-    for (int i = 0; op_catalogue[i]; i++)
-        if (strcmp(op_catalogue[i]->name, name) == 0 && activates(op_catalogue[i]))
-            return node_unary(op_catalogue[i], x, NULL);
+    const op *found = find_activation(activation);
+    if (found) return node_unary(found, x, NULL);
     fail(&g->session->fault, ERR_NAME,
          "no activation is called \"%s\"; there are linear, relu, gelu, silu, sigmoid, tanh and "
          "the other operations of one tensor alone",

@@ -26,9 +26,17 @@ typedef struct layer_kernel {
 mtf_tensor *layer_kernel_weight(mtf_graph *g, const mtf_layer_context *context, mtf_dtype type,
                                 mtf_shape shape, const layer_kernel *how);
 
+/* mtf_us_einsum of two, in f8 where that is asked for. */
+mtf_tensor *layer_product(const mtf_layer_context *context, bool f8, mtf_shape output,
+                          mtf_tensor *x, mtf_tensor *w);
+
 /* The dense layer in the current scope; all reduced dimensions are given. */
 mtf_tensor *layer_dense(mtf_tensor *x, mtf_shape reduced, mtf_shape new_dims,
                         const mtf_dense_opts *o);
+
+/* The names that mtf_activate takes; NULL after the last. */
+const char *activation_nth(int n);
+bool        activation_exists(const char *name);
 
 /* Dropout in training; `broadcast` lists dimensions of x along which all elements are dropped
  * together. */

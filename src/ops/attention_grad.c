@@ -208,9 +208,9 @@ static void grad(tape *t, const node *n, mtf_tensor *const *dy)
 
 /* ---- lowering ---- */
 
-/* Makes a slice for a gradient of out's shape, with the kernel's names and the last dimension
- * contiguous. */
-static slice make(emitter *e, const slice *out, const mtf_shape *shape, const char *dim,
+/* Makes a slice for a gradient, with the kernel's names and the last dimension contiguous.  A
+ * complete result has the type of out; one that is summed here is as wide as its sum. */
+static slice make(emitter *e, mtf_dtype type, const mtf_shape *shape, const char *dim,
                   const char *to)
 {
     mtf_shape order = *shape, last = {.ndims = 1};
@@ -219,7 +219,7 @@ static slice make(emitter *e, const slice *out, const mtf_shape *shape, const ch
         last.dims[0] = order.dims[d];
         order = mtf_shape_plus(mtf_shape_minus(order, last), last);
     }
-    slice s = emit_fresh(e, dtype_compute(out->type), &order);
+    slice s = emit_fresh(e, type, &order);
     if (d >= 0) s.shape.dims[order.ndims - 1].name = to;
     return s;
 }
@@ -231,7 +231,7 @@ static bool seen_grad(emitter *e, const attention_roles *r, const attention_view
 {
     mtf_shape whole = out->shape;
     whole.dims[shape_find(&whole, r->memory.name)].size = r->memory.size;
-    *all = make(e, out, &whole, along, to);
+    *all = make(e, dtype_compute(out->type), &whole, along, to);
     if (v->memory.size < r->memory.size) TRY(emit_fill(e, 0, all));
     *seen = slice_cut(all, r->memory.name, v->memory.begin, v->memory.size, 1);
     attention_rename(seen, r->memory.name, MEMORY_DIM);
@@ -255,18 +255,18 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
     bool            shared = r.self && reach_is_cut(&in[ATTENTION_Q], r.query.name);
     slice           all[2], made[4], bias = {0};
     TRY(attention_bring(e, n, &r, in, &in[ATTENTION_LSE], &v));
-    made[0] = make(e, &out[0], &out[0].shape, r.key.name, KEY_DIM);
+    made[0] = make(e, out[0].type, &out[0].shape, r.key.name, KEY_DIM);
     for (int k = 0; k < 2; k++) {
         const char *dim = k ? r.value.name : r.key.name, *to = k ? VALUE_DIM : KEY_DIM;
         if (shared) {
             TRY(seen_grad(e, &r, &v, &out[k + 1], dim, to, &all[k], &made[k + 1]));
             continue;
         }
-        made[k + 1] = make(e, &out[k + 1], &out[k + 1].shape, dim, to);
+        made[k + 1] = make(e, out[k + 1].type, &out[k + 1].shape, dim, to);
         attention_rename(&made[k + 1], r.memory.name, MEMORY_DIM);
     }
     if (nout > 3) {
-        bias = make(e, &out[3], &out[3].shape, NULL, NULL);
+        bias = make(e, dtype_compute(out[3].type), &out[3].shape, NULL, NULL);
         /* Some elements may belong only to pairs of other processors. */
         if (r.bias_relative.name || v.memory.size < r.memory.size) TRY(emit_fill(e, 0, &bias));
         made[3] = bias;

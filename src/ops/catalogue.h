@@ -9,15 +9,16 @@
     OP(input) OP(constant) OP(range) OP(training) OP(variable) OP(read) OP(assign)
 #define UNARIES(OP)                                                                                \
     OP(exp) OP(expm1) OP(log) OP(log1p) OP(sin) OP(cos) OP(tanh) OP(erf) OP(sqrt) OP(rsqrt)        \
-    OP(reciprocal) OP(sigmoid) OP(silu) OP(swish) OP(gelu) OP(gelu_exact) OP(elu) OP(selu)         \
-    OP(softplus) OP(floor) OP(ceil) OP(round) OP(isnan) OP(negative) OP(abs) OP(sign) OP(square)   \
-    OP(relu) OP(leaky_relu) OP(clip) OP(identity) OP(cast) OP(logical_not)
+    OP(reciprocal) OP(sigmoid) OP(silu) OP(swish) OP(gelu) OP(gelu_grad) OP(gelu_exact) OP(elu)    \
+    OP(selu) OP(softplus) OP(floor) OP(ceil) OP(round) OP(isnan) OP(negative) OP(abs) OP(sign)     \
+    OP(square) OP(relu) OP(leaky_relu) OP(clip) OP(identity) OP(cast) OP(logical_not)
 #define BINARIES(OP)                                                                               \
     OP(add) OP(sub) OP(multiply) OP(divide) OP(floordiv) OP(mod) OP(pow) OP(minimum) OP(maximum)   \
     OP(less) OP(less_equal) OP(greater) OP(greater_equal) OP(equal) OP(not_equal) OP(logical_and)  \
     OP(logical_or) OP(where)
 #define SUMS(OP)                                                                                   \
-    OP(einsum) OP(matmul) OP(reduce_sum) OP(reduce_mean) OP(reduce_max) OP(reduce_min)             \
+    OP(einsum) OP(matmul) OP(einsum_f8)                                                            \
+    OP(reduce_sum) OP(reduce_mean) OP(reduce_max) OP(reduce_min)                                   \
     OP(reduce_prod) OP(reduce_all) OP(reduce_any) OP(reduce_first) OP(argmax) OP(argmin)           \
     OP(argmax_over) OP(argmin_over) OP(reduce_logsumexp) OP(log_softmax) OP(softmax) OP(cumsum)     \
     OP(attention) OP(attention_grad)

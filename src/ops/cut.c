@@ -61,7 +61,7 @@ const op op_slice = {
                                  {"size", ATTR_INT, NULL, "how many"},
                                  {"step", ATTR_INT, "1", "distance"},
                                  {0}},
-    .flags = OP_MOVES,
+    .flags = OP_MOVES | OP_F8,
     .infer = infer_slice,
     .grad = grad_slice,
     .lower = lower_slice,

@@ -25,7 +25,7 @@ static void grad_same(tape *t, const node *n, mtf_tensor *const *dy)
 const op op_stop_gradient = {.name = "stop_gradient",
                              .says = "x, but no gradient flows through",
                              .args = "x",
-                             .flags = OP_MOVES,
+                             .flags = OP_MOVES | OP_F8,
                              .infer = infer_same,
                              .lower = lower_same,
                              .split = split_free,
@@ -41,7 +41,7 @@ mtf_tensor *mtf_stop_gradient(mtf_tensor *x)
 const op op_depend = {.name = "depend",
                       .says = "x, computed after the other inputs",
                       .args = "x, after...",
-                      .flags = OP_DIRECT,
+                      .flags = OP_DIRECT | OP_F8,
                       .infer = infer_same,
                       .grad = grad_same,
                       .lower = lower_same};

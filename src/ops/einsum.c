@@ -8,12 +8,13 @@
 
 #include "base/dtype.h"
 #include "base/saturate.h"
+#include "ops/f8.h"
 #include "ops/lowering.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
 #include "program/scalar.h"
 
-enum { OVER, SHAPE };
+enum { OVER, SHAPE, TYPE };
 
 /* ---- shape ---- */
 
@@ -60,10 +61,30 @@ static bool infer_output(const node *n, mtf_shape *shape)
     return true;
 }
 
+/* Both f8 types go together. */
+static bool all_f8(const node *n)
+{
+    for (int i = 0; i < n->nargs; i++)
+        if (!dtype_is_f8(n->in[i]->type)) return false;
+    return true;
+}
+
+/* The type of products of f8 follows from the attribute, that of others from the inputs. */
+static bool infer_type(const node *n, mtf_dtype *type)
+{
+    *type = n->in[0]->type;
+    if (!all_f8(n)) return node_needs_same_type(n);
+    *type = n->attrs[TYPE].type;
+    return *type == MTF_F32 || *type == MTF_BF16 ||
+           node_fail(n, ERR_TYPE, "products of f8 are f32 or bf16, not %s: cast the result",
+                     mtf_dtype_name(*type));
+}
+
 static bool infer(node *n)
 {
     mtf_shape shape;
-    TRY(node_needs_same_type(n) && node_sizes_agree(n));
+    mtf_dtype type;
+    TRY(infer_type(n, &type) && node_sizes_agree(n));
     if (n->attrs[SHAPE].shape) {
         shape = *n->attrs[SHAPE].shape;
         TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
@@ -81,21 +102,33 @@ static bool infer(node *n)
         TRY(infer_output(n, &shape));
         TRY(shape_check(&shape, n->op->name, &n->graph->session->fault));
     }
-    TRY(node_output(n, n->in[0]->type, &shape));
+    TRY(node_output(n, type, &shape));
     n->attrs[OVER].names.n = 0; /* the shape implies it */
     n->attrs[SHAPE].shape = &n->out[0]->shape;
+    n->attrs[TYPE].type = type;
     return true;
 }
 
 /* ---- gradient: the same product, dy in place of input i ---- */
 
+static mtf_tensor *product_of(int n, mtf_tensor *const *xs, mtf_shape output, mtf_dtype type)
+{
+    attr attrs[] = {[OVER] = {.names = {0}}, [SHAPE] = {.shape = &output}, [TYPE] = {.type = type}};
+    return node_one(&op_einsum, n, xs, attrs);
+}
+
+/* Among f8 factors dy is f8, too, with a scale of its own; gradients of f8 tensors are f32. */
 static void grad(tape *t, const node *n, mtf_tensor *const *dy)
 {
     mtf_tensor **xs = arena_array(&n->graph->arena, mtf_tensor *, n->nargs);
+    mtf_dtype    type = n->out[0]->type;
+    mtf_tensor  *slope = dy[0], *unit = NULL;
+    if (all_f8(n)) slope = n->nargs > 1 ? f8_slope(dy[0], &unit) : mtf_cast(dy[0], MTF_F32);
     for (int i = 0; xs && i < n->nargs; i++) {
         if (!tape_wants(t, n->in[i])) continue;
-        for (int j = 0; j < n->nargs; j++) xs[j] = j == i ? dy[0] : n->in[j];
-        tape_give(t, n->in[i], mtf_einsum_n(n->in[i]->shape, n->nargs, xs));
+        for (int j = 0; j < n->nargs; j++) xs[j] = j == i ? slope : n->in[j];
+        mtf_tensor *dx = product_of(n->nargs, xs, n->in[i]->shape, type);
+        tape_give(t, n->in[i], unit ? mtf_multiply(mtf_cast(dx, MTF_F32), unit) : dx);
     }
 }
 
@@ -285,7 +318,9 @@ static bool emit_one_factor(emitter *e, const plan *p, mtf_dtype type, slice *ou
     slice x = p->factor[0];
     if (shape_within(&x.shape, &p->kept)) {
         *out = x;
-        return true;
+        if (x.type == type) return true;
+        *out = emit_fresh(e, type, &x.shape);
+        return emit_cast(e, &x, out);
     }
     mtf_shape inner = mtf_shape_minus(p->kept, mtf_shape_minus(p->kept, x.shape));
     *out = emit_fresh(e, type, &inner);
@@ -366,11 +401,14 @@ const op op_einsum = {
     .says =
         "multiplies its inputs, then sums every dimension the output lacks; without an output "
         "shape, the dimensions of `over`, else those in two or more inputs, are summed; an output "
-        "dimension that no input has repeats the result",
+        "dimension that no input has repeats the result; products of f8 are f32, or bf16 where the "
+        "line says so",
     .args = "xs...",
     .attrs = (const attr_spec[]){{"over", ATTR_NAMES, "()", "dimensions to sum"},
                                  {"shape", ATTR_SHAPE, NULL, "the output"},
+                                 {"type", ATTR_TYPE, "f32", "of products of f8"},
                                  {0}},
+    .flags = OP_F8,
     .infer = infer,
     .grad = grad,
     .lower = lower,
@@ -383,8 +421,12 @@ const op op_einsum = {
 
 mtf_tensor *mtf_einsum_n(mtf_shape output, int n, mtf_tensor *const *xs)
 {
-    attr attrs[] = {[OVER] = {.names = {0}}, [SHAPE] = {.shape = &output}};
-    return node_one(&op_einsum, n, xs, attrs);
+    return product_of(n, xs, output, MTF_F32);
+}
+
+mtf_tensor *einsum_short(mtf_shape output, int n, mtf_tensor *const *xs)
+{
+    return product_of(n, xs, output, MTF_BF16);
 }
 
 mtf_tensor *mtf_einsum_over(mtf_shape reduced, int n, mtf_tensor *const *xs)
@@ -392,7 +434,8 @@ mtf_tensor *mtf_einsum_over(mtf_shape reduced, int n, mtf_tensor *const *xs)
     const char *names[MTF_SHAPE_ROOM];
     for (int i = 0; i < reduced.ndims; i++) names[i] = reduced.dims[i].name;
     attr attrs[] = {[OVER] = {.names = {reduced.ndims < 0 ? 0 : reduced.ndims, names}},
-                    [SHAPE] = {.shape = reduced.ndims < 0 ? &reduced : NULL}};
+                    [SHAPE] = {.shape = reduced.ndims < 0 ? &reduced : NULL},
+                    [TYPE] = {.type = MTF_F32}};
     return node_one(&op_einsum, n, xs, attrs);
 }
 

@@ -56,15 +56,17 @@ static mtf_tensor *silu_slope(mtf_tensor *x, mtf_tensor *r)
     return mtf_add(s, mul(r, inc(neg(s), 1)));
 }
 
-/* x * sigmoid(2u), u = a (x + 0.044715 x^3), the same function as with tanh:
- * s + 2 x s (1 - s) u', u' = a (1 + 3 * 0.044715 x^2) */
-static mtf_tensor *gelu_slope(mtf_tensor *x)
+/* The second derivative of gelu, which is x s with s = sigmoid(v), v = 2 a (x + 0.044715 x^3):
+ * s (1 - s) (2 v' + x v'' + x (1 - 2 s) v' v') */
+static mtf_tensor *gelu_bend(mtf_tensor *x)
 {
     mtf_tensor *square = mtf_square(x);
-    mtf_tensor *u = mul(times(x, SQRT_2_OVER_PI), inc(times(square, 0.044715), 1));
-    mtf_tensor *s = mtf_sigmoid(times(u, 2));
-    mtf_tensor *du = times(inc(times(square, 3 * 0.044715), 1), SQRT_2_OVER_PI);
-    return mtf_add(s, mul(mul(times(x, 2), du), mul(s, inc(neg(s), 1))));
+    mtf_tensor *v = mul(times(x, 2 * SQRT_2_OVER_PI), inc(times(square, 0.044715), 1));
+    mtf_tensor *s = mtf_sigmoid(v), *rest = inc(neg(s), 1);
+    mtf_tensor *dv = times(inc(times(square, 3 * 0.044715), 1), 2 * SQRT_2_OVER_PI);
+    mtf_tensor *ddv = times(square, 12 * 0.044715 * SQRT_2_OVER_PI); /* times x */
+    mtf_tensor *turn = mul(mul(x, mtf_sub(rest, s)), mtf_square(dv));
+    return mul(mul(s, rest), mtf_add(mtf_add(times(dv, 2), ddv), turn));
 }
 
 /* distribution + x * density */

@@ -272,7 +272,7 @@ const op op_while = {
         (const attr_spec[]){{"sums", ATTR_INT, "0", "how many of the body's values are summed"},
                             {0}},
     .blocks = (const char *const[]){"cond", "body", NULL},
-    .flags = OP_DIRECT,
+    .flags = OP_DIRECT | OP_F8,
     .infer = infer_while,
     .grad = grad_while,
     .lower = lower_while};
@@ -286,7 +286,7 @@ const op op_loop = {
                             {"sums", ATTR_INT, "0", "how many of the body's values are summed"},
                             {0}},
     .blocks = (const char *const[]){"body", NULL},
-    .flags = OP_DIRECT,
+    .flags = OP_DIRECT | OP_F8,
     .infer = infer_loop,
     .grad = loop_grad,
     .lower = lower_loop};

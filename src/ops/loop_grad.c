@@ -21,7 +21,8 @@ typedef struct backward {
 
 static mtf_tensor *or_zeros(mtf_tensor *dx, const mtf_tensor *x)
 {
-    return dx ? dx : mtf_zeros(x->node->graph, x->type, x->shape);
+    mtf_dtype type = dtype_is_f8(x->type) ? MTF_F32 : x->type; /* of its gradient */
+    return dx ? dx : mtf_zeros(x->node->graph, type, x->shape);
 }
 
 /* Entry j of a tensor [_turns, ...]. */

@@ -83,7 +83,7 @@ const op op_recompute = {
     .args = "xs...",
     .results = "ys...",
     .blocks = (const char *const[]){"body", NULL},
-    .flags = OP_DIRECT,
+    .flags = OP_DIRECT | OP_F8,
     .infer = infer_results,
     .grad = grad_recompute,
     .lower = lower_inline};
@@ -141,7 +141,7 @@ const op op_custom_gradient = {.name = "custom_gradient",
                                .args = "xs...",
                                .results = "ys...",
                                .blocks = (const char *const[]){"forward", "backward", NULL},
-                               .flags = OP_DIRECT,
+                               .flags = OP_DIRECT | OP_F8,
                                .infer = infer_custom,
                                .grad = grad_custom,
                                .lower = lower_inline};

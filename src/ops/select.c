@@ -73,9 +73,11 @@ static bool infer_cast(node *n)
     return node_output(n, n->attrs[0].type, &n->in[0]->shape);
 }
 
+/* Gradients of f8 tensors are f32. */
 static void grad_cast(tape *t, const node *n, mtf_tensor *const *dy)
 {
-    tape_give(t, n->in[0], mtf_cast(dy[0], n->in[0]->type));
+    mtf_dtype type = n->in[0]->type;
+    tape_give(t, n->in[0], mtf_cast(dy[0], dtype_is_f8(type) ? MTF_F32 : type));
 }
 
 static bool lower_cast(emitter *e, const node *n, const slice *in, slice *out)
@@ -107,9 +109,10 @@ const op op_cast = {
     .name = "cast",
     .says =
         "converts to another element type; floats to integers toward zero, saturating, NaN to 0; "
-        "i64 to i32 wraps around",
+        "i64 to i32 wraps around; what f8 has no number for becomes its largest",
     .args = "x",
     .attrs = (const attr_spec[]){{"type", ATTR_TYPE, NULL, "the new type"}, {0}},
+    .flags = OP_F8,
     .infer = infer_cast,
     .grad = grad_cast,
     .lower = lower_cast,

@@ -30,9 +30,10 @@ static bool type_word_is_sound(const node *n, int which)
     if (!word || !*word) return true;
     if (!dtype_parse(word, &type))
         return node_fail(n, ERR_TYPE, "there is no element type \"%s\"", word);
-    if (type == own || (dtype_is_float(type) && dtype_is_float(own))) return true;
+    bool f8 = dtype_is_f8(type) || dtype_is_f8(own);
+    if (!f8 && (type == own || (dtype_is_float(type) && dtype_is_float(own)))) return true;
     return node_fail(n, ERR_TYPE,
-                     "its %s type is %s, but the variable is %s; both must be floating",
+                     "its %s type is %s, but the variable is %s; both must be floating, not f8",
                      n->op->attrs[which].name, word, mtf_dtype_name(own));
 }
 

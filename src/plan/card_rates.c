@@ -126,6 +126,10 @@ double card_product_seconds(const card_rates *c, const instr *i, bool rounded)
         like.rounded = false;
         rate = card_product_rate(c, &like);
     }
+    if (rate == 0 && dtype_is_f8(like.type)) { /* not measured: no slower than bf16 */
+        like.type = MTF_BF16;
+        rate = card_product_rate(c, &like);
+    }
     return rate > 0 ? 2 * like.terms * like.results / rate : 0;
 }
 
@@ -163,9 +167,7 @@ static bool number(const char *text, double *to)
 
 static bool type_of_word(const char *word, mtf_dtype *type)
 {
-    for (*type = MTF_F32; *type < MTF_BOOL; ++*type)
-        if (strcmp(word, mtf_dtype_name(*type)) == 0) return true;
-    return false;
+    return dtype_parse(word, type) && *type != MTF_BOOL;
 }
 
 static bool take_product(card_rates *c, char **words)

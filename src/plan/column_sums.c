@@ -199,6 +199,6 @@ bool join_sums(program *p, arena *scratch)
     if (!p->session->can.sums_columns) return true;
     TRY(gone && now_at && readers_find(&r, p, scratch));
     for (int k = 0; k < p->ninstrs; k++) gone[k] = join_later(p, r.stretch, k);
-    fuse_remove(p, gone, now_at);
+    program_remove(p, gone, now_at);
     return mtf_ok(p->session);
 }

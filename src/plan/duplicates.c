@@ -54,6 +54,9 @@ static bool same_details(const instr *a, const instr *b)
 {
     switch (a->kind) {
     case INSTR_MAP: return same_steps(&a->map, &b->map);
+    case INSTR_CONTRACT:
+        return a->contract.activation == b->contract.activation &&
+               a->contract.add == b->contract.add && a->contract.total == b->contract.total;
     case INSTR_GATHER:
     case INSTR_SCATTER: return a->gather.along == b->gather.along;
     case INSTR_SCAN: return a->scan.along == b->scan.along;
@@ -168,17 +171,15 @@ static bool find_along(price *p, const program *other, int axis, arena *scratch)
     return true;
 }
 
-bool duplicates_find(price *p, mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
-                     arena *scratch)
+bool duplicates_find(price *p, const census *c)
 {
     for (int a = 0; a < p->mesh->naxes; a++) {
         if (p->mesh->size[a] == 1) continue;
         mesh_point there = p->here;
         there.at[a] = (there.at[a] + 1) % p->mesh->size[a];
-        program *other =
-            plan_program(g, nfetches, fetches, &(plan_opts){.layout = p->layout, .here = there});
+        program *other = census_plan(c, mesh_number(p->mesh, &there));
         TRY(other != NULL);
-        bool ok = find_along(p, other, a, scratch);
+        bool ok = find_along(p, other, a, c->scratch);
         program_free(other);
         TRY(ok);
     }

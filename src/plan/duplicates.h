@@ -2,11 +2,11 @@
 #ifndef PLAN_DUPLICATES_H
 #define PLAN_DUPLICATES_H
 
-#include "plan/plan.h"
+#include "plan/census.h"
 #include "plan/price.h"
 
-/* Fills in the duplicate axes of all lines; false after an error. */
-bool duplicates_find(price *p, mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
-                     arena *scratch);
+/* Fills in the duplicate axes of all lines; the census plans other processors.  False after an
+ * error. */
+bool duplicates_find(price *p, const census *c);
 
 #endif

@@ -25,6 +25,7 @@ typedef struct reckoning {
     traffic_sum *sums;   /* by collective: all processors have the same, in the same order */
     int          odd[2]; /* two processors of one kind that differ */
     int64_t      asked;  /* instructions planned to check kinds */
+    free_list    idle;   /* keeps the memory of freed programs */
 } reckoning;
 
 static census census_of(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
@@ -62,11 +63,12 @@ static bool check_kind(reckoning *r, const kind *x, const price *p, bool *alike)
     int asked[2] = {x->last, x->other};
     for (int k = 0; k < 2 && *alike && r->asked < ASKED_INSTRS; k++) {
         if (asked[k] == x->first || (k && asked[k] == asked[0])) continue;
-        program *q = census_plan(&r->census, asked[k]);
+        bool     known = asked[k] == r->census.processors - 1;
+        program *q = known ? r->census.sample : census_plan(&r->census, asked[k]);
         TRY(q != NULL);
         *alike = costs_the_same(q, p->program);
         r->asked += q->ninstrs;
-        program_free(q);
+        if (!known) program_free(q);
         if (!*alike) r->odd[0] = x->first, r->odd[1] = asked[k];
     }
     return true;
@@ -218,6 +220,7 @@ static bool add_up(reckoning *r)
     census *c = &r->census;
     bool    alike = true;
     TRY(census_open(c));
+    if (!c->opts.memory) c->opts.memory = &r->idle.as; /* but the sample may be kept */
     c->each = (int64_t)c->sample->ninstrs * c->processors <= FEW_INSTRS;
     TRY(add_all(r, &alike));
     while (!alike) {
@@ -231,22 +234,36 @@ static bool add_up(reckoning *r)
     return true;
 }
 
+/* The program of the processor shown: often that of the sample, which was not verified yet. */
+static program *shown_program(reckoning *r)
+{
+    const estimate *e = r->e;
+    census         *c = &r->census;
+    program        *q = c->sample;
+    if (e->processor == c->processors - 1 && !e->opts.count && !e->opts.memory) {
+        c->sample = NULL;
+        if (program_verify(q, plan_pass_name(PASS_ALL))) return q;
+        program_free(q);
+        return NULL;
+    }
+    plan_opts how = {.guard = e->opts.guard,
+                     .layout = e->opts.layout,
+                     .here = mesh_place(e->opts.mesh, e->processor),
+                     .count = e->opts.count,
+                     .survey = &c->survey};
+    return plan_program(c->graph, c->nfetches, c->fetches, &how);
+}
+
 /* The program and price of the processor shown, and what of its work others repeat. */
 static bool show_one(reckoning *r)
 {
     estimate *e = r->e;
     price    *p = &e->price;
     if (e->opts.processor >= 0) e->processor = e->opts.processor;
-    plan_opts how = {.guard = e->opts.guard,
-                     .layout = e->opts.layout,
-                     .here = mesh_place(e->opts.mesh, e->processor),
-                     .count = e->opts.count,
-                     .survey = &r->census.survey};
-    e->program = plan_program(r->census.graph, r->census.nfetches, r->census.fetches, &how);
+    e->program = shown_program(r);
     TRY(e->program && price_one(&e->opts, e->program, e->processor, &e->arena, p));
     TRY(!e->opts.count || counters_keep(e->program, &r->counters));
-    TRY(duplicates_find(p, r->census.graph, r->census.nfetches, r->census.fetches,
-                        r->census.scratch));
+    TRY(duplicates_find(p, &r->census));
     for (int k = 0; k < e->program->ninstrs; k++) {
         const price_line *line = &p->lines[k];
         if (!line->duplicate) continue;
@@ -296,15 +313,13 @@ estimate *estimate_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     if (!e) return NULL;
     *e = (estimate){.session = s, .opts = *opts, .processors = mesh_size(opts->mesh)};
     e->arena = arena_make(&s->allocator, &s->fault);
-    free_list idle; /* keeps the memory of freed programs */
-    free_list_open(&idle, &s->allocator);
     arena     scratch = arena_make(&s->allocator, &s->fault);
     reckoning r = {.e = e, .census = census_of(g, nfetches, fetches, opts, &scratch)};
-    if (!opts->memory) r.census.opts.memory = &idle.as;
+    free_list_open(&r.idle, &s->allocator);
     bool ok = add_up(&r) && show_one(&r);
     program_free(r.census.sample);
     arena_free(&scratch);
-    free_list_close(&idle);
+    free_list_close(&r.idle);
     if (ok) return e;
     estimate_free(e);
     return NULL;

@@ -186,23 +186,6 @@ static bool is_idle(const instr *i)
     return true;
 }
 
-void fuse_remove(program *p, const bool *gone, int *now_at)
-{
-    int kept = 0;
-    for (int k = 0; k < p->ninstrs; k++) {
-        now_at[k] = kept;
-        if (gone[k]) continue;
-        if (kept != k) p->instrs[kept] = p->instrs[k];
-        kept++;
-    }
-    p->ninstrs = kept;
-    for (int k = 0; k < kept; k++) {
-        instr_kind kind = p->instrs[k].kind;
-        if (kind == INSTR_LOOP || kind == INSTR_TEST || kind == INSTR_AGAIN)
-            p->instrs[k].loop.other = now_at[p->instrs[k].loop.other];
-    }
-}
-
 bool fuse_maps(program *p, arena *scratch)
 {
     fuser f = {.program = p};
@@ -228,6 +211,6 @@ bool fuse_maps(program *p, arena *scratch)
         if (kind == INSTR_FOLD && instr_elements(&p->instrs[k]) > 0) absorb(&f, k);
         if (!f.gone[k]) pass(&f, &p->instrs[k], k);
     }
-    fuse_remove(p, f.gone, now_at);
+    program_remove(p, f.gone, now_at);
     return mtf_ok(p->session);
 }

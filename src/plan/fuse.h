@@ -17,7 +17,5 @@ bool fuse_loops(const instr *c, int k, const instr *p, int o, joint_loops *j);
 /* Makes c compute what p computes as well.  keep[o]: p's output o is still stored.  False if the
  * map would be too large, and then c is unchanged, or after an error. */
 bool fuse_into(program *to, instr *c, const instr *p, const joint_loops *j, const bool *keep);
-/* Removes the instructions for which gone[k].  now_at: working space, a number for each. */
-void fuse_remove(program *p, const bool *gone, int *now_at);
 
 #endif

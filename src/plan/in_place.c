@@ -105,23 +105,6 @@ static void replace(program *p, int from, int to)
     }
 }
 
-/* Removes the marked instructions and renumbers the ends of loops. */
-static bool remove_marked(program *p, const bool *gone, int *at)
-{
-    int n = 0;
-    for (int k = 0; k < p->ninstrs; k++) {
-        at[k] = n;
-        if (!gone[k]) p->instrs[n++] = p->instrs[k];
-    }
-    for (int k = 0; k < n; k++) {
-        instr_kind kind = p->instrs[k].kind;
-        if (kind == INSTR_LOOP || kind == INSTR_TEST || kind == INSTR_AGAIN)
-            p->instrs[k].loop.other = at[p->instrs[k].loop.other];
-    }
-    p->ninstrs = n;
-    return true;
-}
-
 bool update_in_place(program *p, arena *scratch)
 {
     bool some = false;
@@ -144,5 +127,6 @@ bool update_in_place(program *p, arena *scratch)
         if (back >= 0) gone[back] = true;
         replace(p, copy, old);
     }
-    return remove_marked(p, gone, at);
+    program_remove(p, gone, at);
+    return true;
 }

@@ -26,11 +26,15 @@ bool survey_merge(survey *s);
 bool survey_make(survey *s, int nfetches, mtf_tensor *const *fetches);
 /* Fuses elementwise instructions that feed each other. */
 bool fuse_maps(program *p, arena *scratch);
+/* Lets products do what maps after them did, where the device can; after fusing. */
+bool fuse_epilogues(program *p, arena *scratch);
 /* Lets later maps recompute what they can from the least that must be kept, on devices where that is
  * faster; after fusing. */
 bool keep_least(program *p, arena *scratch);
 /* Lets maps that only add up columns become part of later ones that read the same; after that. */
 bool join_sums(program *p, arena *scratch);
+/* Lets products sum what no map does; after that. */
+bool fuse_totals(program *p, arena *scratch);
 /* Lets maps recompute values that other maps stored for them; after fusing. */
 bool recompute_values(program *p, arena *scratch);
 /* Recomputes values for the gradient instead of keeping them; after recompute_values. */

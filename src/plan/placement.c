@@ -4,10 +4,15 @@
  * loop uses lives to the loop's end.  Places are assigned in order of time from
  * a list of free gaps, the smallest that fits; an elementwise result reuses the
  * place of an operand whose live range ends there.
+ *
+ * A device that runs collectives beside other work must not write at once to what
+ * they read: a long reduction's result takes the place of its operand, and operands
+ * of other collectives stay until the next one.
  */
 #include <string.h>
 
 #include "plan/passes.h"
+#include "program/wire_sizes.h"
 
 enum { ALIGN = 64 };
 
@@ -48,6 +53,35 @@ static void stretch_over_loops(program *p)
     }
 }
 
+/* The last instruction, before the next collective or where a loop begins or ends. */
+static int end_of_quiet(const program *p, int k)
+{
+    while (k + 1 < p->ninstrs) {
+        const instr *next = &p->instrs[k + 1];
+        if (instr_is_collective(next) || next->kind == INSTR_LOOP || next->kind == INSTR_AGAIN) break;
+        k++;
+    }
+    return k;
+}
+
+/* Wires combine in place, too; but a short operand would be copied before. */
+static bool reduces_in_place(const program *p, const instr *i)
+{
+    return i->kind == INSTR_REDUCE && p->session->can.overlaps &&
+           i->size[0] * (int64_t)mtf_dtype_bytes(i->out[0].type) > WHOLE_BYTES;
+}
+
+static void keep_operands(program *p)
+{
+    for (int k = 0; k < p->ninstrs; k++) {
+        const instr *i = &p->instrs[k];
+        if (!instr_is_collective(i) || reduces_in_place(p, i)) continue;
+        int end = end_of_quiet(p, k);
+        for (int o = 0; o < i->nin; o++)
+            if (p->buffers[i->in[o].buffer].last < end) p->buffers[i->in[o].buffer].last = end;
+    }
+}
+
 static void lifetimes(program *p)
 {
     for (int b = 0; b < p->nbuffers; b++) {
@@ -60,6 +94,7 @@ static void lifetimes(program *p)
         for (int o = 0; o < i->nout; o++) touch(&p->buffers[i->out[o].buffer], k);
     }
     stretch_over_loops(p);
+    if (p->session->can.overlaps) keep_operands(p);
     for (int b = 0; b < p->nbuffers; b++) {
         buffer *x = &p->buffers[b];
         if (x->kind == BUFFER_FETCH) x->last = p->ninstrs;
@@ -152,15 +187,23 @@ static bool in_slab(const buffer *b)
     return b->kind != BUFFER_VARIABLE && b->first >= 0;
 }
 
+/* Is every element of input o read just before the same element of the output is written?  So does a
+ * map, and a product with the matrix that it adds. */
+static bool is_elementwise(const instr *i, int out, int o)
+{
+    return i->kind == INSTR_MAP ||
+           (i->kind == INSTR_CONTRACT && out == 0 && o > 0 && o == i->contract.add);
+}
+
 /* The operand whose place the output of an elementwise instruction may reuse, or -1: its live range
  * ends here, and every element is read just before the same element is written. */
 static int heir_of(const program *p, int k, int out)
 {
     const instr *i = &p->instrs[k];
     int          b = i->out[out].buffer;
-    if (i->kind != INSTR_MAP || p->buffers[b].first != k || p->buffers[b].kind == BUFFER_VARIABLE)
-        return -1;
+    if (p->buffers[b].first != k || p->buffers[b].kind == BUFFER_VARIABLE) return -1;
     for (int o = 0; o < i->nin; o++) {
+        if (!is_elementwise(i, out, o) && !reduces_in_place(p, i)) continue;
         const access *in = &i->in[o];
         const buffer *dies = &p->buffers[in->buffer];
         /* An empty part may be read without having been written: then it has no place yet. */

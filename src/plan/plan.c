@@ -73,7 +73,7 @@ static bool lower_node(emitter *e, const node *n)
     for (int o = 0; o < n->nout; o++) {
         *slice_of(e, n->out[o]) = out[o];
         note_trace(e, n->out[o], &out[o]);
-        TRY(debts_note(e, n->out[o]));
+        TRY(debts_note(e, n->out[o]) && early_pay(e, n->out[o]));
     }
     return true;
 }
@@ -211,7 +211,9 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
     bool      apart = opts && opts->guard; /* so that each tensor can be inspected */
     TRY(check(p, opts, plan_pass_name(PASS_LOWERING)));
     if (last == PASS_LOWERING) return true;
-    TRY(apart || (fuse_maps(p, scratch) && keep_least(p, scratch) && join_sums(p, scratch) && recompute_values(p, scratch) &&
+    TRY(apart || (fuse_maps(p, scratch) && fuse_epilogues(p, scratch) && keep_least(p, scratch) &&
+                  join_sums(p, scratch) && fuse_totals(p, scratch) &&
+                  recompute_values(p, scratch) &&
                   check(p, opts, plan_pass_name(PASS_FUSING))));
     if (last == PASS_FUSING) return true;
     TRY(apart || (remake_values(p, scratch) && check(p, opts, plan_pass_name(PASS_REMAKING))));
@@ -246,7 +248,7 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
     TRY(!l || spread_check(l, g, pl.survey.live, pl.cut));
     TRY(reserve(p, g->nnodes + 1));
     for (int i = 0; e.layout && i < g->ntensors; i++) pl.shards[i].now.cut = pl.cut[i];
-    TRY(shard_find_wanted(&e, &pl.survey, pl.shards));
+    TRY(shard_find_wanted(&e, &pl.survey, pl.shards) && early_begin(&e));
     copies_begin(&e);
     TRY(lower_block(&e, &g->root) && lower_fetches(&e, n, fetches) && emit_stores(&e));
     TRY(improve(p, opts, scratch));

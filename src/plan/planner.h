@@ -16,6 +16,10 @@ typedef struct planner {
     const mtf_tensor **copies; /* gathered variables, the oldest first */
     int                ncopies, copies_room;
     int64_t            copied, saved; /* bytes of these copies; bytes that state rules save */
+    /* plan/pay_early.c, by tensor id: a reader outside of blocks, the only one if there is one; whether
+     * it never owes a sum. */
+    const node       **reader;
+    bool              *plain;
     struct traced     *trace; /* by tensor id; NULL: not needed */
 } planner;
 

@@ -267,6 +267,8 @@ static bool price_collective(price *p, const reuse *x, const instr *i, price_lin
     p->wire_flops = saturate_plus(p->wire_flops, line->flops);
     p->collectives = saturate_plus(p->collectives, line->turns);
     p->wire_seconds += line->seconds;
+    /* What else there is to do decides whether anything waits for it. */
+    if (p->program->session->can.overlaps) line->spare = line->seconds;
     return line->cause != NULL;
 }
 
@@ -297,7 +299,7 @@ static bool price_lines(price *p, arena *a)
     }
     p->end_seconds = rates_wait(&p->rates, work, mesh_size(p->mesh));
     p->seconds += p->end_seconds;
-    return true;
+    return price_beside(p, a);
 }
 
 /* ---- memory ---- */

@@ -8,6 +8,7 @@
 
 #include "graph/node.h"
 #include "plan/rates.h"
+#include "program/hazards.h"
 #include "program/site.h"
 #include "space/layout.h"
 
@@ -54,14 +55,23 @@ typedef struct price {
     int64_t        wire_flops; /* the part of `flops` that collectives combine */
     int64_t        collectives;
     bool           open_ended; /* some loop's length is unknown */
-    double         seconds, wire_seconds;
+    double         seconds, wire_seconds; /* of a step, and of it in collectives alone */
+    double         hidden_seconds; /* of collectives beside other work, not in either of them */
     double         end_seconds; /* of `seconds`: waiting for the last processor of the step */
     price_memory   memory;
+    const hazards *beside; /* NULL: the device does not run collectives beside other work */
+    double        *ended;  /* used by price_hidden */
 } price;
 
 /* Fills in everything after `beyond`; lines live in the arena, texts there or with the layout.
  * False: no memory. */
 bool price_program(price *p, arena *a);
+
+/* Finds what runs beside other work, and takes it from the seconds.  False: no memory. */
+bool price_beside(price *p, arena *a);
+/* Seconds of collectives that pass beside other work, if each line takes so many times as long; NULL:
+ * once. */
+double price_hidden(const price *p, const double *times);
 
 /* Bytes of the program's memory: variables, slab and working space. */
 int64_t price_peak(const program *p, const site *s, const mesh *m, int processor);

@@ -1,4 +1,4 @@
-/* Rates: how fast a machine computes and communicates. */
+/* Descriptions of machines, read and written. */
 #include "plan/rates.h"
 
 #include <libgen.h>
@@ -12,123 +12,6 @@
 #include "base/numbers.h"
 #include "mtf_build.h"
 #include "plan/machine_assets.h"
-
-/* ---- rates ---- */
-
-/* The row for a side; the smallest row also applies below itself.  NULL: the type has no row. */
-static const product_rate *row_of(const price_rates *r, mtf_dtype type, double side)
-{
-    const product_rate *row = NULL;
-    for (int k = 0; k < r->nproducts; k++)
-        if (r->products[k].type == type && (!row || r->products[k].side <= side))
-            row = &r->products[k];
-    return row;
-}
-
-double rates_product(const price_rates *r, mtf_dtype type, double volume)
-{
-    const product_rate *row = row_of(r, type, cbrt(volume));
-    return row ? row->flops : r->flops;
-}
-
-double rates_best_product(const price_rates *r, mtf_dtype type, double volume)
-{
-    double              best = 0;
-    const product_rate *last = row_of(r, type, r->card ? INFINITY : cbrt(volume));
-    if (r->card) best = card_best_product(r->card);
-    if (!last) return fmax(best, r->flops);
-    for (const product_rate *p = r->products; p <= last; p++)
-        if (p->type == type) best = fmax(best, p->flops);
-    return best;
-}
-
-double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume, double products,
-                             const product_sides *bytes)
-{
-    double       side = cbrt(volume), face = side * side * (double)mtf_dtype_bytes(type) * products;
-    double       seconds = 2 * volume * products / rates_product(r, type, volume);
-    const double sides[][2] = {{bytes->left, r->flat.left},
-                               {bytes->right, r->flat.right},
-                               {bytes->result, r->flat.result}};
-    for (int k = 0; k < 3; k++)
-        if (sides[k][1] > 0) seconds += fmax(sides[k][0] - face, 0) / sides[k][1];
-    return seconds;
-}
-
-static double channels_of(double inputs, double outputs)
-{
-    return cbrt(inputs * outputs * outputs);
-}
-
-double rates_window(const price_rates *r, mtf_dtype type, double inputs, double outputs)
-{
-    const window_rate *below = NULL, *above = NULL;
-    double             channels = channels_of(inputs, outputs);
-    for (int k = 0; k < r->nwindows; k++) {
-        const window_rate *w = &r->windows[k];
-        if (w->type != type) continue;
-        if (w->channels <= channels) below = w;
-        if (w->channels > channels && !above) above = w;
-    }
-    if (!below && !above) return r->flops;
-    if (!below || !above) return (below ? below : above)->flops;
-    double share = log(channels / below->channels) / log(above->channels / below->channels);
-    return below->flops * pow(above->flops / below->flops, share);
-}
-
-double rates_best_window(const price_rates *r, mtf_dtype type, double inputs, double outputs)
-{
-    double best = rates_window(r, type, inputs, outputs);
-    for (int k = 0; k < r->nwindows; k++)
-        if (r->windows[k].type == type && r->windows[k].channels < channels_of(inputs, outputs))
-            best = fmax(best, r->windows[k].flops);
-    return best;
-}
-
-static cache_rate cache_row(const price_rates *r, int k)
-{
-    if (k < r->ncaches) return r->caches[k];
-    return (cache_rate){4 * r->caches[r->ncaches - 1].bytes, r->memory};
-}
-
-double rates_memory(const price_rates *r, double reach)
-{
-    int k = 0;
-    if (r->ncaches == 0) return r->memory;
-    while (k <= r->ncaches && cache_row(r, k).bytes < reach) k++;
-    if (k == 0) return r->caches[0].memory;
-    if (k > r->ncaches) return r->memory;
-    cache_rate near = cache_row(r, k - 1), far = cache_row(r, k);
-    double     share = log(reach / near.bytes) / log(far.bytes / near.bytes);
-    return near.memory * pow(far.memory / near.memory, share);
-}
-
-double rates_best_memory(const price_rates *r, double reach)
-{
-    double best = fmax(r->memory, rates_memory(r, reach));
-    for (int k = 0; k < r->ncaches; k++)
-        if (r->caches[k].bytes > reach) best = fmax(best, r->caches[k].memory);
-    return best;
-}
-
-double rates_speed(const price_rates *r, double share)
-{
-    double idle = 1 - share, fair = fmax(1, fmin(r->alone, 1 / share));
-    if (r->half <= 0 || r->quarter <= 0) return fair;
-    double most = r->most > 0 ? r->most : (r->half + r->alone) / 2;
-    double at[] = {1, r->quarter, r->half, most, r->alone};
-    int    k = (int)fmin(4 * idle, 3);
-    double speed = at[k] + (at[k + 1] - at[k]) * (4 * idle - k);
-    return fmax(1, fmin(speed, fair));
-}
-
-/* Pauses are independent, most of them short.  The formula gives the largest sum of pauses of any
- * member to within a quarter, from one pause in many collectives to dozens in each. */
-double rates_wait(const price_rates *r, double work, int group)
-{
-    double pauses = log1p((group - 1) * r->pauses * work);
-    return r->pause * pauses * (1 + pauses / 10);
-}
 
 /* ---- reading ---- */
 
@@ -232,9 +115,7 @@ void rates_add_product(price_rates *r, product_rate p)
 
 static bool take_type(const char *word, mtf_dtype *type)
 {
-    for (*type = MTF_F32; *type < MTF_BOOL; ++*type)
-        if (word && strcmp(word, mtf_dtype_name(*type)) == 0) return true;
-    return false;
+    return word && dtype_parse(word, type) && *type != MTF_BOOL;
 }
 
 static bool take_product(price_rates *r, char **words)
@@ -385,7 +266,10 @@ bool rates_default(mtf_session *s, price_rates *r)
 
 void rates_plan_for(const price_rates *r, mtf_session *s)
 {
-    if (r->described) s->can.products = r->can.products;
+    const unsigned f8 = 1u << MTF_F8E4M3 | 1u << MTF_F8E5M2;
+    if (!r->described) return;
+    s->can.products = r->can.products;
+    if (!abilities_of_card(s->opts.device)) s->can.products &= ~f8; /* no CPU does */
 }
 
 void rates_write(const price_rates *r, textbuf *t)
@@ -397,9 +281,10 @@ void rates_write(const price_rates *r, textbuf *t)
         text_add(t, "product %s %g %.3g\n", mtf_dtype_name(r->products[k].type),
                  r->products[k].side, r->products[k].flops);
     if (r->card) card_write(r->card, t);
-    for (mtf_dtype type = MTF_F32; type < MTF_BOOL; type++)
-        if (dtype_compute(type) != type && abilities_multiply(r->can, type))
-            text_add(t, "multiplies %s\n", mtf_dtype_name(type));
+    for (int type = MTF_F32; type < DTYPES; type++)
+        if (dtype_compute((mtf_dtype)type) != (mtf_dtype)type &&
+            abilities_multiply(r->can, (mtf_dtype)type))
+            text_add(t, "multiplies %s\n", mtf_dtype_name((mtf_dtype)type));
     for (int k = 0; k < r->nwindows; k++)
         text_add(t, "window %s %g %.3g\n", mtf_dtype_name(r->windows[k].type),
                  r->windows[k].channels, r->windows[k].flops);

@@ -12,6 +12,7 @@
 #include "plan/least_cut.h"
 #include "plan/passes.h"
 #include "plan/readers.h"
+#include "program/epilogue.h"
 
 enum { STEPS = 3, WORTH_IT = 64 * 1024 }; /* bytes: less is not worth an instruction */
 enum { LITTLE = 16 }; /* operands that many times smaller may be kept longer for the value */
@@ -142,6 +143,14 @@ static bool compute_again(const remaker *r, const instr *i, int o, again *a)
     return least_cut_find(&c) <= 2 * r->bytes && again_make(a, i, wanted, c.kept, place);
 }
 
+/* How many outputs may be computed again: all of a map, and gelu of a product that keeps what it
+ * is applied to. */
+static int outputs_of(const instr *i)
+{
+    epilogue_map gelu;
+    return i->kind == INSTR_MAP ? i->nout : epilogue_again(i, &gelu);
+}
+
 static bool try_output(remaker *r, int writer, int o)
 {
     program     *p = r->program;
@@ -149,11 +158,13 @@ static bool try_output(remaker *r, int writer, int o)
     int          b = i->out[o].buffer;
     derived      d;
     again        a;
+    epilogue_map gelu;
     if (!readers_passing(&r->readers, p, b) || r->source[b]) return true;
     if (p->buffers[b].bytes < WORTH_IT) return true;
     r->wanted = wanted_again(r, writer, b);
     r->bytes = p->buffers[b].bytes;
     if (r->wanted < 0) return true;
+    if (epilogue_again(i, &gelu)) i = &gelu.map;
     if (p->session->can.recomputes)
         made = compute_again(r, i, o, &a) ? &a.map : NULL;
     else
@@ -195,7 +206,7 @@ bool remake_values(program *p, arena *scratch)
     int64_t *change = arena_array(scratch, int64_t, p->ninstrs + 2);
     int      most = 0;
     for (int k = 0; k < p->ninstrs; k++)
-        most += p->instrs[k].kind == INSTR_MAP ? p->instrs[k].nout : 0;
+        most += outputs_of(&p->instrs[k]);
     r.first_write = arena_array(scratch, int, p->nbuffers + 1);
     r.source = arena_array(scratch, bool, p->nbuffers + 1);
     r.remade = arena_array(scratch, bool, p->nbuffers + 1);
@@ -208,7 +219,7 @@ bool remake_values(program *p, arena *scratch)
     find_writes(&r);
     find_fullest(&r, change);
     for (int k = 0; k < p->ninstrs; k++)
-        for (int o = 0; p->instrs[k].kind == INSTR_MAP && o < p->instrs[k].nout; o++)
+        for (int o = 0; o < outputs_of(&p->instrs[k]); o++)
             TRY(try_output(&r, k, o));
     return r.nmade == 0 || put_in_place(&r, scratch);
 }

@@ -41,6 +41,9 @@ bool debts_is_small(const mtf_tensor *x); /* small enough to be paid later */
  * small debts are paid together. */
 bool debts_put_off(emitter *e, const node *n);
 bool debts_pay(emitter *e, const mtf_tensor *x, shard *h);
+/* Pays what x, which was just computed, owes, where the device works on meanwhile. */
+bool early_begin(emitter *e);
+bool early_pay(emitter *e, const mtf_tensor *x);
 /* The emitter's keep_wide. */
 bool wide_keep(emitter *e, const mtf_tensor *x);
 /* The type in which to compute x: its own, or the one of its sum. */

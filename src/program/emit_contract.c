@@ -4,7 +4,8 @@
  * b and c), m (a and c), n (b and c), k (a and b).  A group whose dimensions
  * are contiguous with each other in all its operands acts as one; the matrix
  * product needs one m, one n and one k with unit stride somewhere.  Other
- * operands are packed, which the program shows as a move.
+ * operands are packed, which the program shows as a move.  Factors in f8 must be
+ * contiguous along k.
  */
 #include "program/emit_one.h"
 
@@ -96,6 +97,44 @@ static bool pack(emitter *e, slice *s, const mtf_shape *batch, const mtf_shape *
     return true;
 }
 
+/* ---- f8 ---- */
+
+/* Rows of k, apart by multiples of F8_MULTIPLE. */
+static bool is_f8_matrix(const slice *s, const mtf_shape *rows, const mtf_shape *k)
+{
+    int64_t r, c;
+    if (!merged(s, rows, &r) || !merged(s, k, &c) || c != 1 || r < shape_size(k)) return false;
+    bool apart = s->offset % F8_MULTIPLE == 0;
+    for (int d = 0; d < s->shape.ndims; d++)
+        if (s->shape.dims[d].size > 1 && shape_find(k, s->shape.dims[d].name) < 0)
+            apart = apart && s->stride[d] % F8_MULTIPLE == 0;
+    return apart;
+}
+
+/* [batch, rows, k] */
+static bool pack_f8(emitter *e, slice *s, const mtf_shape *batch, const mtf_shape *rows,
+                    const mtf_shape *k)
+{
+    if (is_f8_matrix(s, rows, k)) return true;
+    mtf_shape shape = mtf_shape_plus(mtf_shape_plus(*batch, *rows), *k);
+    slice     packed = emit_fresh(e, s->type, &shape);
+    TRY(!slice_is_uniform(&packed) && emit_move(e, s, &packed));
+    *s = packed;
+    return true;
+}
+
+/* Does the device multiply these f8 factors as they are? */
+static bool multiplies_f8(const emitter *e, const slice *a, const slice *b, const groups *g)
+{
+    abilities can = e->program->session->can;
+    bool      both = abilities_multiply(can, MTF_F8E4M3) && abilities_multiply(can, MTF_F8E5M2);
+    return both && (a->type == MTF_F8E4M3 || b->type == MTF_F8E4M3) &&
+           shape_size(&g->m) % F8_MULTIPLE == 0 && shape_size(&g->n) % F8_MULTIPLE == 0 &&
+           shape_size(&g->k) % F8_MULTIPLE == 0;
+}
+
+/* ---- products ---- */
+
 /* Widening keeps the order of memory, so that the copy is one sequential pass. */
 static bool widen(emitter *e, slice *s, mtf_dtype type)
 {
@@ -129,11 +168,42 @@ static bool emit_product(emitter *e, const slice *a, const slice *b, const slice
     return true;
 }
 
-/* Short floats are not widened if the device multiplies them directly. */
+/* Short floats are not widened if the device multiplies them directly.  bf16 holds every f8 number. */
 static mtf_dtype type_of_operands(const emitter *e, const slice *a, const slice *b, mtf_dtype wide)
 {
-    bool short_floats = a->type == b->type && dtype_compute(a->type) == wide;
-    return short_floats && abilities_multiply(e->program->session->can, a->type) ? a->type : wide;
+    const mtf_session *s = e->program->session;
+    bool               short_floats = a->type == b->type && dtype_compute(a->type) == wide;
+    if (dtype_is_f8(a->type) && dtype_is_f8(b->type))
+        return abilities_of_card(s->opts.device) ? MTF_BF16 : wide;
+    return short_floats && abilities_multiply(s->can, a->type) ? a->type : wide;
+}
+
+/* Packs the factors that are no matrices of one m or n and one k. */
+static bool arrange(emitter *e, slice *a, slice *b, groups *g, mtf_dtype type)
+{
+    TRY(widen(e, a, type) && widen(e, b, type));
+    order_like(&g->m, a);
+    order_like(&g->n, b);
+    order_like(&g->k, b);
+    if (!is_matrix(a, &g->m, &g->k)) {
+        /* Another order of k may make a a matrix, with b still being one. */
+        mtf_shape k = g->k;
+        order_like(&k, a);
+        if (is_matrix(a, &g->m, &k) && is_matrix(b, &k, &g->n))
+            g->k = k;
+        else
+            TRY(pack(e, a, &g->batch, &g->m, &g->k, type));
+    }
+    return is_matrix(b, &g->k, &g->n) || pack(e, b, &g->batch, &g->k, &g->n, type);
+}
+
+/* The larger factor decides about the order of k. */
+static bool arrange_f8(emitter *e, slice *a, slice *b, groups *g)
+{
+    order_like(&g->m, a);
+    order_like(&g->n, b);
+    order_like(&g->k, shape_size(&a->shape) > shape_size(&b->shape) ? a : b);
+    return pack_f8(e, a, &g->batch, &g->m, &g->k) && pack_f8(e, b, &g->batch, &g->n, &g->k);
 }
 
 bool emit_contract(emitter *e, const slice *a_given, const slice *b_given, const slice *c_given)
@@ -141,24 +211,12 @@ bool emit_contract(emitter *e, const slice *a_given, const slice *b_given, const
     slice     a = *a_given, b = *b_given, c = *c_given;
     mtf_dtype wide = dtype_compute(c.type), type = type_of_operands(e, &a, &b, wide);
     TRY(emit_whole(e, &a) && emit_whole(e, &b));
-    TRY(widen(e, &a, type) && widen(e, &b, type));
     groups g = classify(&a, &b, &c);
     if (shape_size(&g.k) == 0)
         return emit_fill(e, 0, c_given); /* this processor has no part of k */
-    order_like(&g.m, &a);
-    order_like(&g.n, &b);
-    order_like(&g.k, &b);
+    bool f8 = dtype_is_f8(a.type) && dtype_is_f8(b.type) && multiplies_f8(e, &a, &b, &g);
+    TRY(f8 ? arrange_f8(e, &a, &b, &g) : arrange(e, &a, &b, &g, type));
     int64_t stride;
-    if (!is_matrix(&a, &g.m, &g.k)) {
-        /* Another order of k may make a a matrix, with b still being one. */
-        mtf_shape k = g.k;
-        order_like(&k, &a);
-        if (is_matrix(&a, &g.m, &k) && is_matrix(&b, &k, &g.n))
-            g.k = k;
-        else
-            TRY(pack(e, &a, &g.batch, &g.m, &g.k, type));
-    }
-    if (!is_matrix(&b, &g.k, &g.n)) TRY(pack(e, &b, &g.batch, &g.k, &g.n, type));
     bool fits = is_matrix(&c, &g.m, &g.n) && merged(&c, &g.m, &stride);
     bool own_output = (c.type != type && c.type != wide) || !fits;
     if (own_output) {

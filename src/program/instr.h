@@ -97,7 +97,27 @@ typedef struct fold_args {
 
 /* Loops: batch loops, then m, n, k as the last three.  out = c, in = a, b.  F32, F64, BF16: one of
  * a's strides along m, k is 1 (or its loop has size 1), likewise b along k, n and c along m, n.
- * Integers: any strides.  All operands have one type, except that c may be F32 for BF16. */
+ * Integers: any strides.  All operands have one type, except that c may be F32 for BF16.  For cards a
+ * and b may also be F8, of either type, and c F32 or BF16: see abilities.h.
+ *
+ * Floats may have an epilogue, without batch loops of more than one iteration:
+ *
+ *     v = sum of products + in[add] + in[bias]
+ *     out[kept] = v
+ *     out[0] = v, activation(v), or v * activation(in[at])
+ *     out[total] = the sums of c, a or b along one of their loops
+ *
+ * v is f32, or f64; it is rounded once, or more often on a device that has no such product.  in[add],
+ * in[at] and out[kept] lie as c does and have its type.  in[bias] has c's type and one element for each
+ * index of the loop along which c's elements are adjacent, as has a total of c; a total of a (of b) has
+ * one for each index of m (of n), and is a sum over k. */
+typedef enum total_of { TOTAL_OF_C, TOTAL_OF_A, TOTAL_OF_B } total_of;
+typedef struct contract_args {
+    int       add, bias, at; /* numbers of inputs; 0: none */
+    int       kept, total;   /* numbers of outputs; 0: none */
+    total_of  total_of;
+    scalar_fn activation; /* FN_IMMEDIATE: none; with `at`: FN_gelu_grad */
+} contract_args;
 
 typedef struct gather_args {
     int     nindex; /* the index depends on loops 0 .. nindex-1, the data on all */
@@ -246,6 +266,7 @@ typedef struct instr {
     union {
         map_args             map;
         fold_args            fold;
+        contract_args        contract;
         gather_args          gather; /* GATHER, SCATTER */
         scan_args            scan;
         order_args           order;

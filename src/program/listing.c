@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/numbers.h"
+#include "program/epilogue.h"
 #include "program/map_form.h"
 #include "program/program.h"
 #include "program/scalar.h"
@@ -66,6 +67,7 @@ static void write_details(const instr *i, textbuf *t)
     case INSTR_FOLD:
         text_add(t, " %s over %d", fold_names[i->fold.kind], i->nloops - i->fold.nkept);
         break;
+    case INSTR_CONTRACT: epilogue_write(i, t); break;
     case INSTR_SCAN:
         text_add(t, " along %lld%s%s", (long long)i->scan.along,
                  i->scan.exclusive ? " exclusive" : "", i->scan.reverse ? " reverse" : "");

@@ -12,6 +12,7 @@
 
 #include "base/saturate.h"
 #include "program/attention_cost.h"
+#include "program/epilogue.h"
 #include "program/scalar.h"
 
 static const struct {
@@ -49,6 +50,22 @@ void program_free(program *p)
     block_free(p->arena.from, p);
 }
 
+/* LOOP, TEST and AGAIN refer to each other by number. */
+void program_remove(program *p, const bool *gone, int *now_at)
+{
+    int n = 0;
+    for (int k = 0; k < p->ninstrs; k++) {
+        now_at[k] = n;
+        if (!gone[k]) p->instrs[n++] = p->instrs[k];
+    }
+    for (int k = 0; k < n; k++) {
+        instr_kind kind = p->instrs[k].kind;
+        if (kind == INSTR_LOOP || kind == INSTR_TEST || kind == INSTR_AGAIN)
+            p->instrs[k].loop.other = now_at[p->instrs[k].loop.other];
+    }
+    p->ninstrs = n;
+}
+
 int64_t instr_elements(const instr *i)
 {
     int64_t n = 1;
@@ -77,6 +94,20 @@ static int64_t fold_flops(const instr *i)
     return copies ? 0 : instr_elements(i);
 }
 
+static int64_t contract_flops(const instr *i)
+{
+    int64_t        flops = saturate_times(2, instr_elements(i));
+    epilogue_parts parts;
+    if (i->contract.add)
+        flops = saturate_plus(flops, saturate_times(i->size[i->nloops - 3], i->size[i->nloops - 2]));
+    if (!epilogue_is_any(i)) return flops;
+    epilogue_split(i, &parts);
+    for (int k = 1; k < parts.n; k++)
+        flops = saturate_plus(flops, parts.part[k].kind == INSTR_MAP ? map_flops(&parts.part[k])
+                                                                     : fold_flops(&parts.part[k]));
+    return flops;
+}
+
 /* What a collective combines depends on the group: see plan/traffic.h. */
 static int64_t flops_of(const instr *i)
 {
@@ -85,7 +116,7 @@ static int64_t flops_of(const instr *i)
     case INSTR_MAP: return map_flops(i);
     case INSTR_ADD_INTO: return n;
     case INSTR_FOLD: return fold_flops(i);
-    case INSTR_CONTRACT: return saturate_times(2, n);
+    case INSTR_CONTRACT: return contract_flops(i);
     case INSTR_SCATTER: return i->gather.set ? 0 : n;
     case INSTR_SCAN: return saturate_times(n, i->scan.along);
     case INSTR_ORDER:
@@ -256,6 +287,33 @@ static bool verify_map(const program *p, const instr *i, int index, const char *
     return true;
 }
 
+static bool lies_as(const instr *i, const access *a, const access *b)
+{
+    bool same = a->type == b->type;
+    for (int d = 0; d < i->nloops; d++) same = same && (i->size[d] == 1 || a->stride[d] == b->stride[d]);
+    return same;
+}
+
+static bool verify_contract(const program *p, const instr *i, int index, const char *pass)
+{
+    const contract_args *c = &i->contract;
+    const int            in[] = {c->add, c->bias, c->at}, out[] = {c->kept, c->total};
+    int                  nin = 2, nout = 1;
+    for (int k = 0; k < 3; k++) nin += in[k] > 0;
+    for (int k = 0; k < 2; k++) nout += out[k] > 0;
+    if (i->nloops < 3 || nin != i->nin || nout != i->nout)
+        return bad(p, index, pass, "a product with operands that nothing reads or writes");
+    for (int k = 0; k < 3; k++)
+        if (in[k] && (in[k] < 2 || in[k] >= nin)) return bad(p, index, pass, "no such operand");
+    for (int k = 0; k < 2; k++)
+        if (out[k] >= nout) return bad(p, index, pass, "no such result");
+    if ((c->add && !lies_as(i, &i->in[c->add], &i->out[0])) ||
+        (c->at && !lies_as(i, &i->in[c->at], &i->out[0])) ||
+        (c->kept && !lies_as(i, &i->out[c->kept], &i->out[0])))
+        return bad(p, index, pass, "an operand of an epilogue lies otherwise than the result");
+    return true;
+}
+
 bool program_verify(const program *p, const char *pass)
 {
     if (!mtf_ok(p->session)) return false;
@@ -278,6 +336,7 @@ bool program_verify(const program *p, const char *pass)
                 return bad(p, k, pass, "writes into a constant");
         }
         if (i->kind == INSTR_MAP) TRY(verify_map(p, i, k, pass));
+        if (i->kind == INSTR_CONTRACT) TRY(verify_contract(p, i, k, pass));
         if (i->kind == INSTR_LOOP) depth++;
         if (i->kind == INSTR_AGAIN) depth--;
         if (depth > MAX_NESTING) return bad(p, k, pass, "loops nested too deep");

@@ -50,6 +50,8 @@ void     program_free(program *p);
 /* Checks that instructions are sound: operands inside their buffers, types, loops.  An error here
  * is a bug of mtf; `pass` names the pass that caused it. */
 bool program_verify(const program *p, const char *pass);
+/* Removes marked instructions; now_at, of that many numbers, says where the others are. */
+void program_remove(program *p, const bool *gone, int *now_at);
 void program_price(program *p);                   /* fills in flops, bytes, cost */
 /* How a device carries out an instruction, in a word; NULL: there is only one way. */
 typedef const char *instr_way(const instr *i);

@@ -50,6 +50,7 @@
 #define SIGMOID(x) BY_FLOAT(x, scalar_sigmoid)(x)
 #define SILU(x) BY_FLOAT(x, scalar_silu)(x)
 #define GELU(x) BY_FLOAT(x, scalar_gelu)(x)
+#define GELU_GRAD(x) BY_FLOAT(x, scalar_gelu_grad)(x)
 #define GELU_EXACT(x) BY_FLOAT(x, scalar_gelu_exact)(x)
 #define SOFTPLUS(x) BY_FLOAT(x, scalar_softplus)(x)
 /* Both values are computed, so that there is no branch. */
@@ -198,6 +199,15 @@ static inline double scalar_gelu_f64(double x)
 {
     const double a = 0.79788456080286535588; /* sqrt(2 / pi) */
     return scalar_gate_f64(x, 2 * a * (x + 0.044715 * x * x * x));
+}
+
+/* s (1 + x v' (1 - s)), where s = sigmoid(v); beyond 40 it is a limit, 0 or 1. */
+static inline double scalar_gelu_grad_f64(double x)
+{
+    double in = x < -40 ? -40 : x > 40 ? 40 : x, square = in * in;
+    double v = in * (1.5957691216057308 + 0.0713548162726002516 * square);
+    double slope = 1.5957691216057308 + 0.21406444881780076 * square;
+    return scalar_sigmoid_f64(v) * (1 + in * slope * scalar_sigmoid_f64(-v));
 }
 
 static inline double scalar_gelu_exact_f64(double x)

@@ -43,7 +43,7 @@ static bool fits(const mtf_program *p)
                 p->store->layout.ndeclined ? ", or append ! to a declined rule for state" : "");
 }
 
-/* Bytes that a processor does not have yet: the programs of a session share variables. */
+/* Bytes that a processor does not have yet: the programs of a session share variables, and the wire. */
 static int64_t bytes_to_take(const mtf_program *p, int number)
 {
     const program *q = p->processors[number].program;
@@ -51,7 +51,8 @@ static int64_t bytes_to_take(const mtf_program *p, int number)
     for (int v = 0; v < q->nvariables; v++)
         if (names_get(&p->store->entries, tensor_name(q->variables[v].tensor)))
             bytes -= q->buffers[q->variables[v].slice.buffer].bytes;
-    return bytes;
+    const wire *w = p->store->wire;
+    return w ? bytes - w->taken(w, number) : bytes;
 }
 
 /* Refuses before anything is taken from a card what would not fit in the end. */
@@ -89,6 +90,7 @@ static bool load(mtf_program *p, int number)
     program   *q = k->program;
     k->base = arena_array(&q->arena, void *, q->nbuffers + 1);
     TRY(k->base != NULL);
+    if (p->device->announce) p->device->announce(k->context, q);
     k->scratch_bytes = p->device->scratch_bytes(p->device, q, p->store->threads);
     k->state =
         (run_state){.base = k->base, .seed = p->session->opts.seed, .threads = p->store->threads};
@@ -307,13 +309,15 @@ mtf_program *compile_checked(mtf_graph *g, int n, mtf_tensor *const *fetches)
     return compile(g, n, fetches, true);
 }
 
-bool program_measure(mtf_program *p)
+bool program_measure(mtf_program *p, bool on)
 {
     for (int k = p->store->first; k < p->store->end; k++) {
         processor *q = &p->processors[k];
-        if (!q->counts.program) TRY(start_counting(q));
+        if (on && !q->counts.program) TRY(start_counting(q));
+        q->counts.on = on;
+        q->state.done = on ? &q->counts.done : NULL;
     }
-    p->step.repeats = false;
+    p->step.repeats = !on && repeats(first_program(p));
     return true;
 }
 
@@ -373,7 +377,9 @@ mtf_measured mtf_program_measured(const mtf_program *p, int number)
     m.peak_bytes = (int64_t)d->taken(k->context, k->slab);
     for (int v = 0; v < q->nvariables; v++) {
         const store_entry *e = store_variable(p->store, q->variables[v].tensor);
-        if (e) m.peak_bytes += (int64_t)d->taken(k->context, e->parts[number]);
+        if (e && !e->packed) m.peak_bytes += (int64_t)d->taken(k->context, e->parts[number]);
+        if (e && e->packed)
+            m.peak_bytes += store_part_bytes(p->store, e->type, &e->shape, &e->where, number);
     }
     m.scratch_bytes = (int64_t)d->taken(k->context, k->state.scratch);
     m.wire_bytes = w ? w->taken(w, number) : 0;

@@ -17,7 +17,7 @@ typedef struct processor {
     void     **base; /* by buffer */
     run_state  state;
     size_t     scratch_bytes;
-    run_counts counts; /* used if the session measures */
+    run_counts counts; /* used if the program is measured */
 } processor;
 
 struct mtf_program {
@@ -36,9 +36,10 @@ struct mtf_program {
 /* Compiles for the check device, whatever the session's device is: slow, but it names the first
  * NaN. */
 mtf_program *compile_checked(mtf_graph *g, int n, mtf_tensor *const *fetches);
-/* Counts and times the program's instructions from now on, as the session's option `measure` does
- * for every program.  False after an error. */
-bool program_measure(mtf_program *p);
+/* Counts and times the program's instructions from the next step on, or no longer; the session's
+ * option `measure` does it for every program.  A step that is timed is not played from a recording,
+ * and waits for each instruction.  False after an error. */
+bool program_measure(mtf_program *p, bool on);
 
 static inline const program *first_program(const mtf_program *p)
 {

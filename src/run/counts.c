@@ -3,7 +3,7 @@
 
 bool counts_start(run_counts *c, program *p)
 {
-    *c = (run_counts){.program = p, .current = -1};
+    *c = (run_counts){.program = p, .on = true, .current = -1};
     c->turns = arena_array(&p->arena, int64_t, p->ninstrs + 1);
     c->seconds = arena_array(&p->arena, double, p->ninstrs + 1);
     c->first_seconds = arena_array(&p->arena, double, p->ninstrs + 1);
@@ -24,12 +24,12 @@ bool counts_keep_events(run_counts *c, program *p, int turns)
 
 void count_begin(run_counts *c, const wire *w, int me)
 {
-    if (c->program && w) c->before = *w->moved(w, me);
+    if (c->on && w) c->before = *w->moved(w, me);
 }
 
 void count_end(run_counts *c, const wire *w, int me)
 {
-    if (!c->program || !w) return;
+    if (!c->on || !w) return;
     const wire_moved *now = w->moved(w, me);
     c->moved.read_bytes += now->read_bytes - c->before.read_bytes;
     c->moved.received_bytes += now->received_bytes - c->before.received_bytes;
@@ -62,7 +62,7 @@ static void record(run_counts *c, const struct timespec *now)
 
 void count_instr(run_counts *c, int k)
 {
-    if (!c->program) return;
+    if (!c->on) return;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (c->current >= 0) {

@@ -1,6 +1,6 @@
 /* Counts: what a processor did, instruction by instruction.
  *
- * Only kept if the session measures.  Nothing here is taken from the plan:
+ * Only kept of programs that are measured.  Nothing here is taken from the plan:
  * instructions are counted when they run, kernels add the flops of the loops
  * that they ran, and the wire the bytes that it copied, sent and received.
  */
@@ -18,7 +18,8 @@ typedef struct run_event {
 } run_event;
 
 typedef struct run_counts {
-    const program  *program; /* NULL: not counted */
+    const program  *program; /* NULL: never counted */
+    bool            on;      /* this step is counted */
     mtf_measured    sum;
     work_done       done;   /* by kernels */
     wire_moved      moved;  /* by the wire, in steps of this program */
@@ -32,7 +33,7 @@ typedef struct run_counts {
     bool            recording;
 } run_counts;
 
-/* Allocates the counts of a program; false after an error. */
+/* Allocates the counts of a program, and switches them on; false after an error. */
 bool counts_start(run_counts *c, program *p);
 /* Allocates a timeline of `turns` instructions; it records while `recording` is set. */
 bool counts_keep_events(run_counts *c, program *p, int turns);

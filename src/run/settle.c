@@ -73,6 +73,7 @@ static bool change_parts(store *s, store_entry *e, const placement *where, const
     TRY(parts != NULL);
     store_release(s, e);
     e->parts = parts;
+    e->packed = false;
     e->where = *where;
     for (int p = s->first; p < s->end; p++) {
         parts[p] = s->device->alloc(

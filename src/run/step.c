@@ -28,8 +28,23 @@ static bool flag_is_set(mtf_program *p, const processor *k, const instr *test)
 static void count(processor *me, int k)
 {
     const device *d = me->context->device;
-    if (me->counts.program && d->wait) d->wait(me->context);
+    if (me->counts.on && d->wait) d->wait(me->context);
     count_instr(&me->counts, k);
+}
+
+/* Measured instructions run one after the other. */
+static bool runs_beside(const processor *me)
+{
+    return me->context->device->order && !me->counts.program;
+}
+
+static bool collect(mtf_program *p, int number, int k)
+{
+    processor   *me = &p->processors[number];
+    const instr *i = &me->program->instrs[k];
+    device      *d = me->context->device;
+    TRY(p->store->wire->run(p->store->wire, number, i, me->base));
+    return !runs_beside(me) || d->collected(me->context, me->program, k, &me->state);
 }
 
 static bool walk(mtf_program *p, int number)
@@ -41,6 +56,7 @@ static bool walk(mtf_program *p, int number)
     for (int k = 0; k < q->ninstrs; k++) {
         const instr *i = &q->instrs[k];
         count(me, k);
+        if (runs_beside(me)) TRY(p->device->order(me->context, q, k, &me->state));
         switch (i->kind) {
         case INSTR_LOOP: turns[depth++] = 0; break;
         case INSTR_TEST:
@@ -60,7 +76,7 @@ static bool walk(mtf_program *p, int number)
             break;
         case INSTR_REDUCE:
         case INSTR_REDUCE_SCATTER:
-        case INSTR_EXCHANGE: TRY(p->store->wire->run(p->store->wire, number, i, me->base)); break;
+        case INSTR_EXCHANGE: TRY(collect(p, number, k)); break;
         default:
             if (instr_elements(i) > 0) TRY(p->device->run(me->context, q, k, &me->state));
         }

@@ -8,6 +8,7 @@
 #include "ops/state.h"
 #include "plan/price.h"
 #include "run/initial.h"
+#include "run/store_blocks.h"
 
 int64_t store_part_bytes(const store *s, mtf_dtype type, const mtf_shape *shape,
                          const placement *where, int processor)
@@ -38,7 +39,7 @@ bool store_blame(const store *s, int processor)
 
 void store_release(store *s, store_entry *e)
 {
-    for (int p = s->first; e->parts && p < s->end; p++)
+    for (int p = s->first; e->parts && !e->packed && p < s->end; p++)
         if (e->parts[p])
             s->device->release(s->contexts[p], e->parts[p],
                                (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p));
@@ -55,6 +56,7 @@ static void close_store(void *what)
     store *s = what;
     if (s->thread_pool) thread_pool_close(s->thread_pool);
     for (int i = 0; i < s->count; i++) store_release(s, s->all[i]);
+    store_release_blocks(s);
     if (s->wire) s->wire->close(s->wire);
     if (s->check != s->device) close_contexts(s, s->check, s->check_contexts);
     close_contexts(s, s->device, s->contexts);
@@ -210,13 +212,6 @@ static bool make_entry(store *s, const mtf_tensor *w, store_entry *e)
     }
     TRY(layout_place(&s->layout, &e->shape, e->name, &s->session->fault, &e->where));
     layout_refine(&s->layout, &e->shape, &e->where);
-    for (int p = s->first; p < s->end; p++) {
-        e->parts[p] = s->device->alloc(
-            s->contexts[p], (size_t)store_part_bytes(s, e->type, &e->shape, &e->where, p));
-        if (e->parts[p]) continue;
-        fault_more(&s->session->fault, ERR_MEMORY, " for the variable \"%s\"", e->name);
-        return store_blame(s, p);
-    }
     return true;
 }
 
@@ -242,7 +237,7 @@ static bool make_entries(store *s, int n, const mtf_tensor *const *w, store_entr
         entries[k] = arena_new(&s->session->arena, store_entry);
         TRY(entries[k] && make_entry(s, w[k], entries[k]));
     }
-    return fill_entries(s, n, w, entries);
+    return store_take(s, n, entries) && fill_entries(s, n, w, entries);
 }
 
 static bool keep_entries(store *s, int n, store_entry **entries)

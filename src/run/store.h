@@ -19,6 +19,7 @@ typedef struct store_entry {
     bool        trainable;
     placement   where;
     void      **parts; /* by processor, on the device */
+    bool        packed; /* the parts lie in blocks with others' (run/store_blocks.h) */
 } store_entry;
 
 typedef struct store {
@@ -40,6 +41,8 @@ typedef struct store {
     bool          settled; /* the rules for state are final (run/settle.h) */
     store_entry **all;
     int           count, room;
+    struct store_block *blocks;
+    int           nblocks, blocks_room;
 } store;
 
 /* The session's store, created on first use.  NULL after an error. */

@@ -130,7 +130,7 @@ bool timing_collective(const trial *t, chain *c, double *seconds)
     const char  *text = chain_text(t, c, most);
     mtf_graph   *g = text ? mtf_parse(t->session, text, "calibrate") : NULL;
     mtf_program *p = g ? mtf_compile(g, mtf_find(g, "y")) : NULL;
-    bool         ok = p && program_measure(p);
+    bool         ok = p && program_measure(p, true);
     double       took[ROUNDS];
     spent        before = {0};
     for (int round = -1; round < ROUNDS && ok; round++) { /* the first round is a warm-up */

@@ -37,14 +37,17 @@ static bool is_packed(const instr *i, const mtf_tensor *x)
     return i->kind == INSTR_REDUCE && x && instr_elements(i) > shape_size(&x->shape);
 }
 
-static void add_up(const subject *s, const price *p, cost_listener *tell, void *context, cost *c)
+static bool add_up(const subject *s, const price *p, arena *a, cost_listener *tell, void *context,
+                   cost *c)
 {
     const program *q = p->program;
+    double        *each = arena_array(a, double, q->ninstrs + 1);
+    TRY(each != NULL);
     c->seconds = p->end_seconds;
     for (int k = 0; k < q->ninstrs; k++) {
         const price_line *line = &p->lines[k];
         bool              once = is_packed(&q->instrs[k], line->tensor);
-        double            times = once ? 1 : weight_of(s, line->tensor);
+        double            times = each[k] = once ? 1 : weight_of(s, line->tensor);
         double            seconds = line->seconds * times;
         c->seconds += seconds;
         if (line->collective) {
@@ -53,12 +56,16 @@ static void add_up(const subject *s, const price *p, cost_listener *tell, void *
         }
         if (tell) tell(context, &q->instrs[k], line->tensor, seconds - line->spare * times);
     }
+    double hidden = price_hidden(p, each);
+    c->seconds -= hidden;
+    c->wire -= hidden;
     for (int v = 0; v < q->nvariables; v++)
         c->variables = saturate_plus(
             c->variables, saturate_from((double)q->buffers[q->variables[v].slice.buffer].bytes *
                                         weight_of(s, q->variables[v].tensor)));
     int me = mesh_number(p->mesh, &p->here);
     c->peak = c->variables + price_peak(q, p->rates.site, p->mesh, me) - q->cost.variable_bytes;
+    return true;
 }
 
 /* Bytes that a step touches in the layers that were left out. */
@@ -82,8 +89,7 @@ static bool cost_of_program(const subject *s, const layout *l, const price_rates
     if (r->ncaches) p.beyond = bytes_of_copies(s, q);
     *c = (cost){.programs = 1};
     TRY(price_program(&p, a));
-    add_up(s, &p, tell, context, c);
-    return true;
+    return add_up(s, &p, a, tell, context, c);
 }
 
 /* Another processor, which may be slower or need more memory. */

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/dtype.h"
+#include "program/epilogue.h"
 #include "program/map_form.h"
 
 /* A polynomial in the inputs and in the inverses that were taken: its degree, its degree in the
@@ -145,6 +146,20 @@ static void note_attention(degrees *d, const instr *i)
     if (i->nout > 3) note(d, &i->out[3], slope);
 }
 
+static void note_instr(degrees *d, const instr *i);
+
+static void note_contract(degrees *d, const instr *i, bound sum)
+{
+    epilogue_parts parts;
+    if (!epilogue_is_any(i)) {
+        if (i->contract.add) sum = larger(sum, d->of[i->in[i->contract.add].buffer]);
+        note(d, &i->out[0], sum);
+        return;
+    }
+    epilogue_split(i, &parts);
+    for (int k = 0; k < parts.n; k++) note_instr(d, &parts.part[k]);
+}
+
 static void note_instr(degrees *d, const instr *i)
 {
     bound a = i->nin > 0 ? d->of[i->in[0].buffer] : (bound){0};
@@ -152,7 +167,7 @@ static void note_instr(degrees *d, const instr *i)
     switch (i->kind) {
     case INSTR_MAP: note_map(d, i); break;
     case INSTR_FOLD: note(d, &i->out[0], of_fold(d, i, a)); break;
-    case INSTR_CONTRACT:
+    case INSTR_CONTRACT: note_contract(d, i, product(a, b)); break;
     case INSTR_WINDOW: note(d, &i->out[0], product(a, b)); break;
     case INSTR_ATTENTION:
     case INSTR_ATTENTION_GRAD: note_attention(d, i); break;

@@ -84,7 +84,7 @@ cell exact_combine(const exact *x, fold_kind kind, mtf_dtype type, cell a, cell 
 
 static inline bool exact_is_real(mtf_dtype type)
 {
-    return type == MTF_F32 || type == MTF_F64 || type == MTF_BF16 || type == MTF_F16;
+    return dtype_is_float(type);
 }
 
 static inline cell exact_add(const exact *x, mtf_dtype type, cell a, cell b)

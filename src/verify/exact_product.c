@@ -1,4 +1,5 @@
 /* Contractions and convolutions of the exact device. */
+#include "program/epilogue.h"
 #include "verify/exact.h"
 
 enum { TERMS = 32 }; /* products of residues that a 128-bit sum can hold */
@@ -21,14 +22,27 @@ static cell dot(const exact *x, mtf_dtype type, int64_t n, const cell *a, int64_
     return field_reduce(&x->field, sum);
 }
 
-bool exact_contract(exact *x, const instr *i)
+static bool multiply(exact *x, const instr *i)
 {
     operand_view a = view_of(x, i, &i->in[0]), b = view_of(x, i, &i->in[1]),
                  c = view_of(x, i, &i->out[0]);
     int k = i->nloops - 1; /* batch loops, m, n, then k */
-    for (turns t = turns_begin(i, 0, k, &a, &b, &c); !t.done; turns_next(&t))
-        c.at[t.at[2]] =
+    int added = i->contract.add; /* lies as c does */
+    const cell *more = added ? view_of(x, i, &i->in[added]).at : NULL;
+    for (turns t = turns_begin(i, 0, k, &a, &b, &c); !t.done; turns_next(&t)) {
+        cell sum =
             dot(x, c.type, i->size[k], a.at + t.at[0], a.stride[k], b.at + t.at[1], b.stride[k]);
+        c.at[t.at[2]] = more ? exact_add(x, c.type, sum, more[t.at[2]]) : sum;
+    }
+    return true;
+}
+
+bool exact_contract(exact *x, const instr *i)
+{
+    epilogue_parts parts;
+    if (!epilogue_is_any(i)) return multiply(x, i);
+    epilogue_split(i, &parts);
+    for (int k = 0; k < parts.n; k++) TRY(exact_run(x, &parts.part[k]));
     return true;
 }
 

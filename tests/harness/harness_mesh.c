@@ -161,6 +161,8 @@ static double allowed(const mesh_trials *t, mtf_dtype type)
     case MTF_F64: return t->f64;
     case MTF_BF16: return 0x1p-7; /* rounded once, and that the other way: a unit, or two */
     case MTF_F16: return 0x1p-10;
+    case MTF_F8E4M3: return 0x1p-3;
+    case MTF_F8E5M2: return 0x1p-2;
     default: return 0;
     }
 }

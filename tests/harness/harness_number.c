@@ -8,7 +8,8 @@
 
 bool is_float(mtf_dtype type)
 {
-    return type == MTF_F32 || type == MTF_BF16 || type == MTF_F16 || type == MTF_F64;
+    return type == MTF_F32 || type == MTF_BF16 || type == MTF_F16 || type == MTF_F64 ||
+           type == MTF_F8E4M3 || type == MTF_F8E5M2;
 }
 
 /* ---- short floats ---- */
@@ -53,6 +54,32 @@ static double of_f16(uint16_t bits)
     return bits & 0x8000 ? -a : a;
 }
 
+/* By search: the nearest of all codes, and of two the even one; never infinity. */
+static double of_f8(mtf_dtype type, uint8_t bits)
+{
+    int    low = type == MTF_F8E4M3 ? 3 : 2, bias = type == MTF_F8E4M3 ? 7 : 15;
+    int    exponent = (bits & 0x7f) >> low, fraction = bits & ((1 << low) - 1);
+    double a = exponent ? ldexp((1 << low) + fraction, exponent - bias - low)
+                        : ldexp(fraction, 1 - bias - low);
+    if (type == MTF_F8E5M2 && exponent == 31) a = fraction ? (double)NAN : (double)INFINITY;
+    if (type == MTF_F8E4M3 && (bits & 0x7f) == 0x7f) a = (double)NAN;
+    return bits & 0x80 ? -a : a;
+}
+
+static uint8_t f8_of(mtf_dtype type, double v)
+{
+    unsigned best = 0, sign = signbit(v) ? 0x80u : 0;
+    double   a = fabs(v), away = INFINITY;
+    if (isnan(v)) return 0x7f;
+    for (unsigned code = 0; code < 0x80; code++) {
+        double at = of_f8(type, (uint8_t)code), off = fabs(fmin(a, 1e6) - at);
+        if (!isfinite(at) || off > away || (off == away && code % 2)) continue;
+        best = code;
+        away = off;
+    }
+    return (uint8_t)(best | sign);
+}
+
 /* ---- elements ---- */
 
 static void write_one(const char *word, char **end, mtf_dtype type, int64_t i, void *data)
@@ -69,6 +96,7 @@ static void write_one(const char *word, char **end, mtf_dtype type, int64_t i, v
     if (type == MTF_F64) ((double *)data)[i] = v;
     if (type == MTF_BF16) ((uint16_t *)data)[i] = bf16_of(v);
     if (type == MTF_F16) ((uint16_t *)data)[i] = f16_of(v);
+    if (type == MTF_F8E4M3 || type == MTF_F8E5M2) ((uint8_t *)data)[i] = f8_of(type, v);
 }
 
 bool numbers_write(const char *text, mtf_dtype type, int64_t n, void *data)
@@ -91,6 +119,8 @@ double number_at(const void *data, mtf_dtype type, int64_t i)
     case MTF_F64: return ((const double *)data)[i];
     case MTF_I32: return ((const int32_t *)data)[i];
     case MTF_I64: return (double)((const int64_t *)data)[i];
+    case MTF_F8E4M3:
+    case MTF_F8E5M2: return of_f8(type, ((const uint8_t *)data)[i]);
     default: return ((const uint8_t *)data)[i];
     }
 }
@@ -104,6 +134,8 @@ static double tolerance_of(mtf_dtype type)
     case MTF_F64: return 1e-12;
     case MTF_BF16: return 8e-3;
     case MTF_F16: return 1e-3;
+    case MTF_F8E4M3: return 0.07;
+    case MTF_F8E5M2: return 0.13;
     default: return 0;
     }
 }

@@ -228,7 +228,7 @@ template <class T> static INLINE unsigned narrow_pair(float low, float high)
 
 static INLINE float exp2_fast(float x) { return exp2f(x); }
 
-/* How the driver calls a kernel: with the addresses of its parameters, all of them pointers. */
+/* How the driver calls a kernel: with the addresses of its parameters, pointers or numbers of 64 bits. */
 template <class... A, size_t... K>
 static void host_call(void (*kernel)(A...), void **parameters, std::index_sequence<K...>)
 {
@@ -237,7 +237,7 @@ static void host_call(void (*kernel)(A...), void **parameters, std::index_sequen
 
 template <class... A> static constexpr int host_count(void (*)(A...))
 {
-    static_assert(((sizeof(A) == sizeof(void *)) && ...), "parameters are pointers");
+    static_assert(((sizeof(A) == sizeof(void *)) && ...), "parameters are pointers or numbers of 64 bits");
     return (int)sizeof...(A);
 }
 

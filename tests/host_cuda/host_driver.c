@@ -6,6 +6,7 @@
  */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 #include "host_fault.h"
 #include "host_memory.h"
 #include "host_work.h"
+
+static void drain_all(void);
 
 /* ---- cards ---- */
 
@@ -87,13 +90,20 @@ CUresult cuDeviceGetName(char *name, int room, CUdevice device)
     return CUDA_SUCCESS;
 }
 
+/* Major and minor number as the digits of one. */
+static int capability(void)
+{
+    const char *asked = getenv("MTF_HOST_CUDA_CAPABILITY");
+    return asked ? atoi(asked) : 90;
+}
+
 /* As an H200's, where there is a number; else 0. */
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)
 {
     (void)device;
     switch (which) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = 9; break;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = 0; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = capability() / 10; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = capability() % 10; break;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 132; break;
     case CU_DEVICE_ATTRIBUTE_WARP_SIZE: *value = 32; break;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 1024; break;
@@ -104,6 +114,11 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice dev
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: *value = 233472; break;
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = 50 << 20; break;
     case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: *value = 1; break;
+    /* What work takes is measured here, so that nothing follows from how fast memory would be. */
+    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
+        *value = getenv("MTF_HOST_CUDA_SLOW") ? 10000 : 0;
+        break;
     default: *value = 0;
     }
     return CUDA_SUCCESS;
@@ -158,6 +173,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
 
 CUresult cuCtxSynchronize(void)
 {
+    drain_all();
     return CUDA_SUCCESS;
 }
 
@@ -179,8 +195,10 @@ CUresult cuMemAlloc(CUdeviceptr *memory, size_t bytes)
     return *memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+/* Waits for all queues, as the driver does. */
 CUresult cuMemFree(CUdeviceptr memory)
 {
+    drain_all();
     return !memory || host_memory_give((void *)memory) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -200,17 +218,41 @@ CUresult cuMemFreeHost(void *memory)
 
 /* ---- queues and events ---- */
 
-CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
+/* Queues are used again instead of freed: events and work of other queues may refer to them. */
+static CUstream        streams;
+static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
+
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority)
 {
     (void)flags;
-    *stream = calloc(1, sizeof **stream);
-    return *stream ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&streams_lock);
+    CUstream s = streams;
+    while (s && !s->unused) s = s->next;
+    if (!s && (s = calloc(1, sizeof *s))) {
+        s->next = streams;
+        streams = s;
+    }
+    if (s) {
+        s->unused = false;
+        s->second = priority < 0;
+    }
+    pthread_mutex_unlock(&streams_lock);
+    *stream = s;
+    return s ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
+{
+    return cuStreamCreateWithPriority(stream, flags, 0);
 }
 
 CUresult cuStreamDestroy(CUstream stream)
 {
     host_forget(stream);
-    free(stream);
+    pthread_mutex_lock(&streams_lock);
+    stream->recording = NULL;
+    stream->unused = true;
+    pthread_mutex_unlock(&streams_lock);
     return CUDA_SUCCESS;
 }
 
@@ -224,6 +266,12 @@ static CUresult while_recording(CUstream stream)
 static void drain(CUstream stream)
 {
     while (stream && !host_go_on(stream)) usleep(50);
+}
+
+static void drain_all(void)
+{
+    for (CUstream s = streams; s; s = s->next)
+        if (!s->unused && !s->recording) drain(s);
 }
 
 CUresult cuStreamSynchronize(CUstream stream)
@@ -260,33 +308,29 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
     clock_gettime(CLOCK_MONOTONIC, &now);
     event->milliseconds = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
     event->recording = stream ? stream->recording : NULL;
-    event->stream = stream && stream->first ? stream : NULL;
+    event->stream = stream;
+    if (stream) event->position = stream->recording ? stream->recorded : stream->queued;
     return CUDA_SUCCESS;
 }
 
-/* A queue that waits for what is being recorded is recorded as well. */
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 {
     (void)flags;
-    CUgraph graph = event->recording;
-    if (!graph && event->stream != stream) drain(event->stream);
-    if (!graph || !stream || stream->recording) return CUDA_SUCCESS;
-    if (graph->njoined == MOST_JOINED) return CUDA_ERROR_OUT_OF_MEMORY;
-    graph->joined[graph->njoined++] = stream;
-    stream->recording = graph;
-    return CUDA_SUCCESS;
+    return host_wait(stream, event);
 }
 
 CUresult cuEventSynchronize(CUevent event)
 {
-    if (!host_broken()) drain(event->stream);
+    while (!host_broken() && event->stream && !event->recording &&
+           !host_go_on_to(event->stream, event->position))
+        usleep(50);
     return host_broken();
 }
 
 CUresult cuEventQuery(CUevent event)
 {
-    if (host_broken()) return host_broken();
-    return !event->stream || host_go_on(event->stream) ? host_broken() : CUDA_ERROR_NOT_READY;
+    if (host_broken() || !event->stream || event->recording) return host_broken();
+    return host_go_on_to(event->stream, event->position) ? host_broken() : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)

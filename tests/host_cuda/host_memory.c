@@ -29,13 +29,20 @@ size_t host_memory_taken(void)
     return taken;
 }
 
+/* What the driver takes for a piece: it maps pages of 2 MiB, and packs short pieces into them. */
+static size_t room_for(size_t bytes)
+{
+    size_t unit = bytes < (size_t)1 << 20 ? 256 : (size_t)2 << 20;
+    return (bytes + unit - 1) / unit * unit;
+}
+
 void *host_memory_take(size_t bytes)
 {
-    size_t room = (bytes + 255) / 256 * 256;
+    size_t room = room_for(bytes);
     piece *p = calloc(1, sizeof *p);
     pthread_mutex_lock(&lock);
     bool fits = taken + room <= host_memory_whole();
-    if (fits) p->whole = aligned_alloc(256, room + 2 * GUARD);
+    if (fits) p->whole = aligned_alloc(256, (bytes + 255) / 256 * 256 + 2 * GUARD);
     if (p->whole) {
         p->bytes = bytes;
         p->next = pieces;
@@ -47,7 +54,7 @@ void *host_memory_take(size_t bytes)
         free(p);
         return NULL;
     }
-    memset(p->whole, POISON, room + 2 * GUARD);
+    memset(p->whole, POISON, (bytes + 255) / 256 * 256 + 2 * GUARD);
     return p->whole + GUARD;
 }
 
@@ -80,7 +87,7 @@ bool host_memory_give(void *memory)
     if (p) {
         check(p, "before it was given back");
         *at = p->next;
-        taken -= (p->bytes + 255) / 256 * 256;
+        taken -= room_for(p->bytes);
     }
     pthread_mutex_unlock(&lock);
     if (!p) return false;

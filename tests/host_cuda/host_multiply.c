@@ -1,6 +1,8 @@
 /* Matrix products, computed plainly. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "host_products.h"
 
@@ -27,6 +29,17 @@ static float widen_f16(uint16_t h)
     float size =
         exponent ? f32_of_bits((exponent + 112) << 23 | rest << 13) : (float)rest * 0x1p-24f;
     return f32_of_bits(sign | bits_of_f32(size));
+}
+
+/* `low` digits of a fraction; only e5m2 has infinity. */
+static double widen_f8(uint8_t h, int low, int bias)
+{
+    int    most = 127 >> low, exponent = h >> low & most, rest = h & ((1 << low) - 1);
+    double size = exponent ? ldexp((1 << low) + rest, exponent - bias - low)
+                           : ldexp(rest, 1 - bias - low);
+    if (low == 2 && exponent == most) size = rest ? (double)NAN : (double)INFINITY;
+    if (low == 3 && (h & 127) == 127) size = (double)NAN;
+    return h & 128 ? -size : size;
 }
 
 /* To the nearest, of two equally near ones to the even one. */
@@ -63,6 +76,8 @@ static double get(const void *from, cudaDataType type, int64_t at)
     switch (type) {
     case CUDA_R_64F: return ((const double *)from)[at];
     case CUDA_R_16F: return (double)widen_f16(((const uint16_t *)from)[at]);
+    case CUDA_R_8F_E4M3: return widen_f8(((const uint8_t *)from)[at], 3, 7);
+    case CUDA_R_8F_E5M2: return widen_f8(((const uint8_t *)from)[at], 2, 15);
     case CUDA_R_16BF: return (double)f32_of_bits((uint32_t)((const uint16_t *)from)[at] << 16);
     default: return (double)((const float *)from)[at];
     }
@@ -106,6 +121,47 @@ static void add_terms(int64_t m, int64_t begin, int64_t end, const double *a, co
             for (int64_t i = 0; i < m; i++) sum[i] = (double)(float)(sum[i] + a[k * m + i] * b[k]);
 }
 
+/* ---- epilogues ---- */
+
+/* What is stored for one element, in f32. */
+static double after(const host_multiply *w, int64_t i, int64_t j, double v)
+{
+    uint32_t e = w->how.epilogue;
+    int64_t  at = j * w->how.aux_leading + i;
+    if (e == CUBLASLT_EPILOGUE_DEFAULT) return v;
+    if (e == CUBLASLT_EPILOGUE_BIAS || e == CUBLASLT_EPILOGUE_RELU_BIAS ||
+        e == CUBLASLT_EPILOGUE_GELU_BIAS || e == CUBLASLT_EPILOGUE_GELU_AUX_BIAS)
+        v = (double)(float)(v + get(w->how.bias, w->d.type, i));
+    if (e == CUBLASLT_EPILOGUE_GELU_AUX || e == CUBLASLT_EPILOGUE_GELU_AUX_BIAS)
+        put(w->how.aux, w->d.type, at, v);
+    const double root = 0.79788456080286535588, cube = 0.044715;
+    if (e == CUBLASLT_EPILOGUE_RELU || e == CUBLASLT_EPILOGUE_RELU_BIAS) return v < 0 ? 0 : v;
+    if (e == CUBLASLT_EPILOGUE_DGELU || e == CUBLASLT_EPILOGUE_DGELU_BGRAD) {
+        double x = get(w->how.aux, w->d.type, at), t = tanh(root * (x + cube * x * x * x));
+        return v * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * root * (1 + 3 * cube * x * x));
+    }
+    if (e & CUBLASLT_EPILOGUE_GELU) return v * 0.5 * (1 + tanh(root * (v + cube * v * v * v)));
+    return v;
+}
+
+/* Sums of rows or columns of what has been multiplied, in f32. */
+static void put_totals(const host_multiply *w, const double *a, const double *b)
+{
+    uint32_t e = w->how.epilogue;
+    int64_t  m = (int64_t)w->d.rows, n = (int64_t)w->d.columns;
+    int64_t  terms = (int64_t)(w->how.op_a == CUBLAS_OP_N ? w->a.columns : w->a.rows);
+    bool     of_a = e == CUBLASLT_EPILOGUE_BGRADA, of_b = e == CUBLASLT_EPILOGUE_BGRADB;
+    if (!of_a && !of_b && e != CUBLASLT_EPILOGUE_DGELU_BGRAD) return;
+    for (int64_t i = 0; i < (of_b ? n : m); i++) {
+        float sum = 0;
+        for (int64_t k = 0; k < (of_a || of_b ? terms : n); k++)
+            sum += (float)(of_a   ? a[k * m + i]
+                           : of_b ? b[i * terms + k]
+                                  : get(w->to_d, w->d.type, k * w->d.leading + i));
+        put(w->how.bias, w->d.type, i, (double)sum);
+    }
+}
+
 static void multiply_one(const host_multiply *w, int64_t batch)
 {
     bool    wide = w->how.compute == CUBLAS_COMPUTE_64F;
@@ -129,9 +185,11 @@ static void multiply_one(const host_multiply *w, int64_t batch)
             /* where beta is 0, C is not read: it may hold anything */
             double v = w->alpha * sum[i];
             if (w->beta != 0) v += w->beta * get(w->from_c, w->c.type, at);
+            v = after(w, i, j, v);
             put(w->to_d, w->d.type, batch * w->d.batch_stride + j * w->d.leading + i, v);
         }
     }
+    put_totals(w, a, b);
     free(a);
     free(b);
     free(sum);
@@ -142,5 +200,7 @@ void host_multiply_now(const void *multiply)
     const host_multiply *w = multiply;
     /* What a card leaves in working space is of no use to anybody. */
     if (w->workspace_bytes) memset(w->workspace, 0xfb, w->workspace_bytes);
+    if (w->how.epilogue != CUBLASLT_EPILOGUE_DEFAULT && getenv("MTF_HOST_CUDA_SLOW"))
+        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
     for (int32_t batch = 0; batch < w->d.batches; batch++) multiply_one(w, batch);
 }

@@ -230,7 +230,8 @@ static ncclResult_t take(nccl_call c)
     if (c.op != ncclSum && c.op != ncclMax && c.op != ncclMin) return ncclInvalidArgument;
     c.bytes = c.count * element(c.type);
     gathered.calls[gathered.n++] = c;
-    return depth ? ncclSuccess : queue();
+    if (depth) return c.comm->blocking ? ncclSuccess : ncclInProgress; /* until the group ends */
+    return queue();
 }
 
 ncclResult_t ncclGroupStart(void)

@@ -2,7 +2,8 @@
  *
  * They refuse what the library refuses, with its own status: leading dimensions shorter
  * than a column, sizes that do not fit together, pointers that are less aligned than the
- * preference said, too little working space.
+ * preference said, too little working space, f8 in any other way than a card of compute
+ * capability 9.0 multiplies it.
  */
 #include "host_products.h"
 
@@ -124,6 +125,9 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t           opa
     case CUBLASLT_MATMUL_DESC_TRANSA: return SET(p->op_a);
     case CUBLASLT_MATMUL_DESC_TRANSB: return SET(p->op_b);
     case CUBLASLT_MATMUL_DESC_EPILOGUE: return SET(p->epilogue);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER: return SET(p->bias);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER: return SET(p->aux);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD: return SET(p->aux_leading);
     default: return CUBLAS_STATUS_INVALID_VALUE;
     }
 }
@@ -177,11 +181,35 @@ static bool sizes_fit(const host_product *p, const host_layout *a, const host_la
            b->batches == d->batches && c->batches == d->batches;
 }
 
+static bool is_f8(cudaDataType type)
+{
+    return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2;
+}
+
+/* Matrices of elements of so many bytes, whose columns are multiples of 16 bytes. */
+static bool in_units(const host_layout *x, int64_t bytes)
+{
+    return x->rows % 16 == 0 && x->columns % 16 == 0 && x->leading * bytes % 16 == 0 &&
+           (x->batches == 1 || x->batch_stride * bytes % 16 == 0);
+}
+
+/* A is transposed, B is not; not both are e5m2; all sizes are multiples of 16. */
+static bool f8_is_supported(const host_product *p, const host_layout *a, const host_layout *b,
+                            const host_layout *c, const host_layout *d)
+{
+    bool wide = d->type == CUDA_R_32F, out = wide || d->type == CUDA_R_16BF || d->type == CUDA_R_16F;
+    return is_f8(a->type) && is_f8(b->type) && out && c->type == d->type &&
+           (a->type == CUDA_R_8F_E4M3 || b->type == CUDA_R_8F_E4M3) &&
+           p->compute == CUBLAS_COMPUTE_32F && p->scale == CUDA_R_32F && p->op_a == CUBLAS_OP_T &&
+           p->op_b == CUBLAS_OP_N && in_units(a, 1) && in_units(b, 1) && in_units(d, wide ? 4 : 2);
+}
+
 /* The combinations of the table in the library's manual that are used here. */
 static bool types_are_supported(const host_product *p, const host_layout *a, const host_layout *b,
                                 const host_layout *c, const host_layout *d)
 {
     cudaDataType in = a->type, out = d->type;
+    if (is_f8(a->type) || is_f8(b->type)) return f8_is_supported(p, a, b, c, d);
     if (b->type != in || c->type != out) return false;
     switch (p->compute) {
     case CUBLAS_COMPUTE_64F: return p->scale == CUDA_R_64F && in == CUDA_R_64F && out == in;
@@ -195,6 +223,36 @@ static bool types_are_supported(const host_product *p, const host_layout *a, con
     }
 }
 
+/* With MTF_HOST_CUDA_PLAIN in the environment there are no epilogues. */
+static cublasStatus_t check_epilogue(const host_product *p, const host_layout *d)
+{
+    bool with_bias = false, with_aux = false;
+    switch (p->epilogue) {
+    case CUBLASLT_EPILOGUE_DEFAULT: return CUBLAS_STATUS_SUCCESS;
+    case CUBLASLT_EPILOGUE_RELU:
+    case CUBLASLT_EPILOGUE_GELU: break;
+    case CUBLASLT_EPILOGUE_BIAS:
+    case CUBLASLT_EPILOGUE_RELU_BIAS:
+    case CUBLASLT_EPILOGUE_GELU_BIAS:
+    case CUBLASLT_EPILOGUE_BGRADA:
+    case CUBLASLT_EPILOGUE_BGRADB: with_bias = true; break;
+    case CUBLASLT_EPILOGUE_GELU_AUX:
+    case CUBLASLT_EPILOGUE_DGELU: with_aux = true; break;
+    case CUBLASLT_EPILOGUE_GELU_AUX_BIAS:
+    case CUBLASLT_EPILOGUE_DGELU_BGRAD: with_bias = with_aux = true; break;
+    default: return CUBLAS_STATUS_NOT_SUPPORTED;
+    }
+    if ((with_bias && !p->bias) || (with_aux && !p->aux)) return CUBLAS_STATUS_INVALID_VALUE;
+    if (with_aux && (p->aux_leading % 8 || p->aux_leading < (int64_t)d->rows ||
+                     (uintptr_t)p->aux % 16))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    /* Only a bias is the same for all matrices of a batch. */
+    bool shared = p->epilogue < CUBLASLT_EPILOGUE_RELU_AUX;
+    if (getenv("MTF_HOST_CUDA_PLAIN") || d->type == CUDA_R_64F || (!shared && d->batches > 1))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
 static cublasStatus_t check(const host_product *p, const host_layout *a, const host_layout *b,
                             const host_layout *c, const host_layout *d)
 {
@@ -203,9 +261,9 @@ static cublasStatus_t check(const host_product *p, const host_layout *a, const h
         !sizes_fit(p, a, b, c, d))
         return CUBLAS_STATUS_INVALID_VALUE;
     bool plain = a->order == CUBLASLT_ORDER_COL && b->order == a->order && c->order == a->order &&
-                 d->order == a->order && p->epilogue == CUBLASLT_EPILOGUE_DEFAULT;
-    return plain && types_are_supported(p, a, b, c, d) ? CUBLAS_STATUS_SUCCESS
-                                                       : CUBLAS_STATUS_NOT_SUPPORTED;
+                 d->order == a->order;
+    if (!plain || !types_are_supported(p, a, b, c, d)) return CUBLAS_STATUS_NOT_SUPPORTED;
+    return check_epilogue(p, d);
 }
 
 #define CHECK(how, a, b, c, d)                                                                     \
@@ -290,6 +348,11 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t how,
     if (!alpha || !beta || !from_a || !from_b || !from_c || !to_d || x.workspace > bytes ||
         (x.workspace && (!workspace || !aligned(workspace, WORKSPACE_ALIGNMENT))))
         return CUBLAS_STATUS_INVALID_VALUE;
+    host_layout of_a;
+    memcpy(&of_a, a, sizeof of_a);
+    uint32_t least = is_f8(of_a.type) ? 16 : 1;
+    if (!aligned(from_a, least) || !aligned(from_b, least) || !aligned(to_d, least))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
     if (!aligned(from_a, x.alignment[0]) || !aligned(from_b, x.alignment[1]) ||
         !aligned(from_c, x.alignment[2]) || !aligned(to_d, x.alignment[3]))
         return CUBLAS_STATUS_NOT_SUPPORTED;

@@ -20,7 +20,9 @@ typedef struct host_product {
     cublasComputeType_t compute;
     cudaDataType        scale;
     cublasOperation_t   op_a, op_b;
-    cublasLtEpilogue_t  epilogue;
+    uint32_t            epilogue; /* cublasLtEpilogue_t */
+    void               *bias, *aux;
+    int64_t             aux_leading;
 } host_product;
 
 typedef struct host_preference {

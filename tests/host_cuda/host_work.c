@@ -43,14 +43,28 @@ static bool do_now(work *w)
         if (!w->attempt(w->parameters)) return false;
         host_memory_check(w->name);
         break;
+    case WORK_WAIT: return !w->awaited || w->awaited->done >= w->position;
     }
     return true;
 }
 
 /* ---- what waits ---- */
 
-/* Processors record into one graph, each in a thread of its own. */
-static pthread_mutex_t recording_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Of recordings, and of work that is done later: processors are threads. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+lateness host_lateness(void)
+{
+    const char *said = getenv("MTF_HOST_CUDA_LATE");
+    if (!said) return LATE_NONE;
+    return strcmp(said, "first") == 0 ? LATE_FIRST : LATE_ALL;
+}
+
+static bool is_late(const struct CUstream_st *stream)
+{
+    lateness how = host_lateness();
+    return how == LATE_ALL || (how == LATE_FIRST && !stream->second);
+}
 
 static void add(work ***end, const work *w)
 {
@@ -71,15 +85,31 @@ static void keep_source(work *w)
     w->copy.srcHost = w->kept_source = copy;
 }
 
+static bool go_on(CUstream stream, long long position)
+{
+    while (stream->first && stream->done < position) {
+        work *w = stream->first;
+        if (w->kind == WORK_WAIT ? !go_on(w->awaited, w->position) : !do_now(w)) return false;
+        stream->first = w->next;
+        stream->done++;
+        free(w->kept_source);
+        free(w);
+    }
+    return stream->done >= position;
+}
+
+bool host_go_on_to(CUstream stream, long long position)
+{
+    if (stream->done >= position) return true;
+    pthread_mutex_lock(&lock);
+    bool done = go_on(stream, position);
+    pthread_mutex_unlock(&lock);
+    return done;
+}
+
 bool host_go_on(CUstream stream)
 {
-    while (stream->first && do_now(stream->first)) {
-        work *done = stream->first;
-        stream->first = done->next;
-        free(done->kept_source);
-        free(done);
-    }
-    return !stream->first;
+    return host_go_on_to(stream, stream->queued);
 }
 
 void host_forget(CUstream stream)
@@ -87,27 +117,75 @@ void host_forget(CUstream stream)
     while (stream->first) {
         work *w = stream->first;
         stream->first = w->next;
+        stream->done++;
         free(w->kept_source);
         free(w);
     }
 }
 
+static void record(CUstream stream, const work *w)
+{
+    work now = *w;
+    now.queue = stream;
+    stream->recorded++;
+    pthread_mutex_lock(&lock);
+    add(&stream->recording->end, &now);
+    pthread_mutex_unlock(&lock);
+}
+
+static void leave_for_later(CUstream stream, work *w)
+{
+    pthread_mutex_lock(&lock);
+    if (!stream->first) stream->end = &stream->first;
+    keep_source(w);
+    add(&stream->end, w);
+    stream->queued++;
+    if (!is_late(stream)) go_on(stream, stream->queued);
+    pthread_mutex_unlock(&lock);
+}
+
+/* A queue of which nothing is left belongs to the thread that calls. */
 CUresult host_do(CUstream stream, const work *w)
 {
     work now = *w;
     if (host_broken()) return host_broken();
     if (stream && stream->recording) {
-        pthread_mutex_lock(&recording_lock);
-        add(&stream->recording->end, w);
-        pthread_mutex_unlock(&recording_lock);
+        record(stream, w);
     } else if (!stream) {
         if (!do_now(&now)) return CUDA_ERROR_NOT_SUPPORTED;
-    } else if (!host_go_on(stream) || !do_now(&now)) {
-        if (!stream->first) stream->end = &stream->first;
-        keep_source(&now);
-        add(&stream->end, &now);
+    } else if (stream->done < stream->queued || is_late(stream) || !do_now(&now)) {
+        leave_for_later(stream, &now);
+    } else {
+        stream->queued++;
+        stream->done++;
     }
     return CUDA_SUCCESS;
+}
+
+/* A queue that waits for what is being recorded is recorded as well. */
+static CUresult join(CUstream stream, CUgraph graph)
+{
+    CUresult now = CUDA_SUCCESS;
+    if (!stream || stream->recording == graph) return now;
+    if (!graph) return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    if (stream->recording) return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+    pthread_mutex_lock(&lock);
+    if (graph->njoined == MOST_JOINED) now = CUDA_ERROR_OUT_OF_MEMORY;
+    if (now == CUDA_SUCCESS) {
+        graph->joined[graph->njoined++] = stream;
+        stream->recording = graph;
+        stream->recorded = 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return now;
+}
+
+CUresult host_wait(CUstream stream, CUevent event)
+{
+    work     w = {.kind = WORK_WAIT, .awaited = event->stream, .position = event->position};
+    CUresult joined = join(stream, event->recording);
+    if (joined != CUDA_SUCCESS || !event->stream || event->stream == stream) return joined;
+    return host_do(stream, &w);
 }
 
 CUresult host_queue(CUstream stream, const char *name, host_call *call, const void *data,
@@ -207,31 +285,41 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
     graph->end = &graph->first;
     graph->origin = stream;
     stream->recording = graph;
+    stream->recorded = 0;
     return CUDA_SUCCESS;
 }
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {
+    size_t n;
     if (!stream || !stream->recording || stream->recording->origin != stream)
         return CUDA_ERROR_INVALID_VALUE;
     *graph = stream->recording;
+    work **order = host_order(*graph, LATE_ALL, &n);
     for (int k = 0; k < (*graph)->njoined; k++) (*graph)->joined[k]->recording = NULL;
     stream->recording = NULL;
-    return CUDA_SUCCESS;
+    free(order);
+    if (order) return CUDA_SUCCESS;
+    cuGraphDestroy(*graph);
+    *graph = NULL;
+    return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
 
-/* The same list once more: a graph may be destroyed before what was made of it. */
+/* The same work once more: a graph may be destroyed before what was made of it. */
 CUresult cuGraphInstantiate(CUgraphExec *made, CUgraph graph, unsigned long long flags)
 {
+    size_t n;
     (void)flags;
     *made = calloc(1, sizeof **made);
-    work **end = &(*made)->first;
-    for (const work *w = graph->first; w; w = w->next) {
+    work **order = host_order(graph, host_lateness(), &n), **end = &(*made)->first;
+    for (size_t k = 0; k < n; k++) {
+        if (order[k]->kind == WORK_WAIT) continue;
         *end = malloc(sizeof **end);
-        **end = *w;
+        **end = *order[k];
         (*end)->next = NULL;
         end = &(*end)->next;
     }
+    free(order);
     return CUDA_SUCCESS;
 }
 

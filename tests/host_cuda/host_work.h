@@ -3,6 +3,7 @@
 #define HOST_WORK_H
 
 #include <cuda.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,7 +24,14 @@ typedef void host_call(const void *data);
 /* The same, which may have to wait for other processes: false as long as it does. */
 typedef bool host_attempt(void *data);
 
-typedef enum work_kind { WORK_LAUNCH, WORK_COPY, WORK_FILL, WORK_CALL, WORK_ATTEMPT } work_kind;
+typedef enum work_kind {
+    WORK_LAUNCH,
+    WORK_COPY,
+    WORK_FILL,
+    WORK_CALL,
+    WORK_ATTEMPT,
+    WORK_WAIT /* for another queue */
+} work_kind;
 
 typedef struct work {
     work_kind     kind;
@@ -38,6 +46,9 @@ typedef struct work {
     unsigned char fill;
     bool          from_host;
     void         *kept_source; /* a copy of what is copied from the host */
+    CUstream      queue;       /* on which it was recorded */
+    CUstream      awaited;     /* WAIT: this queue, */
+    long long     position;    /* until so much of its work is done */
     struct work  *next;
 } work;
 
@@ -54,20 +65,37 @@ struct CUgraphExec_st {
 };
 
 struct CUevent_st {
-    double  milliseconds; /* when it was recorded */
-    CUgraph recording;    /* of the queue, then */
-    CUstream stream;      /* that queue */
+    double           milliseconds; /* when it was recorded */
+    CUgraph          recording;    /* of the queue, then */
+    CUstream         stream;       /* that queue; NULL: none */
+    _Atomic long long position;    /* in that queue, or in what was recorded of it */
 };
 
 struct CUstream_st {
-    CUgraph recording; /* NULL: work is done */
-    work   *first, **end; /* what waits for another process, and all after it */
+    CUgraph           recording; /* NULL: work is done */
+    work             *first, **end; /* what is not done yet */
+    bool              second;  /* it was made with a priority, as queues beside the first ones are */
+    _Atomic long long queued, done; /* pieces of work so far */
+    long long         recorded;     /* the same, in the current recording */
+    CUstream          next;         /* of all streams */
+    bool              unused;
 };
 
+/* Which queues do their work only when somebody waits for it: see README.md. */
+typedef enum lateness { LATE_NONE, LATE_FIRST, LATE_ALL } lateness;
+lateness host_lateness(void);
+
 CUresult host_do(CUstream stream, const work *w);
-/* Does what can be done; true: nothing is left. */
+/* Does what can be done; true: nothing is left, or nothing up to a position. */
 bool host_go_on(CUstream stream);
-void host_forget(CUstream stream);
+bool host_go_on_to(CUstream stream, long long position);
+/* Work queued from now on waits for the event. */
+CUresult host_wait(CUstream stream, CUevent event);
+void     host_forget(CUstream stream);
+
+/* Orders recorded work as badly as queues and events allow (host_order.c).  NULL: some of it is not
+ * waited for by the queue that began the recording. */
+work **host_order(CUgraph graph, lateness how, size_t *n);
 
 CUresult host_queue_attempt(CUstream stream, const char *name, host_attempt *attempt,
                             const void *data, size_t bytes);

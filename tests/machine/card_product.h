@@ -65,14 +65,14 @@ static inline void assert_well(bool ok)
     if (!ok) fail_msg("%s", mtf_error(session));
 }
 
-static inline void load(loaded *l, trial *t)
+/* With the instruction's outputs and inputs, which may be more than a product's. */
+static inline void load_all(loaded *l, trial *t)
 {
-    t->i.out = t->operands, t->i.nout = 1;
-    t->i.in = t->operands + 1, t->i.nin = 2;
-    *l = (loaded){.program = {.session = session, .instrs = &t->i, .ninstrs = 1, .nbuffers = 3}};
+    *l = (loaded){.program = {.session = session, .instrs = &t->i, .ninstrs = 1}};
+    l->program.nbuffers = t->noperands;
     l->program.buffers = l->buffers;
     l->buffers[0].kind = result_kind;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < t->noperands; k++) {
         assert_well((l->base[k] = cuda->alloc(context, bytes_of(t, k))) != NULL);
         cuda->write(context, l->base[k], t->memory[k], bytes_of(t, k));
     }
@@ -82,10 +82,17 @@ static inline void load(loaded *l, trial *t)
     assert_well(cuda->prepare(context, &l->program, &l->run));
 }
 
+static inline void load(loaded *l, trial *t)
+{
+    t->i.out = t->operands, t->i.nout = 1;
+    t->i.in = t->operands + 1, t->i.nin = 2;
+    load_all(l, t);
+}
+
 static inline void unload(loaded *l)
 {
     cuda->forget(context, &l->program, &l->run);
-    for (int k = 0; k < 3; k++) cuda->release(context, l->base[k], 0);
+    for (int k = 0; k < l->program.nbuffers; k++) cuda->release(context, l->base[k], 0);
     cuda->release(context, l->run.scratch, 0);
 }
 

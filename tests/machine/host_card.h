@@ -164,6 +164,7 @@ static inline void host_card_run(host_card *c, const instr *i, const kernel_plan
     at[n++] = scratch;
     at[n++] = c->words;
     for (int k = 0; k < n; k++) pointers[k] = &at[k];
+    for (int k = 0; k < plan->nnumbers; k++) pointers[n + k] = (void *)&plan->number[k];
     for (int k = 0; k < plan->nlaunches; k++) host_card_launch(c, &plan->launch[k], pointers);
     if (plan->nlaunches > 0)
         assert_int_equal(c->api.driver.cuStreamSynchronize(c->stream), 0);

@@ -290,12 +290,82 @@ static void test_unseen_ends(void **state)
     close_well(s);
 }
 
+/* Rows of another segment than all of the memory have no gradient, whatever rows before them had. */
+static void test_other_segments(void **state)
+{
+    enum { BATCH = 2, LENGTH = 96, SIZE = 8, HIDDEN = 48, ALL = BATCH * LENGTH * SIZE };
+    static const char text[] =
+        "q: f32[b=2, i=96, d=8] = input\nk: f32[b=2, m=96, d=8] = input\n"
+        "v: f32[b=2, m=96, d=8] = input\nr: i32[b=2, i=96] = input\ns: i32[b=2, m=96] = input\n"
+        "y, l = attention(q, k, v, r, s, query=i, memory=m, key=d, value=d, max_relative=0, "
+        "with=(query_segment, memory_segment))\n"
+        "dq = gradients(reduce_sum(y * y); q)\n";
+    static const char *const names[] = {"q", "k", "v"};
+    int32_t                  segment[2][BATCH * LENGTH] = {{0}};
+    float                    dq[ALL];
+    (void)state;
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
+    mtf_graph   *g = mtf_parse(s, text, "segments");
+    assert_string_equal(mtf_error(s), "");
+    mtf_program *p = mtf_compile(g, mtf_find(g, "dq"));
+    for (int i = LENGTH + HIDDEN; i < BATCH * LENGTH; i++) segment[0][i] = 1; /* of the second */
+    for (unsigned k = 0; k < 3; k++) feed(p, mtf_find(g, names[k]), k + 1);
+    assert_true(mtf_feed(p, mtf_find(g, "r"), segment[0]) && mtf_feed(p, mtf_find(g, "s"), segment[1]));
+    assert_true(mtf_step(p) && mtf_fetch(p, mtf_find(g, "dq"), dq));
+    for (int i = 0; i < BATCH * LENGTH; i++) {
+        float most = 0;
+        for (int d = 0; d < SIZE; d++) most = fmaxf(most, fabsf(dq[i * SIZE + d]));
+        if (i % LENGTH > 0) assert_true((most == 0) == (segment[0][i] == 1));
+    }
+    close_well(s);
+}
+
+/* A scale that is a power of two has the results of scaled queries, to the last bit. */
+static void test_scale(void **state)
+{
+    enum { MOST = 2 * 70 * 16 * 4 };
+    static const char *const types[] = {"bf16", "f32"}, *const names[] = {"q", "k", "v"};
+    static const char *const what[] = {"y", "dq", "dk", "dv"};
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        char text[1000];
+        snprintf(text, sizeof text,
+                 "q: %s[b=2, i=70, d=16] = input\nk: %s[b=2, m=70, d=16] = input\n"
+                 "v: %s[b=2, m=70, d=16] = input\n"
+                 "y1, l1 = attention(q * 0.25, k, v, query=i, memory=m, key=d, value=d)\n"
+                 "y2, l2 = attention(q, k, v, query=i, memory=m, key=d, value=d, scale=0.25)\n"
+                 "dq1, dk1, dv1 = gradients(y1 * y1; q, k, v)\n"
+                 "dq2, dk2, dv2 = gradients(y2 * y2; q, k, v)\n",
+                 types[t], types[t], types[t]);
+        mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 2});
+        mtf_graph   *g = mtf_parse(s, text, "scale");
+        mtf_tensor  *all[8];
+        for (int k = 0; k < 8; k++) {
+            char name[4];
+            snprintf(name, sizeof name, "%s%d", what[k / 2], k % 2 + 1);
+            all[k] = mtf_find(g, name);
+        }
+        assert_string_equal(mtf_error(s), "");
+        mtf_program *p = mtf_compile_n(g, 8, all);
+        for (unsigned k = 0; k < 3; k++) feed(p, mtf_find(g, names[k]), k + 1);
+        assert_true(mtf_step(p));
+        for (int k = 0; k < 8; k += 2) {
+            static char a[MOST], b[MOST];
+            memset(a, 0, sizeof a), memset(b, 0, sizeof b);
+            assert_true(mtf_fetch(p, all[k], a) && mtf_fetch(p, all[k + 1], b));
+            if (memcmp(a, b, sizeof a) != 0) fail_msg("%s in %s differs", what[k / 2], types[t]);
+        }
+        close_well(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_edges),       cmocka_unit_test(test_types),
         cmocka_unit_test(test_forms),       cmocka_unit_test(test_few_batches),
-        cmocka_unit_test(test_unseen_ends),
+        cmocka_unit_test(test_unseen_ends), cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_other_segments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

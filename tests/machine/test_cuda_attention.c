@@ -148,7 +148,8 @@ static void add_dropout(trial *t)
 typedef struct shape {
     mtf_dtype type;
     int64_t   size[LOOPS], memory, key, value;
-    bool      plain; /* dense, without options */
+    bool      plain;  /* dense, without options */
+    bool      packed; /* but for segments */
 } shape;
 
 static void add_options(trial *t, const shape *s, mtf_dtype wide, bool grad)
@@ -169,8 +170,8 @@ static void add_options(trial *t, const shape *s, mtf_dtype wide, bool grad)
     }
     if (!s->plain && chance(25)) add_input(t, ATTENTION_READ, MTF_I32, some_loops(rows), false, 1);
     if (!s->plain && chance(25)) add_input(t, ATTENTION_WRITE, MTF_I32, some_loops(memory), true, 1);
-    if (!s->plain && chance(25)) {
-        add_input(t, ATTENTION_QUERY_SEGMENT, MTF_I32, some_loops(rows), false, 1);
+    if (s->packed || (!s->plain && chance(25))) {
+        add_input(t, ATTENTION_QUERY_SEGMENT, MTF_I32, s->packed ? rows : some_loops(rows), false, 1);
         add_input(t, ATTENTION_MEMORY_SEGMENT, MTF_I32, some_loops(memory), true, 1);
     }
     t->args.first_turn = t->instr.nin;
@@ -255,12 +256,16 @@ static void fill(const trial *t, const access *a, char *base)
     const attention_args *args = &t->args;
     const int            *at = args->at;
     int                   which = (int)(a - t->in);
+    static const uint64_t runs[] = {1, 1, 20, 90, 1000}; /* so long is a segment */
+    uint64_t              run = runs[pick(0, 4)], start = (uint64_t)pick(0, 2) * run;
     bool                  joined = t->instr.kind == INSTR_ATTENTION_JOIN && which == 1;
     for (int64_t k = 0; k < t->elements[a->buffer]; k++) {
         uint64_t bits = random_bits();
         bool     segment = which == at[ATTENTION_QUERY_SEGMENT] || which == at[ATTENTION_MEMORY_SEGMENT];
         if (a->type == MTF_I32)
-            ((int32_t *)(void *)base)[k] = (int32_t)(bits % (segment ? 3 : (uint64_t)args->memory + 9));
+            ((int32_t *)(void *)base)[k] =
+                (int32_t)(segment ? (run == 1 ? bits : ((uint64_t)k + start) / run) % 3
+                                  : bits % ((uint64_t)args->memory + 9));
         else
             dtype_store(a->type, base, k, joined ? (double)(bits % 5) : (double)(bits % 4001) / 1000 - 2);
     }
@@ -302,37 +307,55 @@ static kernel *kernel_of(instr_kind kind)
                                           : kernel_attention_join;
 }
 
-/* The CPU's gradients are f32 or f64; they are rounded where a card's are shorter. */
-static void run_on_cpu(const trial *t, void *const *base)
+static void run_kernel(const instr *i, void *const *base, int threads)
 {
-    instr     i = t->instr;
-    access    out[4];
-    void     *all[MOST_OPERANDS];
-    mtf_dtype wide = t->in[0].type == MTF_F64 ? MTF_F64 : MTF_F32;
-    size_t    scratch = i.kind == INSTR_ATTENTION_JOIN ? 0 : attention_scratch_bytes(&i, 1);
-    run_state run = {.base = all, .threads = 1, .seed = 77, .step = 5};
+    size_t    scratch = i->kind == INSTR_ATTENTION_JOIN ? 0 : attention_scratch_bytes(i, (size_t)threads);
+    run_state run = {.base = (void **)base, .threads = threads, .seed = 77, .step = 5};
     run.scratch = aligned_alloc(64, scratch / 64 * 64 + 128);
+    memset(run.scratch, 0xff, scratch); /* NaN */
+    kernel_of(i->kind)(i, &run);
+    free(run.scratch);
+}
+
+/* The CPU's short gradients are its f32 ones, rounded once; for any number of threads. */
+static void check_rounding(const trial *t, int number, void *const *base, int threads)
+{
+    instr  i = t->instr;
+    access out[4];
+    void  *all[MOST_OPERANDS];
     memcpy(all, base, sizeof all);
     for (int o = 0; o < i.nout; o++) {
         int b = t->out[o].buffer;
         out[o] = t->out[o];
-        if (i.kind != INSTR_ATTENTION_GRAD || out[o].type == wide) continue;
-        out[o].type = wide;
-        all[b] = malloc((size_t)t->elements[b] * mtf_dtype_bytes(wide));
-        for (int64_t k = 0; k < t->elements[b]; k++) dtype_store(wide, all[b], k, (double)NAN);
+        out[o].type = t->in[0].type == MTF_F64 ? MTF_F64 : MTF_F32;
+        all[b] = malloc((size_t)t->elements[b] * mtf_dtype_bytes(out[o].type));
+        for (int64_t k = 0; k < t->elements[b]; k++) dtype_store(out[o].type, all[b], k, (double)NAN);
     }
     i.out = out;
-    kernel_of(i.kind)(&i, &run);
+    run_kernel(&i, all, threads);
     for (int o = 0; o < i.nout; o++) {
         int b = out[o].buffer;
-        if (all[b] == base[b]) continue;
         for (int64_t k = 0; k < t->elements[b]; k++) {
-            double v = dtype_load(wide, all[b], k);
-            if (v == v) dtype_store(t->out[o].type, base[b], k, v);
+            size_t bytes = mtf_dtype_bytes(t->out[o].type);
+            char   right[8], *got = (char *)base[b] + k * (int64_t)bytes;
+            double v = dtype_load(out[o].type, all[b], k);
+            if (v != v) memset(right, 0x55, sizeof right); /* never written */
+            else dtype_store(t->out[o].type, right, 0, v);
+            if (memcmp(got, right, bytes) != 0)
+                fail_msg("trial %d, %d threads: output %d, element %lld is not the rounded %.9g", number,
+                         threads, o, (long long)k, v);
         }
         free(all[b]);
     }
-    free(run.scratch);
+}
+
+static void run_on_cpu(const trial *t, int number, void *const *base)
+{
+    static const int threads[] = {3, 1};
+    for (int k = 0; k < 2; k++) {
+        run_kernel(&t->instr, base, threads[k]);
+        if (t->instr.kind == INSTR_ATTENTION_GRAD) check_rounding(t, number, base, threads[k]);
+    }
 }
 
 static void run_trial(trial *t, int number)
@@ -347,7 +370,7 @@ static void run_trial(trial *t, int number)
     for (int k = 0; k < i->nin; k++) fill(t, &t->in[k], cpu_base[t->in[k].buffer]);
     host_card_put(&card, memory, cpu, whole);
 
-    run_on_cpu(t, cpu_base);
+    run_on_cpu(t, number, cpu_base);
     host_card_run(&card, i, &t->plan, card_base, (step_words){.seed = 77, .step = 5});
     host_card_get(&card, got, memory, whole);
     for (int o = 0; o < i->nout; o++) {
@@ -377,15 +400,20 @@ static int set_up(void **unused)
         add_trial(&s, k % 2);
     }
     for (int k = 0; k < 4; k++) {
-        shape few = {types[k], {1, 2, 3, 1}, 700, 64, 64, false}; /* in chunks of the memory */
-        shape none = {types[k], {2, 1, 1, 3}, 0, 16, 16, false};
+        shape few = {types[k], {1, 2, 3, 1}, 700, 64, 64, false, false}; /* in chunks of the memory */
+        shape none = {types[k], {2, 1, 1, 3}, 0, 16, 16, false, false};
         add_trial(&few, false);
         add_trial(&none, false);
         add_join(types[k]);
     }
     for (int k = 0; k < 8; k++) {
-        shape s = {types[1 + k % 2], {2, 1, 2, 150}, 150, k < 4 ? 64 : 128, k < 4 ? 64 : 128, true};
+        shape s = {types[1 + k % 2], {2, 1, 2, 150}, 150, k < 4 ? 64 : 128, k < 4 ? 64 : 128, true, false};
         add_trial(&s, k / 2 % 2);
+    }
+    for (int k = 0; k < 12; k++) {
+        int64_t length = k % 3 ? 192 : 230;
+        shape   s = {types[1 + k / 2 % 2], {2, 1, 1, length}, length, 16 << k % 3, 16 << k % 3, true, true};
+        add_trial(&s, k % 2);
     }
     for (int k = 0; k < ntrials; k += ntrials / FOR_A_CARD) {
         kernel_plan unused_plan = {0};

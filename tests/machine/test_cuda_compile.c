@@ -3,6 +3,7 @@
 
 #if MTF_HAVE_CUDA
 #include "machine/cuda/kernel_compile.h"
+#include "machine/cuda/kernel_parts.h"
 #endif
 
 #include "ground.h"
@@ -149,6 +150,55 @@ static void test_cache_that_cannot_be_written_is_no_error(void **state)
     compile_and_run(1, 8, 1);
 }
 
+/* Between start and end the caller may do other things; an error is that of the end. */
+static void test_compiling_is_started_and_finished(void **state)
+{
+    kernel_images made;
+    fault         f = {0};
+    (void)state;
+    kernel_job *job = kernel_compile_start(&card.api, &f, &card.arena, text_of(50, 300), "sm_90a");
+    assert_non_null(job);
+    assert_true(kernel_compile_finish(job, &made));
+    assert_true(made.n > 1 && compiled == made.n);
+    assert_runs(&made, 50, 300);
+    compile_and_run(50, 300, 0);
+
+    job = kernel_compile_start(&card.api, &f, &card.arena, "KERNEL void this is none\n", "sm_90a");
+    assert_non_null(job);
+    assert_false(kernel_compile_finish(job, &made));
+    assert_int_equal(f.kind, ERR_DEVICE);
+}
+
+/* Long kernels first, and all of them somewhere. */
+static void test_parts_have_all_kernels(void **state)
+{
+    enum { KERNELS = 40, MOST = 6 };
+    textbuf t = {.arena = &card.arena};
+    char   *parts[MOST] = {0};
+    size_t  longest = 0, all = 0;
+    (void)state;
+    for (int k = 0; k < KERNELS; k++)
+        text_add(&t, "KERNEL void __launch_bounds__(32) kernel%d(i32 *out0)\n{\n%*s}\n\n", k,
+                 k % 7 * k % 5 * 300, "");
+    int n = kernel_parts_of(text_done(&t), MOST, &card.arena, parts);
+    assert_true(n > 1 && n <= MOST);
+    for (int k = 0; k < KERNELS; k++) {
+        char name[40];
+        int  found = 0;
+        snprintf(name, sizeof name, " kernel%d(", k);
+        for (int p = 0; p < n; p++) found += strstr(parts[p], name) != NULL;
+        assert_int_equal(found, 1);
+    }
+    for (int p = 0; p < n; p++) {
+        size_t bytes = strlen(strstr(parts[p], "\nKERNEL "));
+        assert_null(strstr(parts[p], "attention_")); /* none needs it */
+        longest = bytes > longest ? bytes : longest;
+        all += bytes;
+        block_free(card.arena.from, parts[p]);
+    }
+    assert_true(longest * (size_t)n < all * 5 / 4);
+}
+
 static void test_no_text_gives_no_images(void **state)
 {
     kernel_images made;
@@ -165,6 +215,8 @@ int main(void)
         cmocka_unit_test_setup(test_many_kernels_are_found_in_their_parts, begin),
         cmocka_unit_test_setup(test_damaged_file_is_replaced, begin),
         cmocka_unit_test_setup(test_cache_that_cannot_be_written_is_no_error, begin),
+        cmocka_unit_test_setup(test_compiling_is_started_and_finished, begin),
+        cmocka_unit_test_setup(test_parts_have_all_kernels, begin),
         cmocka_unit_test_setup(test_no_text_gives_no_images, begin),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);

@@ -50,14 +50,14 @@ static trial *add_draw(draw_kind kind, mtf_dtype type, const int64_t *size, bool
 static void add_draws(int rounds, bool uniform)
 {
     for (int round = 0; round < rounds; round++) {
-        mtf_dtype type = all_types[round % DTYPES];
+        mtf_dtype type = all_types[round % ARITHMETIC_TYPES];
         bool      plain = round % 2;
         int64_t   size[3] = {pick(1, 5), pick(1, 7), plain ? 4 * pick(1, 20) : pick(1, 50)};
         if (round % 21 == 0) size[2] = 601;
         if (uniform)
             add_draw(DRAW_UNIFORM, type, size, plain);
         else if (is_float(type))
-            add_draw(round / DTYPES % 4 < 2 ? DRAW_NORMAL : DRAW_TRUNCATED_NORMAL, type, size,
+            add_draw(round / ARITHMETIC_TYPES % 4 < 2 ? DRAW_NORMAL : DRAW_TRUNCATED_NORMAL, type, size,
                      plain);
     }
 }
@@ -67,10 +67,10 @@ static void test_uniform_numbers(void **state)
     (void)state;
     seed_state = 81;
     card_trials_start(&list, 1);
-    for (int d = 0; d < DTYPES; d++) list.allowed[d] = 0;
+    for (int d = 0; d < ARITHMETIC_TYPES; d++) list.allowed[d] = 0;
     add_draws(84, true);
     for (int round = 0; round < 14; round++) { /* a whole tensor's indices beyond 2^32 */
-        trial *t = add_draw(DRAW_UNIFORM, all_types[round % DTYPES], (int64_t[]){3, 2, 8}, true);
+        trial *t = add_draw(DRAW_UNIFORM, all_types[round % ARITHMETIC_TYPES], (int64_t[]){3, 2, 8}, true);
         t->i.draw.weight[0] = (int64_t)1 << 33;
         t->i.draw.first = ((int64_t)1 << 40) + (round < 7 ? 4 : 1);
     }
@@ -83,15 +83,38 @@ static void test_normal_numbers(void **state)
     (void)state;
     seed_state = 82;
     card_trials_start(&list, 1);
-    for (int d = 0; d < DTYPES && !card.is_real; d++) list.allowed[d] = 0;
+    for (int d = 0; d < ARITHMETIC_TYPES && !card.is_real; d++) list.allowed[d] = 0;
     if (card.is_real) list.allowed[MTF_F64] = 1e-12;
     add_draws(84, false);
     card_trials_run(&list, kernel_draw);
 }
 
+/* Variables that differ in keys, sizes and bounds share a kernel; every third is that of wide indices. */
+static void test_variables_share_kernels(void **state)
+{
+    static const draw_kind kinds[] = {DRAW_UNIFORM, DRAW_NORMAL, DRAW_TRUNCATED_NORMAL};
+    (void)state;
+    seed_state = 83;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        card_trials_start(&list, 1);
+        for (int round = 0; round < 12; round++) {
+            int64_t size[3] = {pick(1, 5), pick(1, 7), 4 * pick(1, 20)};
+            trial  *t = add_draw(kinds[k], MTF_F32, size, true);
+            while (t->noperands > 1) free(t->memory[--t->noperands]); /* outside of loops */
+            t->i.draw.a = 0.25 * (double)pick(-8, 8);
+            t->i.draw.b = t->i.draw.a + 0.25 * (double)pick(1, 8);
+        }
+        int n = list.n;
+        card_trials_run(&list, kernel_draw);
+        for (int r = 3; r < n; r++)
+            assert_string_equal(list.plan[r].launch[0].name, list.plan[r % 3].launch[0].name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_variables_share_kernels),
         cmocka_unit_test(test_uniform_numbers),
         cmocka_unit_test(test_normal_numbers),
     };

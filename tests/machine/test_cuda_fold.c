@@ -39,7 +39,7 @@ static void add_random(int round)
         all *= size[l];
     }
     if (round % 25 == 0) size[pick(0, n - 1)] = 0;
-    add_fold((fold_kind)(round % 6), all_types[pick(0, DTYPES - 1)], nkept, n, size, chance(3));
+    add_fold((fold_kind)(round % 6), all_types[pick(0, ARITHMETIC_TYPES - 1)], nkept, n, size, chance(3));
 }
 
 static void run(void)
@@ -69,7 +69,7 @@ static void test_all_ways(void **state)
     card_trials_start(&list, 1);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         for (int kind = FOLD_SUM; kind <= FOLD_ARGMIN; kind++) {
-            mtf_dtype type = all_types[((int)k + kind) % DTYPES];
+            mtf_dtype type = all_types[((int)k + kind) % ARITHMETIC_TYPES];
             add_fold((fold_kind)kind, type, 1, 2, (int64_t[]){rows[k].kept, rows[k].reduced}, true);
             /* the kept loop last in memory */
             int64_t kept = rows[k].reduced > 1000 ? 48 : rows[k].reduced;

@@ -20,7 +20,7 @@ static index_case random_case(int round)
     for (int l = 0; l < 4; l++) c.size[l] = chance(4) ? 8 : pick(1, 6);
     if (chance(20)) c.size[pick(0, 3)] = 0;
     c.plain = chance(2);
-    c.type = all_types[round % DTYPES];
+    c.type = all_types[round % ARITHMETIC_TYPES];
     c.index_type = chance(2) ? MTF_I32 : MTF_I64;
     return c;
 }

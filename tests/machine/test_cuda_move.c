@@ -70,7 +70,7 @@ static void add_sum(int round)
 {
     int64_t   size[MAX_LOOPS];
     int       n = some_sizes(size, 3000);
-    mtf_dtype type = all_types[round % DTYPES];
+    mtf_dtype type = all_types[round % ARITHMETIC_TYPES];
     add_move(INSTR_ADD_INTO, n, size, type);
     trial *t = &list.trial[list.n - 1];
     for (int l = 0; l < n; l++)

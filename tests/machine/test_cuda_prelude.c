@@ -24,6 +24,7 @@ static char      in[ROOM], other[ROOM], out[ROOM];
 static char     *card_in, *card_other, *card_out;
 
 static const mtf_dtype compute_types[] = {MTF_F32, MTF_F64, MTF_I32, MTF_I64, MTF_BOOL};
+static const mtf_dtype f8_types[] = {MTF_F8E4M3, MTF_F8E5M2};
 enum { TYPES = sizeof compute_types / sizeof *compute_types };
 
 #define EACH_TYPE(t) for (int t = 0; t < TYPES; t++)
@@ -71,6 +72,15 @@ static char *write_kernels(void)
         kernel_begin(&t, b ? "widen_bf16" : "widen_f16", "f32", word);
         text_add(&t, "out0[k] = load(in0 + k);\n}\n");
         kernel_begin(&t, b ? "store_bf16" : "store_f16", word, "f32");
+        text_add(&t, "store(out0 + k, in0[k]);\n}\n");
+    }
+    for (int k = 0; k < 2; k++) {
+        const char *word = kernel_type(f8_types[k]);
+        snprintf(name, sizeof name, "widen_%s", word);
+        kernel_begin(&t, name, "f32", word);
+        text_add(&t, "out0[k] = load(in0 + k);\n}\n");
+        snprintf(name, sizeof name, "store_%s", word);
+        kernel_begin(&t, name, word, "f32");
         text_add(&t, "store(out0 + k, in0[k]);\n}\n");
     }
     kernel_begin(&t, "draws", "u32", "u32");
@@ -217,6 +227,32 @@ static void test_short_floats_are_rounded_to_even(void **state)
     }
 }
 
+/* All codes, and floats all over the range and beyond it, with both zeros, infinity and NaN. */
+static void test_f8_is_that_of_the_cpu(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        mtf_dtype type = f8_types[t];
+        char      name[100];
+        for (int k = 0; k < 256; k++) in[k] = (char)k;
+        snprintf(name, sizeof name, "widen_%s", kernel_type(type));
+        launch(name, 256);
+        for (int k = 0; k < 256; k++) {
+            float want = (float)dtype_load(type, in, k), got = ((float *)out)[k];
+            assert_true(want != want ? got != got : f32_bits(want) == f32_bits(got));
+        }
+        for (int k = 0; k < SHORTS; k++) ((uint32_t *)in)[k] = (uint32_t)k << 16 | (k % 3 ? 0 : 0x8000u);
+        snprintf(name, sizeof name, "store_%s", kernel_type(type));
+        launch(name, SHORTS);
+        for (int k = 0; k < SHORTS; k++) {
+            uint8_t want;
+            dtype_store(type, &want, 0, (double)((float *)in)[k]);
+            if ((want & 0x7f) != 0x7f) assert_int_equal((uint8_t)out[k], want);
+            else assert_true(isnan(dtype_load(type, out, k)));
+        }
+    }
+}
+
 static void test_random_numbers_are_those_of_the_cpu(void **state)
 {
     (void)state;
@@ -236,6 +272,7 @@ int main(void)
         cmocka_unit_test(test_functions_are_those_of_the_cpu),
         cmocka_unit_test(test_casts_are_those_of_the_cpu),
         cmocka_unit_test(test_short_floats_are_rounded_to_even),
+        cmocka_unit_test(test_f8_is_that_of_the_cpu),
         cmocka_unit_test(test_random_numbers_are_those_of_the_cpu),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);

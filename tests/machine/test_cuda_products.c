@@ -7,6 +7,7 @@
 
 #if MTF_HAVE_CUDA
 #include "machine/cuda/cuda_device.h"
+#include "machine/cuda/products.h"
 #endif
 
 #include "machine/trial.h"
@@ -38,15 +39,15 @@ static void assert_same_product(trial *t, char *got)
     int           k = t->i.nloops - 1;
     int64_t       results = turns_of(t) / t->i.size[k];
     size_t        each = mtf_dtype_bytes(c->type);
-    /* Only cards multiply f16 to f32; elements beside such a product stay as they were. */
-    bool alone = a->type == MTF_F16 && c->type == MTF_F32;
+    /* Only cards multiply f16 and f8 to f32; elements beside such a product stay as they were. */
+    bool alone = (a->type == MTF_F16 || dtype_is_f8(a->type)) && c->type == MTF_F32;
     if (!alone) run_once(t, kernel_contract, 1, 1);
     for (int64_t r = 0; r < results; r++) {
         total   s = {0};
         int64_t at = offset_at(t, c, 1, r);
         for (int64_t j = 0; j < t->i.size[k]; j++)
-            add_product(&s, a->type, t->memory[1], offset_at(t, a, 1, r) + j * a->stride[k],
-                        t->memory[2], offset_at(t, b, 1, r) + j * b->stride[k]);
+            add_mixed_product(&s, a->type, t->memory[1], offset_at(t, a, 1, r) + j * a->stride[k],
+                              b->type, t->memory[2], offset_at(t, b, 1, r) + j * b->stride[k]);
         assert_total(c->type, got, at, &s);
         if (alone) memcpy((char *)t->memory[0] + (size_t)at * each, got + (size_t)at * each, each);
         assert_total(c->type, t->memory[0], at, &s);
@@ -89,6 +90,70 @@ static void test_short_floats_to_f32(void **state)
     }
 }
 
+/* One operand of batch x rows x k, contiguous along k, or `turned`. */
+static void f8_operand(trial *t, mtf_dtype type, int row, bool turned, int64_t before)
+{
+    int64_t *size = t->i.size, rows = size[1 + row], k = size[3];
+    access  *x = add_operand(t, type, before + size[0] * rows * k, false);
+    x->offset = before;
+    x->stride[0] = rows * k;
+    x->stride[1 + row] = turned ? 1 : k;
+    x->stride[3] = turned ? rows : 1;
+}
+
+/* The library makes products as the manual says that it does; a kernel of our own makes the others:
+ * sizes that are no multiples of 16, other orders, odd addresses, both factors e5m2. */
+static void test_f8(void **state)
+{
+    static const mtf_dtype pairs[][2] = {{MTF_F8E4M3, MTF_F8E4M3},
+                                         {MTF_F8E4M3, MTF_F8E5M2},
+                                         {MTF_F8E5M2, MTF_F8E4M3},
+                                         {MTF_F8E5M2, MTF_F8E5M2}};
+    (void)state;
+    seed_state = 7;
+    for (int round = 0; round < 96; round++) {
+        const mtf_dtype *types = pairs[round % 4];
+        int              odd = round / 4 % 6; /* 0, 5: none */
+        int64_t          size[] = {pick(1, 3), 16 * pick(1, 4), 16 * pick(1, 4), 16 * pick(1, 5)};
+        if (odd == 1) size[pick(1, 3)] -= 3;
+        trial   t = trial_of(INSTR_CONTRACT, 4, size);
+        access *c = add_operand(&t, MTF_F32, size[0] * size[1] * size[2], true);
+        c->stride[0] = size[1] * size[2];
+        c->stride[1] = round & 16 ? 1 : size[2];
+        c->stride[2] = round & 16 ? size[1] : 1;
+        f8_operand(&t, types[0], 0, odd == 2, odd == 4 ? 8 : 0);
+        f8_operand(&t, types[1], 1, odd == 3, 0);
+        t.i.out = t.operands, t.i.in = t.operands + 1;
+        bool plain = (odd == 0 || odd == 5) && round % 4 != 3;
+        assert_true(product_suits(&t.i) == plain);
+        check_product(&t);
+    }
+}
+
+/* Programs for cards before compute capability 8.9 have no f8 products. */
+static void test_older_cards(void **state)
+{
+    static const struct {
+        const char *capability;
+        bool        multiplies;
+    } cards[] = {{"80", false}, {"86", false}, {"89", true}, {"90", true}, {"120", true}};
+    (void)state;
+    if (getenv("MTF_TEST_CARD")) skip();
+    for (size_t k = 0; k < sizeof cards / sizeof *cards; k++) {
+        setenv("MTF_HOST_CUDA_CAPABILITY", cards[k].capability, 1);
+        mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda"});
+        assert_true(abilities_multiply(s->can, MTF_F8E4M3)); /* planned for any card */
+        device *d = device_cuda_open(s);
+        assert_non_null(d);
+        assert_int_equal(abilities_multiply(s->can, MTF_F8E4M3), cards[k].multiplies);
+        assert_int_equal(abilities_multiply(s->can, MTF_F8E5M2), cards[k].multiplies);
+        assert_true(abilities_multiply(s->can, MTF_BF16));
+        d->close(d);
+        mtf_close(s);
+    }
+    unsetenv("MTF_HOST_CUDA_CAPABILITY");
+}
+
 static void test_integers_and_flags(void **state)
 {
     static const mtf_dtype types[] = {MTF_I32, MTF_I64, MTF_BOOL};
@@ -106,7 +171,7 @@ static void test_odd_strides(void **state)
     (void)state;
     seed_state = 5;
     for (int kind = 0; kind < 4; kind++)
-        for (int round = 0; round < DTYPES; round++) {
+        for (int round = 0; round < ARITHMETIC_TYPES; round++) {
             mtf_dtype type = all_types[round];
             int64_t   size[3] = {pick(2, 70), pick(2, 70), pick(2, 140)};
             trial     t = trial_of(INSTR_CONTRACT, 3, size);
@@ -127,7 +192,7 @@ static void test_many_small(void **state)
     (void)state;
     seed_state = 6;
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
-        for (int type = 0; type < DTYPES; type++) {
+        for (int type = 0; type < ARITHMETIC_TYPES; type++) {
             int64_t size[5] = {4, 5, shapes[k][0], shapes[k][1], shapes[k][2]};
             trial   t = trial_of(INSTR_CONTRACT, 5, size);
             product_operand(&t, all_types[type], 0, 1, k & 1, true);
@@ -176,6 +241,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_floats),
         cmocka_unit_test(test_short_floats_to_f32),
+        cmocka_unit_test(test_f8),
+        cmocka_unit_test(test_older_cards),
         cmocka_unit_test(test_integers_and_flags),
         cmocka_unit_test(test_odd_strides),
         cmocka_unit_test(test_many_small),

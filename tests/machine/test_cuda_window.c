@@ -91,11 +91,11 @@ static void test_windows(void **state)
                     for (int round = 0; round < 2; round++) {
                         int64_t     batch[MOST_BATCH] = {pick(1, 3), pick(1, 3)};
                         window_args a = some_window((window_kind)kind, nspatial, step, dilation);
-                        add_window(a, round ? all_types[pick(0, DTYPES - 1)] : MTF_F32,
+                        add_window(a, round ? all_types[pick(0, ARITHMETIC_TYPES - 1)] : MTF_F32,
                                    (int)pick(0, MOST_BATCH), batch);
                     }
     /* a filter's gradient in chunks */
-    for (int k = 0; k < DTYPES; k++) {
+    for (int k = 0; k < ARITHMETIC_TYPES; k++) {
         window_args a = some_window(WINDOW_FILTER, 1, 1, 1);
         a.in_size[0] = a.out_size[0] = 50;
         add_window(a, all_types[k], 1, (int64_t[]){9});

@@ -391,7 +391,7 @@ static void test_draw_statistics(void **state)
     (void)state;
     const int64_t n = 200000;
     seed_state = 9;
-    for (int type = 0; type < DTYPES; type++)
+    for (int type = 0; type < ARITHMETIC_TYPES; type++)
         for (int kind = 0; kind < 3; kind++) {
             bool      whole = !is_float((mtf_dtype)type);
             if (whole && kind != DRAW_UNIFORM) continue;

@@ -23,7 +23,7 @@
 
 /* ---- cases -------------------------------------------------------------------------------- */
 
-enum { MAX_OPERANDS = 4 };
+enum { MAX_OPERANDS = 6 };
 
 static uint64_t seed_state;
 
@@ -45,8 +45,10 @@ static inline bool chance(int one_in)
     return pick(1, one_in) == 1;
 }
 
-static const mtf_dtype all_types[DTYPES] = {MTF_F32,  MTF_F64,  MTF_I32, MTF_I64,
-                                            MTF_BOOL, MTF_BF16, MTF_F16};
+/* All types that operations compute with: f8 is only cast, moved and multiplied. */
+enum { ARITHMETIC_TYPES = MTF_BOOL + 1 };
+static const mtf_dtype all_types[DTYPES] = {MTF_F32,  MTF_F64,  MTF_I32, MTF_I64,    MTF_BOOL,
+                                            MTF_BF16, MTF_F16,  MTF_F8E4M3, MTF_F8E5M2};
 
 /* An instruction, its operands' memory, and the results to compare. */
 typedef struct trial {
@@ -227,17 +229,23 @@ static inline bool is_float(mtf_dtype type)
     return type == MTF_F32 || type == MTF_F64 || type == MTF_BF16 || type == MTF_F16;
 }
 
-static inline void add_product(total *s, mtf_dtype type, const void *x, int64_t at, const void *y,
-                               int64_t y_at)
+static inline void add_mixed_product(total *s, mtf_dtype type, const void *x, int64_t at,
+                                     mtf_dtype y_type, const void *y, int64_t y_at)
 {
-    if (is_float(type)) {
-        double product = dtype_load(type, x, at) * dtype_load(type, y, y_at);
+    if (dtype_is_float(type)) {
+        double product = dtype_load(type, x, at) * dtype_load(y_type, y, y_at);
         s->sum += product;
         s->magnitude += fabs(product);
     } else {
         uint64_t product = whole_at(type, x, at) * whole_at(type, y, y_at);
         s->whole = type == MTF_BOOL ? (s->whole | product) : s->whole + product;
     }
+}
+
+static inline void add_product(total *s, mtf_dtype type, const void *x, int64_t at, const void *y,
+                               int64_t y_at)
+{
+    add_mixed_product(s, type, x, at, type, y, y_at);
 }
 
 static inline void assert_total(mtf_dtype type, const void *got, int64_t at, const total *want)

@@ -291,7 +291,8 @@ static void test_wrong_values(void **state)
            "value: parameter 1:5:40: sublayer_annealed_dropout takes init_dropout_rate, from 0 to "
            "below 1, start_step, and end_step, which is later");
     refuse(LM "sublayer_dropout.dropout_rate = 1.5",
-           "value: parameter 1:4:33: sublayer_dropout takes a dropout_rate from 0 to below 1");
+           "value: parameter 1:4:33: sublayer_dropout.dropout_rate takes a number from 0 to below "
+           "1, not 1.5");
     refuse(LM "make_layer_stack.layer_stack_cls = @ReversibleLayerStack\n"
               "LayerStack.sublayers_per_layer = [@sublayer_call_layer, @sublayer_residual]",
            "value: parameter 1:5:34: a ReversibleLayerStack adds what its layers give; bind "

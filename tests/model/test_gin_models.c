@@ -571,6 +571,7 @@ static void test_other_models(void **state)
                    "SelfAttention.attention_kwargs = {'extra_logit': -1.5}\n"
                    "EncDecAttention.attention_kwargs = None\n"
                    "EncDecAttention.learned_extra_logit = True\n"
+                   "EncDecAttention.f8 = True\nDenseReluDense.f8 = True\n"
                    "LayerStack.sublayers_initial = [@sublayer_annealed_dropout]\n"
                    "sublayer_annealed_dropout.init_dropout_rate = 0.25\n"
                    "sublayer_annealed_dropout.start_step = 5\n"
@@ -580,6 +581,9 @@ static void test_other_models(void **state)
                    100);
     assert_int_equal(o.model.model.sentinels, 20);
     assert_true(o.model.model.stack.layers[1].attention.extra_logit);
+    assert_true(o.model.model.stack.layers[1].attention.f8 &&
+                !o.model.model.stack.layers[0].attention.f8 &&
+                o.model.model.stack.layers[2].feed_forward.f8);
     assert_true(o.model.model.stack.max_timescale == 500);
     assert_int_equal(count_warnings(o.config), 0);
     assert_int_equal(o.model.model.stack.layers[1].attention.relative, MTF_RELATIVE_BIAS_SHARED);

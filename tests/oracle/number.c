@@ -4,14 +4,20 @@
 #include <stdint.h>
 #include <string.h>
 
+static bool is_f8(mtf_dtype type)
+{
+    return type == MTF_F8E4M3 || type == MTF_F8E5M2;
+}
+
 bool is_real(mtf_dtype type)
 {
-    return type == MTF_F32 || type == MTF_BF16 || type == MTF_F16 || type == MTF_F64;
+    return type == MTF_F32 || type == MTF_F64 || number_summed_in(type) != type;
 }
 
 mtf_dtype number_summed_in(mtf_dtype type)
 {
-    return type == MTF_BF16 || type == MTF_F16 ? MTF_F32 : type;
+    bool short_float = type == MTF_BF16 || type == MTF_F16 || is_f8(type);
+    return short_float ? MTF_F32 : type;
 }
 
 /* ---- types ---- */
@@ -27,6 +33,8 @@ static format format_of(mtf_dtype type)
     switch (type) {
     case MTF_BF16: return (format){8, -133, 3.38953139e38};
     case MTF_F16: return (format){11, -24, 65504};
+    case MTF_F8E4M3: return (format){4, -9, 448};
+    case MTF_F8E5M2: return (format){3, -16, 57344};
     case MTF_F32: return (format){24, -149, 3.40282347e38};
     default: return (format){53, -1074, 1.7976931348623157e308};
     }
@@ -107,6 +115,13 @@ number number_load(mtf_dtype type, const void *data, int64_t i)
     case MTF_I64: return number_int(((const int64_t *)data)[i], type);
     case MTF_I32: return number_int(((const int32_t *)data)[i], type);
     case MTF_BOOL: return number_bool(((const uint8_t *)data)[i]);
+    case MTF_F8E5M2: /* the upper half of an f16 */
+        return number_real(short_float((uint16_t)(((const uint8_t *)data)[i] << 8), 5, 10));
+    case MTF_F8E4M3:
+        h = ((const uint8_t *)data)[i];
+        if ((h & 0x7f) == 0x7f) return number_unknown();
+        /* An exponent more than short_float's: no code stands for infinity. */
+        return number_real(ldexp(short_float((uint16_t)((h & 0x7f) | (h & 0x80) << 8), 5, 3), 8));
     default:
         h = ((const uint16_t *)data)[i];
         return number_real(type == MTF_F16 ? short_float(h, 5, 10) : short_float(h, 8, 7));
@@ -200,7 +215,7 @@ static double nearest(double v, format f)
 }
 
 /* Adds up in f32, of which no part is stored, and is rounded once. */
-static number rounded_short(number a, format f, int64_t terms)
+static number rounded_short(number a, format f, int64_t terms, bool saturates)
 {
     if (!is_exact(a, format_of(MTF_F32)))
         a.slack += ldexp(a.mass * (double)(terms + 4), -24) + ldexp(1, -149);
@@ -208,16 +223,17 @@ static number rounded_short(number a, format f, int64_t terms)
         a.slack += ldexp(fabs(a.v) + a.slack, -f.digits) + ldexp(1, f.least);
     else
         a.v = nearest(a.v, f);
+    if (saturates) a.v = fmax(-f.most, fmin(a.v, f.most));
     a.mass = fabs(a.v) + a.slack;
     a.grain = a.slack > 0 ? NO_GRAIN : grain_of(a.v);
-    return a.mass <= f.most ? a : number_unknown();
+    return a.mass <= f.most || saturates ? a : number_unknown();
 }
 
 number number_rounded(number a, mtf_dtype type, int64_t terms)
 {
-    if (!is_real(type) || !number_known(a) || isinf(a.v)) return a;
+    if (!is_real(type) || !number_known(a) || (isinf(a.v) && !is_f8(type))) return a;
     format f = format_of(type);
-    if (f.digits < 24) return rounded_short(a, f, terms);
+    if (f.digits < 24) return rounded_short(a, f, terms, is_f8(type));
     if (!is_exact(a, f)) {
         double stored = ldexp(1, -f.digits), summed = stored < 0x1p-24 ? stored : 0x1p-24;
         a.slack += a.mass * (4 * stored + (double)(terms + 2) * summed) + ldexp(16, f.least);

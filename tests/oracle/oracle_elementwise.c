@@ -52,6 +52,12 @@ static double f_gelu(double x)
     return x * f_sigmoid(2 * sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
 }
 
+static double f_gelu_grad(double x)
+{
+    double root = sqrt(2 / M_PI), t = tanh(root * (x + 0.044715 * x * x * x));
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * root * (1 + 3 * 0.044715 * x * x);
+}
+
 static double f_selu(double x)
 {
     const double scale = 1.05070098735548049342, alpha = 1.67326324235437728481;
@@ -83,6 +89,7 @@ static const struct unary {
                {"sigmoid", f_sigmoid, SMOOTH},
                {"silu", f_silu, SMOOTH},
                {"gelu", f_gelu, SMOOTH},
+               {"gelu_grad", f_gelu_grad, SMOOTH},
                {"gelu_exact", f_gelu_exact, SMOOTH},
                {"elu", f_elu, SMOOTH},
                {"selu", f_selu, SMOOTH},

@@ -72,7 +72,7 @@ def number(v, kind):
         return "nan"
     if v in (float("inf"), float("-inf")):
         return "inf" if v > 0 else "-inf"
-    digits = {"f64": 17, "f32": 9, "bf16": 6, "f16": 7}[kind]
+    digits = {"f64": 17, "f32": 9, "bf16": 6, "f16": 7, "f8e4m3": 9, "f8e5m2": 9}[kind]
     short = "%.9g" % v
     return short if float(short) == v else "%.*g" % (digits, v)
 

@@ -7,6 +7,15 @@ from common import FLOATS, INTS, NUMBERS, SHAPES, TYPES, Case, exact, names, ord
 
 INF, NAN = float("inf"), float("nan")
 
+
+def gelu_grad(x):
+    """By the library's own differentiation, with a graph so that it can be differentiated again."""
+    with torch.enable_grad():
+        at = x if x.requires_grad else x.detach().requires_grad_()
+        y = F.gelu(at, approximate="tanh").sum()
+        return torch.autograd.grad(y, at, create_graph=True)[0]
+
+
 # name: (function, lowest input, highest input, order of the derivatives to check)
 REAL1 = {
     "exp": (torch.exp, -4, 4, 3),
@@ -24,6 +33,7 @@ REAL1 = {
     "silu": (F.silu, -4, 4, 3),
     "swish": (F.silu, -4, 4, 3),
     "gelu": (lambda x: F.gelu(x, approximate="tanh"), -4, 4, 3),
+    "gelu_grad": (gelu_grad, -4, 4, 3),
     "gelu_exact": (F.gelu, -4, 4, 3),
     "elu": (F.elu, -4, 4, 3),
     "selu": (F.selu, -4, 4, 3),
@@ -90,6 +100,7 @@ def edges():
         "sigmoid": [100, -80, INF, -INF],
         "silu": [100, -80],
         "gelu": [20, -20, 60, -60],
+        "gelu_grad": [20, -20, 60, -60],
         "gelu_exact": [20, -20],
         "elu": [-100, -INF, 1e-6, -1e-6],
         "softplus": [100, -80, 0],

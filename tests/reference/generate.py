@@ -16,6 +16,7 @@ import attentions
 import common
 import control
 import elementwise
+import f8
 import indices
 import large
 import pools
@@ -28,7 +29,7 @@ import sources
 import windows
 
 MODULES = (sources, elementwise, reductions, softmaxes, shapes, shifts, indices, windows, pools)
-MODULES += (random_numbers, control, large, attentions)
+MODULES += (random_numbers, control, large, attentions, f8)
 
 
 def main():

@@ -102,6 +102,15 @@ agrees 4 x:2,y:2 batch:y+x         hidden:x+y
 agrees 4 x:4     batch:x           in:x
 agrees 0 x:2,y:2 batch:x,hidden:y  ""
 
+# Sums of gradients run beside other work, as late or as early as queues may be.
+file model.mtf 'x: f32[batch=7, in=6] = input' 'w: f32[in=6, hidden=700] = variable(init="uniform(-0.3, 0.3)")' \
+    'v: f32[hidden=700, out=6] = variable(init="uniform(-0.3, 0.3)")' 'h: [batch, hidden] = tanh(einsum(x, w))' \
+    'y: [batch, out] = tanh(einsum(h, v))' 'dw, dv = gradients(reduce_sum(square(y)); w, v)' \
+    'nw = assign(w, w - 0.001 * dw)' 'nv = assign(v, v - 0.001 * dv)'
+fetches=(y nw nv)
+MTF_HOST_CUDA_LATE=all   agrees 3 x:3     batch:x          ""
+MTF_HOST_CUDA_LATE=first agrees 2 x:2     batch:x          hidden:x
+
 # Messages between pairs; maxima, of which a NaN is the largest; parts that lie scattered in memory.
 file model.mtf 'x: f32[batch=7, in=6] = input' 'l = log(x - 0.2)' 'm: [in] = reduce_max(l)' 'k: [in] = reduce_min(x)' \
     's = shift(x, offset=2, dim=batch)' 't: f32[n=42] = reshape(x)' 'u = shift(t, offset=-1, dim=n)' \
@@ -150,6 +159,20 @@ took=$(($(date +%s) - begin)) status=1
 if [ -n "$hasty_words" ] && grep -qE "$hasty_words" err; then pass
 else fails "a killed rank" 'lost: rank 1, processor x=1: its process was killed or crashed; it exited without a message during a step on cards'; fi
 for rank in 0 2; do lives "$(cat pid.$rank)" && lose "a killed rank" "the end of rank $rank" "it lives"; done
+
+file trained.mtf 'x: f32[batch=6, in=9] = random_uniform' 'w: f32[in=9, hidden=700] = variable(init="constant(0.01)")' \
+    'v: f32[hidden=700, out=7] = variable(init="constant(-0.01)")' 'h: [batch, hidden] = tanh(einsum(x, w))' \
+    'y: [batch, out] = einsum(h, v)' 'loss = reduce_mean(square(y - 1.0))'
+rm -f pid.* out                         # steps are recorded by then, and sums run beside other work
+ranks 3 "$MTF" train trained.mtf --steps 100000000 --json --mesh x:3 --layout batch:x --device cuda &
+for _ in $(seq 600); do grep -qs '"step":9,' out && break; sleep 0.1; done
+kill -KILL "$(cat pid.1)"
+begin=$(date +%s)
+wait
+took=$(($(date +%s) - begin)) status=1
+if [ -n "$hasty_words" ] && grep -qE "$hasty_words" err; then pass
+else fails "a rank that is killed while steps are played" 'lost: rank 1, processor x=1: its process was killed or crashed'; fi
+for rank in 0 2; do lives "$(cat pid.$rank)" && lose "a killed rank of played steps" "the end of rank $rank" "it lives"; done
 
 rm -f pid.* out                         # it neither computes nor answers
 ranks 3 "${long[@]}" --patience 2 &

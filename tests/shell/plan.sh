@@ -77,6 +77,11 @@ holds "one processor" "p['processors'] == 1 and p['collectives'] == []"
 prints "a hint"                          "hint: with " plan net.mtf --mesh x:2 --machine latency=0
 file exp.mtf 'x: f32[a=64] = input' 'y = exp(x)'
 prints "a layout that cannot be bettered" "none is predicted to be faster" plan exp.mtf --mesh x:2 --layout a:x
+run plan net.mtf --mesh x:2 --layout auto --machine latency=0
+check "a layout that was found" 0 out "layout" "time"
+if ! grep -q "hint:" out; then pass; else lose "no hint for a layout that was found" "none" "$(grep hint: out)"; fi
+run plan net.mtf --mesh x:2 --layout auto --json
+holds "no hint in JSON either" "'hint' not in p"
 prints "a rule that does harm"           "hint: without batch:x" \
     plan net.mtf --mesh x:2 --layout batch:x --machine latency=1
 prints "a processor by number"           "shown            processor 3 (x=1,y=0)" \

@@ -1,6 +1,7 @@
 /* Tests verifying: faults are found, and sizes shrink. */
 #include "ops/catalogue.h"
 #include "ops/splits.h"
+#include "program/epilogue.h"
 #include "verify/degree.h"
 #include "verify/shrink.h"
 #include "verify/verify.h"
@@ -407,6 +408,35 @@ static void test_shrink_keeps_uneven_parts(void **state)
     close_well(s.session);
 }
 
+/* Programs for cards, whose products have epilogues: every pattern, cut along each dimension. */
+static void test_epilogues(void **state)
+{
+    static const char text[] =
+        "x: bf16[r=8, c=6] = input()\nw: bf16[c=6, d=10] = variable\nb: bf16[d=10] = variable\n"
+        "v: bf16[d=10, e=4] = variable\na: bf16[e=4] = variable\nu: bf16[c=6, e=4] = variable\n"
+        "in = x * 0.5\nh: [r, d] = einsum(in, w) + b\ny: [r, e] = einsum(gelu(h), v) + a\n"
+        "z: [r, e] = relu(einsum(in, u) + a)\n"
+        "loss = reduce_sum(square(y)) + reduce_sum(square(z))\n"
+        "dw, db, dv, da, du, dx = gradients(loss; w, b, v, a, u, x)\n"
+        "nw = assign(w, w - dw)\nnb = assign(b, b - db)\nnv = assign(v, v - dv)\n"
+        "na = assign(a, a - da)\nnu = assign(u, u - du)\n";
+    static const char *const rules[] = {"", "r:all", "c:all", "d:all", "e:all"};
+    (void)state;
+    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) {
+        scene s;
+        set_up(&s, text, "all:2", rules[k], "");
+        s.session->can = abilities_of("cuda");
+        verify_answer a = verify_one(&s, mtf_find(s.graph, "dx"));
+        assert_true(a.equal);
+        program *p = plan_program(s.graph, 1, (mtf_tensor *[]){mtf_find(s.graph, "dx")}, NULL);
+        int      epilogues = 0;
+        for (int i = 0; i < p->ninstrs; i++) epilogues += epilogue_is_any(&p->instrs[i]);
+        assert_true(epilogues >= 3);
+        program_free(p);
+        close_well(s.session);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,6 +450,7 @@ int main(void)
         cmocka_unit_test(test_wrong_place),
         cmocka_unit_test(test_degrees),
         cmocka_unit_test(test_shrink),
+        cmocka_unit_test(test_epilogues),
         cmocka_unit_test(test_shrink_keeps_uneven_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,7 +181,8 @@ static bool unknown_word(mtf_session *s, const char *flag, const char *all, char
 {
     nearest near = {.wanted = piece};
     char    hint[100];
-    piece[strcspn(piece, "=") + 1] = 0;
+    char   *equals = strchr(piece, '=');
+    if (equals) equals[1] = 0;
     for (int i = 0; i < WORDS; i++) nearest_offer(&near, words[i].name);
     return fail(&s->fault, ERR_USAGE,
                 "--%s %s: after the files may stand " TEXT_WORDS ", and a colon in the name of a "
@@ -198,12 +199,16 @@ bool text_option_parse(mtf_session *s, const char *flag, const char *text, mtf_t
         return fail(&s->fault, ERR_USAGE,
                     "--%s takes FILES, then any of " TEXT_WORDS ", not \"%s\"", flag, text);
     *o = (mtf_text_opts){.files = copy};
+    if (piece_misspelt(copy)) return unknown_word(s, flag, text, piece_misspelt(copy));
     while (next) {
         char              *piece = next;
         const struct word *w;
         next = piece_end(piece, bare);
         if (!(w = find_word(piece))) return unknown_word(s, flag, text, piece);
-        if (!w->take(o, piece + strlen(w->name)))
+        bool  ok = w->take(o, piece + strlen(w->name));
+        char *colon = ok ? NULL : strrchr(piece, ':');
+        if (colon) return unknown_word(s, flag, text, colon + 1);
+        if (!ok)
             return fail(&s->fault, ERR_USAGE, "--%s %s: \"%s\" should be %s", flag, text, piece,
                         w->right);
     }

@@ -102,12 +102,47 @@ template <class T> static INLINE void store_pair(T *to, f32 a, f32 b)
 
 /* ---- who sees what ---- */
 
-/* Do all queries of a tile of rows see all positions of a tile? */
-template <class P> static INLINE bool matrix_sees_all(attention_span queries, i64 position)
+/* Whether these queries see these positions: none of them, or all pairs; else it is decided for each. */
+enum matrix_sight { SEES_NOTHING, SEES_SOME, SEES_ALL };
+
+/* By index: positions first .. first + n - 1. */
+template <class P> static INLINE matrix_sight matrix_sight_of(attention_span queries, i64 first, int n)
 {
-    if (P::HAS_READ || P::HAS_WRITE || P::HAS_SEGMENTS || position + TILE > P::MEMORY) return false;
-    i64 shift = (i64)P::FIRST_MEMORY - P::FIRST_QUERY + position;
-    return shift - (queries.end - 1) >= P::MIN && shift + TILE - 1 - queries.begin <= P::MAX;
+    if (P::HAS_READ || P::HAS_WRITE) return SEES_SOME;
+    i64 shift = (i64)P::FIRST_MEMORY - P::FIRST_QUERY + first;
+    i64 least = shift - (queries.end - 1), most = shift + n - 1 - queries.begin;
+    if (most < P::MIN || least > P::MAX) return SEES_NOTHING;
+    return least >= P::MIN && most <= P::MAX && first + n <= P::MEMORY ? SEES_ALL : SEES_SOME;
+}
+
+/* The segments of a warp's own lines: from `low` to `high`, which is less where there are no lines. */
+struct matrix_segments { i32 low, high; };
+
+static INLINE matrix_segments matrix_with(matrix_segments s, bool live, i32 segment)
+{
+    if (!live) return s;
+    return {SMALLER(s.low, segment), LARGER(s.high, segment)};
+}
+
+/* Each thread knows some of them. */
+static INLINE matrix_segments matrix_segments_of_warp(matrix_segments own)
+{
+    return {warp_min(own.low), warp_max(own.high)};
+}
+
+/* The same for the segments of TILE other lines: each thread has two of them, `live` where they exist. */
+template <class P>
+static INLINE matrix_sight matrix_sight_in(matrix_sight by_index, matrix_segments own, const i32 (&other)[2],
+                                           const bool (&live)[2])
+{
+    if (!P::HAS_SEGMENTS || by_index == SEES_NOTHING) return by_index;
+    bool some = false, all = own.low == own.high;
+    UNROLL for (int k = 0; k < 2; k++) {
+        some = some || (live[k] && other[k] >= own.low && other[k] <= own.high);
+        all = all && other[k] == own.low;
+    }
+    if (!warp_any(some)) return SEES_NOTHING;
+    return warp_any(!all) ? SEES_SOME : by_index;
 }
 
 /* What a row has besides its elements. */
@@ -133,14 +168,33 @@ template <class P> static INLINE bool matrix_sees(const P &p, i64 batch, const m
 {
     if (P::ROWS % TILE != 0 && !r.live) return false;
     if (P::MEMORY % TILE != 0 && position >= P::MEMORY) return false;
-    if constexpr (P::HAS_READ || P::HAS_WRITE || P::HAS_SEGMENTS) {
-        return attention_is_visible<P>(r.read, attention_write(p, batch, position), r.segment,
-                                       attention_memory_segment(p, batch, position));
+    i32 of_memory = attention_memory_segment(p, batch, position);
+    if constexpr (P::HAS_READ || P::HAS_WRITE) {
+        return attention_is_visible<P>(r.read, attention_write(p, batch, position), r.segment, of_memory);
     } else {
         enum : i64 { NONE = 1 << 30 };
         i32 ahead = (i32)P::FIRST_MEMORY + position - r.read;
-        return (P::MIN <= -NONE || ahead >= (i32)P::MIN) && (P::MAX >= NONE || ahead <= (i32)P::MAX);
+        return (P::MIN <= -NONE || ahead >= (i32)P::MIN) & (P::MAX >= NONE || ahead <= (i32)P::MAX) &
+               (!P::HAS_SEGMENTS || r.segment == of_memory);
     }
+}
+
+/* Segments of a tile of positions, two for each thread. */
+template <class P> static INLINE void matrix_tile_segments(const P &p, i64 batch, i64 first, i32 (&segment)[2])
+{
+    UNROLL for (int k = 0; k < 2; k++) {
+        i64 position = first + k * WARP + LANE;
+        segment[k] = position < P::MEMORY ? attention_memory_segment(p, batch, position) : 0;
+    }
+}
+
+/* How a warp's rows, with these queries and segments, see a tile of positions. */
+template <class P>
+static INLINE matrix_sight matrix_rows_see(attention_span queries, matrix_segments own, i64 first,
+                                           const i32 (&segment)[2])
+{
+    const bool live[2] = {first + LANE < P::MEMORY, first + WARP + LANE < P::MEMORY};
+    return matrix_sight_in<P>(matrix_sight_of<P>(queries, first, TILE), own, segment, live);
 }
 
 /* Scores are multiplied by this to be powers of two; with a bias they have been. */
@@ -241,7 +295,7 @@ static INLINE void attention_matrix_forward(const P &p, Y *y, f32 *lse, f32 *top
     T  *q = (T *)DYNAMIC_SHARED, *k = q + LINES * (KEY + 8), *v = k + 2 * TILE * (KEY + 8);
     int line = WARP_OF_BLOCK * M * 16;
 
-    attention_span queries = attention_queries<P>(first, first + LINES - 1);
+    attention_span queries = attention_queries<P>(first + line, first + line + M * 16 - 1);
     attention_span seen = attention_seen_by<MATRIX_THREADS>(p, batch, first, LINES);
     seen = attention_chunk<P>(seen, chunk, TILE);
     auto take = [&](i64 position, int stage) {
@@ -258,26 +312,34 @@ static INLINE void attention_matrix_forward(const P &p, Y *y, f32 *lse, f32 *top
 
     matrix_sums<P, M> at;
     matrix_row        rows[M][2];
+    matrix_segments   own = {highest<i32>(), lowest<i32>()};
     UNROLL for (int m = 0; m < M; m++)
         UNROLL for (int h = 0; h < 2; h++) {
             rows[m][h] = matrix_row_of(p, batch, first + line + m * 16 + h * 8 + LANE / 4);
+            own = matrix_with(own, rows[m][h].live, rows[m][h].segment);
             at.top[m][h] = (f32)NOTHING_SEEN, at.sum[m][h] = 0;
         }
+    own = matrix_segments_of_warp(own);
     UNROLL for (int m = 0; m < M; m++)
         UNROLL for (int n = 0; n < VALUE / 8; n++)
             UNROLL for (int e = 0; e < 4; e++) at.o[m][n][e] = 0;
 
+    i32 segment[2]; /* of the tile that comes next, so that nothing waits for them */
+    matrix_tile_segments(p, batch, position, segment);
     for (int stage = 0; position < seen.end; position += TILE, stage ^= 1) {
-        f32 s[M][TILE / 8][4];
+        f32          s[M][TILE / 8][4];
+        matrix_sight sight = matrix_rows_see<P>(queries, own, position, segment);
         copies_wait();
         SYNC();
         if (position + TILE < seen.end) take(position + TILE, stage ^ 1);
+        matrix_tile_segments(p, batch, position + TILE, segment);
+        if (sight == SEES_NOTHING) continue;
         matrix_dots<T, KEY, M>(s, q, line, k + stage * TILE * (KEY + 8));
-        if (P::HAS_BIAS || !matrix_sees_all<P>(queries, position))
+        if (P::HAS_BIAS || sight == SEES_SOME)
             if (!matrix_mask_rows<P, M>(p, s, rows, batch, position)) continue;
         matrix_weigh<P, M>(p, s, at, rows, position);
         matrix_blend<T, VALUE, M>(at.o, s, v + stage * TILE * (VALUE + 8));
     }
-    copies_wait(); /* where nothing is seen */
+    copies_commit(), copies_wait(); /* of q, where nothing is seen */
     matrix_store_rows<P, M>(at, chunk, batch, first + line, y, lse, top, scratch);
 }

@@ -49,7 +49,7 @@ template <class P, class D> static INLINE void attention_matrix_grad_of_rows(con
       *v = k + 2 * TILE * (KEY + 8);
     int line = WARP_OF_BLOCK * 16;
 
-    attention_span queries = attention_queries<P>(first, first + TILE - 1);
+    attention_span queries = attention_queries<P>(first + line, first + line + 15);
     attention_span seen = attention_seen_by<MATRIX_THREADS>(p, batch, first, TILE);
     auto take = [&](i64 position, int stage) {
         matrix_take<KEY, TILE>(k + stage * TILE * (KEY + 8), p.k + P::k_batch(batch) + position * P::K_STEP,
@@ -67,22 +67,32 @@ template <class P, class D> static INLINE void attention_matrix_grad_of_rows(con
 
     f32                sum[1][KEY / 8][4] = {};
     matrix_row_numbers rows[2];
-    UNROLL for (int h = 0; h < 2; h++) rows[h] = matrix_numbers_of(p, batch, first + line + h * 8 + LANE / 4);
+    matrix_segments    own = {highest<i32>(), lowest<i32>()};
+    UNROLL for (int h = 0; h < 2; h++) {
+        rows[h] = matrix_numbers_of(p, batch, first + line + h * 8 + LANE / 4);
+        own = matrix_with(own, rows[h].row.live, rows[h].row.segment);
+    }
+    own = matrix_segments_of_warp(own);
 
+    i32 segment[2]; /* of the tile that comes next */
+    matrix_tile_segments(p, batch, position, segment);
     for (int stage = 0; position < seen.end; position += TILE, stage ^= 1) {
-        f32 s[1][TILE / 8][4], dp[1][TILE / 8][4];
+        f32          s[1][TILE / 8][4], dp[1][TILE / 8][4];
+        matrix_sight sight = matrix_rows_see<P>(queries, own, position, segment);
         copies_wait();
         SYNC();
         if (position + TILE < seen.end) take(position + TILE, stage ^ 1);
+        matrix_tile_segments(p, batch, position + TILE, segment);
+        if (sight == SEES_NOTHING) continue;
         matrix_dots<T, KEY, 1>(s, q, line, k + stage * TILE * (KEY + 8));
         matrix_dots<T, VALUE, 1>(dp, dy, line, v + stage * TILE * (VALUE + 8));
         auto row = [&](int n, int e) -> const matrix_row_numbers & { return rows[e / 2]; };
         auto at = [&](int n, int e) { return (i32)position + n * 8 + MATRIX_COLUMN(e); };
-        if (P::HAS_BIAS || !matrix_sees_all<P>(queries, position)) matrix_slopes<true>(p, s, dp, batch, row, at);
+        if (P::HAS_BIAS || sight == SEES_SOME) matrix_slopes<true>(p, s, dp, batch, row, at);
         else matrix_slopes<false>(p, s, dp, batch, row, at);
         matrix_blend<T, KEY, 1>(sum, dp, k + stage * TILE * (KEY + 8));
     }
-    copies_wait();
+    copies_commit(), copies_wait(); /* of q and dy, where nothing is seen */
     UNROLL for (int h = 0; h < 2; h++) {
         i64 r = first + line + h * 8 + LANE / 4;
         if (r >= P::ROWS) break;
@@ -93,15 +103,39 @@ template <class P, class D> static INLINE void attention_matrix_grad_of_rows(con
 }
 
 /* The next tile of rows, of those that share a memory, that may see position first or the TILE - 1 after it. */
-template <class P> static INLINE i64 matrix_next(i64 tile, i64 first)
+template <class P> static INLINE int matrix_next(int tile, i64 first)
 {
-    enum : i64 { TILES = (P::ROWS + TILE - 1) / TILE };
-    for (; tile < P::TOGETHER * TILES; tile++) {
-        i64            row = tile % TILES * TILE;
+    enum { TILES = (int)((P::ROWS + TILE - 1) / TILE) };
+    for (; tile < (int)P::TOGETHER * TILES; tile++) {
+        int            row = tile % TILES * TILE;
         attention_span seen = attention_seen<P>(attention_queries<P>(row, row + TILE - 1));
         if (seen.begin < first + TILE && seen.end > first) break;
     }
     return tile;
+}
+
+/* The segments of a warp's 16 positions from `first` on. */
+template <class P> static INLINE matrix_segments matrix_segments_at(const P &p, i64 batch, i64 first)
+{
+    matrix_segments own = {highest<i32>(), lowest<i32>()};
+    if constexpr (P::HAS_SEGMENTS) {
+        i64  position = first + LANE % 16;
+        bool live = position < P::MEMORY;
+        own = matrix_with(own, live, live ? attention_memory_segment(p, batch, position) : 0);
+        own = matrix_segments_of_warp(own);
+    }
+    return own;
+}
+
+/* How a tile of rows sees a warp's 16 positions from `first` on. */
+template <class P>
+static INLINE matrix_sight matrix_positions_see(matrix_segments own, const matrix_row (&rows)[TILE], i64 row, i64 first)
+{
+    matrix_sight sight = matrix_sight_of<P>(attention_queries<P>(row, row + TILE - 1), first, 16);
+    const i32    other[2] = {rows[LANE].segment, rows[LANE + WARP].segment};
+    const bool   live[2] = {row + LANE < P::ROWS, row + LANE + WARP < P::ROWS};
+    sight = matrix_sight_in<P>(sight, own, other, live);
+    return sight == SEES_ALL && row + TILE > P::ROWS ? SEES_SOME : sight;
 }
 
 template <int SIZE, class D>
@@ -121,16 +155,18 @@ template <class P, class D, class E> static INLINE void attention_matrix_grad_of
 {
     typedef typename P::T T;
     enum { KEY = P::KEY, VALUE = P::VALUE };
-    enum : i64 { TILES = (P::ROWS + TILE - 1) / TILE, OWN = (P::MEMORY + TILE - 1) / TILE };
-    SHARED matrix_row rows[2][TILE]; /* of a stage, and their lse and delta */
-    SHARED f32        numbers[2][2][TILE];
+    enum { TILES = (int)((P::ROWS + TILE - 1) / TILE), ALL = (int)P::TOGETHER * TILES };
+    enum : i64 { OWN = (P::MEMORY + TILE - 1) / TILE };
+    SHARED matrix_row   rows[2][TILE]; /* of a stage */
+    SHARED pack<f32, 4> numbers[2][TILE / 2]; /* lse and delta of two rows */
     i64 first = BLOCK % OWN * TILE, apart = BLOCK / OWN, own = apart * P::TOGETHER;
     T  *k = (T *)DYNAMIC_SHARED, *v = k + TILE * (KEY + 8), *q = v + TILE * (VALUE + 8),
       *dy = q + 2 * TILE * (KEY + 8);
     int line = WARP_OF_BLOCK * 16;
 
-    auto take = [&](i64 tile, int stage) {
-        i64 batch = own + tile / TILES, row = tile % TILES * TILE;
+    auto take = [&](int tile, int stage) {
+        i64 batch = own + tile / TILES;
+        int row = tile % TILES * TILE;
         matrix_take<KEY, TILE>(q + stage * TILE * (KEY + 8), p.q + P::q_batch(batch),
                                [=](int r) { return P::q_row(row + r); }, matrix_live<P::ROWS, TILE>(row));
         matrix_take<VALUE, TILE>(dy + stage * TILE * (VALUE + 8), p.dy + P::dy_batch(batch),
@@ -139,49 +175,56 @@ template <class P, class D, class E> static INLINE void attention_matrix_grad_of
             i64  r = row + THREAD;
             bool live = r < P::ROWS;
             rows[stage][THREAD] = matrix_row_of(p, batch, r);
-            copy_ahead_one(&numbers[stage][0][THREAD],
+            copy_ahead_one(&numbers[stage][THREAD / 2].at[THREAD % 2 * 2],
                            p.lse + (live ? P::lse_batch(batch) + P::lse_row(r) : 0), live);
-            copy_ahead_one(&numbers[stage][1][THREAD],
+            copy_ahead_one(&numbers[stage][THREAD / 2].at[THREAD % 2 * 2 + 1],
                            p.delta + (live ? P::delta_batch(batch) + P::delta_row(r) : 0), live);
         }
         copies_commit();
     };
-    i64 tile = matrix_next<P>(0, first);
-    if (tile < P::TOGETHER * TILES) take(tile, 0);
+    matrix_segments segments = {0, 0}; /* of this warp's positions */
+    auto            take_memory = [&](i64 batch) {
+        matrix_take<KEY, TILE>(k, p.k + P::k_batch(batch) + first * P::K_STEP,
+                               [](int n) { return n * (i64)P::K_STEP; }, matrix_live<P::MEMORY, TILE>(first));
+        matrix_take<VALUE, TILE>(v, p.v + P::v_batch(batch) + first * P::V_STEP,
+                                 [](int n) { return n * (i64)P::V_STEP; }, matrix_live<P::MEMORY, TILE>(first));
+        copies_commit();
+        segments = matrix_segments_at(p, batch, first + line);
+    };
+    int tile = matrix_next<P>(0, first), next, before = 0;
+    take_memory(own);
+    if (tile < ALL) take(tile, 0);
 
     f32 of_k[1][KEY / 8][4] = {}, of_v[1][VALUE / 8][4] = {};
-    i64 before = -1;
-    for (int stage = 0; tile < P::TOGETHER * TILES; stage ^= 1) {
+    for (int stage = 0; tile < ALL; stage ^= 1, tile = next) {
         f32 s[1][TILE / 8][4], dp[1][TILE / 8][4];
-        i64 next = matrix_next<P>(tile + 1, first), batch = own + tile / TILES, row = tile % TILES * TILE;
-        if (batch != before) { /* memories whose gradients are one may differ */
+        i64 batch = own + tile / TILES;
+        int row = tile % TILES * TILE;
+        next = matrix_next<P>(tile + 1, first);
+        if (P::TOGETHER > 1 && tile / TILES != before) { /* memories whose gradients are one may differ */
             SYNC();
-            matrix_take<KEY, TILE>(k, p.k + P::k_batch(batch) + first * P::K_STEP,
-                                   [](int n) { return n * (i64)P::K_STEP; }, matrix_live<P::MEMORY, TILE>(first));
-            matrix_take<VALUE, TILE>(v, p.v + P::v_batch(batch) + first * P::V_STEP,
-                                     [](int n) { return n * (i64)P::V_STEP; }, matrix_live<P::MEMORY, TILE>(first));
-            copies_commit();
-            before = batch;
+            take_memory(batch);
+            before = tile / TILES;
         }
         copies_wait();
         SYNC();
-        if (next < P::TOGETHER * TILES) take(next, stage ^ 1);
+        if (next < ALL) take(next, stage ^ 1);
+        matrix_sight sight = matrix_positions_see<P>(segments, rows[stage], row, first + line);
+        if (sight == SEES_NOTHING) continue;
         const T *q_tile = q + stage * TILE * (KEY + 8), *dy_tile = dy + stage * TILE * (VALUE + 8);
         matrix_dots<T, KEY, 1>(s, k, line, q_tile);
         matrix_dots<T, VALUE, 1>(dp, v, line, dy_tile);
-        attention_span queries = attention_queries<P>(row, row + TILE - 1);
         auto at = [&](int n, int e) { return (i32)first + line + MATRIX_LINE(e); };
         auto row_of = [&](int n, int e) {
             int                r = n * 8 + MATRIX_COLUMN(e);
-            matrix_row_numbers x = {rows[stage][r], numbers[stage][0][r] * LOG2_E, numbers[stage][1][r]};
+            pack<f32, 4>       two = numbers[stage][n * 4 + LANE % 4];
+            matrix_row_numbers x = {rows[stage][r], two.at[e % 2 * 2] * LOG2_E, two.at[e % 2 * 2 + 1]};
             return x;
         };
-        if (P::HAS_BIAS || row + TILE > P::ROWS || !matrix_sees_all<P>(queries, first))
-            matrix_slopes<true>(p, s, dp, batch, row_of, at);
+        if (P::HAS_BIAS || sight == SEES_SOME) matrix_slopes<true>(p, s, dp, batch, row_of, at);
         else matrix_slopes<false>(p, s, dp, batch, row_of, at);
         matrix_blend<T, VALUE, 1>(of_v, s, dy_tile);
         matrix_blend<T, KEY, 1>(of_k, dp, q_tile);
-        tile = next;
     }
     copies_wait();
     matrix_store_positions<KEY>(of_k, dk + P::out1_batch(own), first + line, (i64)P::OUT1_STEP, (i64)P::MEMORY,

@@ -231,10 +231,16 @@ static void add_real(textbuf *t, const char *type, const char *name, double valu
     text_add(t, "        static INLINE %s %s() { return (%s)%s; }\n", type, name, type, digits);
 }
 
+/* Layers that differ in their random numbers only share kernels: which they are is an argument. */
+void attention_numbers(const instr *i, kernel_plan *plan)
+{
+    if (i->attention->dropout > 0) kernel_number(plan, i->attention->stream);
+}
+
 static void add_stream(textbuf *t, const instr *i)
 {
     const attention_args *a = i->attention;
-    text_add(t, "    p.stream = stream_of(words, %uu);\n", a->stream);
+    text_add(t, "    p.stream = stream_of(words, (u32)number0);\n");
     for (int k = a->first_turn; k < i->nin; k += 2) {
         text_add(t, "    p.stream = philox_turn(p.stream, (u32)*in%d, ", k);
         text_add(t, k + 1 < i->nin ? "(u32)*in%d);\n" : "0);\n", k + 1);

@@ -29,6 +29,8 @@ typedef struct attention_form {
     int64_t         chunks, chunk; /* the memory in so many parts of that length; 0: in one */
 } attention_form;
 
+/* The arguments of kernels that attention_text is part of: a plan's first. */
+void attention_numbers(const instr *i, kernel_plan *plan);
 /* Declares `problem` and `p`. */
 void attention_text(textbuf *t, const instr *i, const attention_form *f);
 

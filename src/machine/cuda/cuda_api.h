@@ -30,8 +30,8 @@
     F(cuMemGetInfo) F(cuMemAlloc) F(cuMemFree) F(cuMemHostAlloc) F(cuMemFreeHost)                  \
     F(cuMemcpyHtoDAsync) F(cuMemcpyDtoHAsync) F(cuMemcpyDtoDAsync) F(cuMemsetD8Async)              \
     F(cuMemcpy2DAsync)                                                                             \
-    F(cuStreamCreate) F(cuStreamDestroy) F(cuStreamSynchronize) F(cuStreamQuery)                   \
-    F(cuStreamWaitEvent)                                                                           \
+    F(cuStreamCreate) F(cuStreamCreateWithPriority) F(cuStreamDestroy) F(cuStreamSynchronize)      \
+    F(cuStreamQuery) F(cuStreamWaitEvent)                                                          \
     F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventSynchronize) F(cuEventQuery)      \
     F(cuEventElapsedTime)                                                                          \
     F(cuModuleLoadData) F(cuModuleUnload) F(cuModuleGetFunction) F(cuFuncSetAttribute)             \

@@ -4,9 +4,10 @@
 
 #include <pthread.h>
 
-#include "machine/cuda/cuda_api.h"
+#include "machine/cuda/kernel_compile.h"
 #include "machine/cuda/kernel_source.h"
 #include "machine/device.h"
+#include "program/hazards.h"
 
 /* One card, opened once, whatever the number of its processors. */
 typedef struct cuda_card {
@@ -17,6 +18,7 @@ typedef struct cuda_card {
     char            architecture[16]; /* as NVRTC calls it: sm_90a */
     int             multiprocessors;
     size_t          bytes;
+    double          bandwidth; /* bytes a second from and to its memory; 0: not known */
     pthread_mutex_t lock;    /* of what follows */
     arena           arena;
     name_table      kernels; /* CUfunction by name */
@@ -51,16 +53,29 @@ typedef struct taken_memory {
     size_t      bytes;
 } taken_memory;
 
+/* A program's kernels until they are on the card. */
+typedef struct program_kernels {
+    const program *program;
+    arena          arena;
+    kernel_source  source;
+    kernel_plan   *plans; /* one for each instruction */
+    kernel_job    *job;   /* NULL: none is being compiled */
+} program_kernels;
+
 /* A processor: its queue on one of the cards. */
 typedef struct cuda_context {
     device_context   face;
     cuda_device     *device;
     cuda_card       *card;
     CUstream         stream;
+    CUstream         second; /* for collectives beside other work; NULL: no program has asked for it */
+    CUstream         wires;  /* where collectives go now: one of these two */
+    CUevent          begun;  /* the point in the first queue after which the last collective began */
     cublasLtHandle_t products;
     arena            arena;
     taken_memory    *taken;
     int              ntaken, taken_room;
+    program_kernels *announced; /* of a program that will be prepared; NULL: none */
     staging_block   *blocks;
     int              nblocks, blocks_room;
     int64_t          turns; /* blocks given out */
@@ -99,6 +114,7 @@ bool cuda_finish(cuda_context *c, const char *what);
 /* The same without a sentence: what the driver says of the work.  False: see the session's error. */
 bool cuda_outcome(cuda_context *c, CUresult *result);
 bool cuda_await(cuda_context *c, CUevent event, const char *what);
+void cuda_finish_all(cuda_context *c); /* on both queues, also after an error */
 /* Where other processes take part: waits for the last but one call of this function to be passed in the
  * queue.  A queue that is full would block the host, which could then not look after them. */
 bool cuda_pace(cuda_context *c);
@@ -124,7 +140,19 @@ void cuda_drop(device *d, device_step *s);
 /* Queues the number of the step and the seed for one processor. */
 bool cuda_write_words(cuda_context *c, const run_state *r, CUstream on);
 
+/* ---- collectives beside other work (cuda_beside.c) ---- */
+typedef struct cuda_beside {
+    hazards  when;
+    CUevent *ended; /* by instruction: after a collective that something waits for; NULL: none */
+    int      last;  /* the last collective of this step that was queued beside other work */
+} cuda_beside;
+bool cuda_beside_open(cuda_context *c, const program *p, arena *a, cuda_beside *b);
+void cuda_beside_close(cuda_context *c, const program *p, cuda_beside *b);
+bool cuda_order(device_context *c, const program *p, int index, run_state *r);
+bool cuda_collected(device_context *c, const program *p, int index, run_state *r);
+
 /* ---- programs (cuda_program.c) ---- */
+cuda_beside *cuda_beside_of(const run_state *r);
 bool   cuda_prepare(device_context *c, const program *p, run_state *r);
 void   cuda_forget(device_context *c, const program *p, run_state *r);
 bool   cuda_begin(device_context *c, const program *p, run_state *r);
@@ -135,9 +163,22 @@ size_t cuda_scratch_bytes(device *d, const program *p, int threads);
 int64_t     cuda_scratch(const program *p, int threads);
 const char *cuda_way(const instr *i);
 
+/* ---- kernels of programs (cuda_kernels.c) ---- */
+/* Of one instruction; products have none, and those with epilogues are written in parts if need be. */
+bool cuda_write_kernels(kernel_source *s, const instr *i, kernel_plan *plan);
+void cuda_announce(device_context *c, const program *p);
+/* Those of a program, written and being compiled; NULL after an error. */
+program_kernels *cuda_kernels_of(cuda_context *c, const program *p);
+bool             cuda_finish_kernels(cuda_context *c, program_kernels *k); /* they are on the card */
+void             cuda_drop_kernels(cuda_context *c, program_kernels *k);
+void             cuda_drop_announced(cuda_context *c, const program *p); /* NULL: of any program */
+
 /* ---- kernels (cuda_modules.c) ---- */
 /* Makes all kernels of the source ready on the context's card. */
 bool cuda_load_kernels(cuda_context *c, kernel_source *s);
+/* The same in two steps, between which they are compiled: NULL where the card has all of them. */
+bool cuda_start_missing(cuda_context *c, kernel_source *s, kernel_job **job);
+bool cuda_load_compiled(cuda_context *c, kernel_source *s, kernel_job *job);
 /* One of them, which has been loaded; NULL: it has not. */
 CUfunction cuda_kernel(cuda_context *c, const char *name);
 void       cuda_unload_kernels(cuda_device *d, cuda_card *card);

@@ -1,6 +1,5 @@
 /* Kernels on a card: compiled and loaded once, found by name. */
 #include "machine/cuda/cuda_device.h"
-#include "machine/cuda/kernel_compile.h"
 
 CUfunction cuda_kernel(cuda_context *c, const char *name)
 {
@@ -36,30 +35,45 @@ static bool take_functions(cuda_context *c, const kernel_source *s, CUmodule mod
     return true;
 }
 
-static bool load_missing(cuda_context *c, kernel_source *s)
+static bool take_images(cuda_context *c, const kernel_source *s, const kernel_images *images)
 {
-    cuda_card  *k = c->card;
-    const char *text = missing_text(k, s);
-    kernel_images images;
-    if (!text) return true;
-    TRY(cuda_use(c));
-    TRY(kernel_compile(&c->device->api, cuda_fault(c), s->arena, text, k->architecture, &images));
-    for (int n = 0; n < images.n; n++) {
+    cuda_card *k = c->card;
+    for (int n = 0; n < images->n; n++) {
         CUmodule module;
         TRY(arena_push(&k->arena, k->modules, k->nmodules, k->modules_room));
-        CUDA_TRY(c, cuModuleLoadData(&module, images.image[n].bytes), "load kernels");
+        CUDA_TRY(c, cuModuleLoadData(&module, images->image[n].bytes), "load kernels");
         k->modules[k->nmodules++] = module;
         TRY(take_functions(c, s, module));
     }
     return true;
 }
 
-bool cuda_load_kernels(cuda_context *c, kernel_source *s)
+bool cuda_start_missing(cuda_context *c, kernel_source *s, kernel_job **job)
 {
+    *job = NULL;
     pthread_mutex_lock(&c->card->lock);
-    bool ok = load_missing(c, s);
+    const char *text = missing_text(c->card, s);
+    pthread_mutex_unlock(&c->card->lock);
+    if (!text) return !s->arena->fault->kind;
+    *job = kernel_compile_start(&c->device->api, cuda_fault(c), s->arena, text,
+                                c->card->architecture);
+    return *job != NULL;
+}
+
+bool cuda_load_compiled(cuda_context *c, kernel_source *s, kernel_job *job)
+{
+    kernel_images images;
+    TRY(kernel_compile_finish(job, &images) && cuda_use(c));
+    pthread_mutex_lock(&c->card->lock);
+    bool ok = take_images(c, s, &images);
     pthread_mutex_unlock(&c->card->lock);
     return ok;
+}
+
+bool cuda_load_kernels(cuda_context *c, kernel_source *s)
+{
+    kernel_job *job;
+    return cuda_start_missing(c, s, &job) && (!job || cuda_load_compiled(c, s, job));
 }
 
 void cuda_unload_kernels(cuda_device *d, cuda_card *k)

@@ -19,23 +19,27 @@ static const char *kind_name(fold_kind kind)
     return kind == FOLD_SUM ? "sum" : kind == FOLD_MAX ? "max" : "min";
 }
 
-static void write_name(char *name, size_t room, fold_kind kind, mtf_dtype type, int n)
+/* `all`: with a result for each part. */
+static void write_name(char *name, size_t room, fold_kind kind, mtf_dtype type, int n, bool all)
 {
-    snprintf(name, room, "combine_%s_%s_%d", kind_name(kind), kernel_type(type), n);
+    snprintf(name, room, "combine_%s_%s_%d%s", kind_name(kind), kernel_type(type), n,
+             all ? "_all" : "");
 }
 
 /* out[i] = part0[i] (op) part1[i] ... */
-static bool write_combine(kernel_source *s, fold_kind kind, mtf_dtype type, int n)
+static bool write_combine(kernel_source *s, fold_kind kind, mtf_dtype type, int n, bool all)
 {
     textbuf     t = {.arena = s->arena};
     char        name[48];
     const char *element = kernel_type(type);
     const char *op = kind == FOLD_MAX ? "LARGER" : kind == FOLD_MIN ? "SMALLER" : "ADD";
-    write_name(name, sizeof name, kind, type, n);
-    text_add(&t, "KERNEL void __launch_bounds__(%d) %s(%s *out", SUM_THREADS, name, element);
-    for (int k = 0; k < n; k++) text_add(&t, ", const %s *part%d", element, k);
+    int         outs = all ? n : 1;
+    write_name(name, sizeof name, kind, type, n, all);
+    text_add(&t, "KERNEL void __launch_bounds__(%d) %s(", SUM_THREADS, name);
+    for (int k = 0; k < outs; k++) text_add(&t, "%s *out%d, ", element, k);
+    for (int k = 0; k < n; k++) text_add(&t, "const %s *part%d, ", element, k);
     text_add(&t,
-             ", i64 elements)\n{\n"
+             "i64 elements)\n{\n"
              "    i64 first = BLOCK * %d + THREAD;\n"
              "    for (int k = 0; k < %d; k++) {\n"
              "        i64 i = first + k * %d;\n"
@@ -44,10 +48,14 @@ static bool write_combine(kernel_source *s, fold_kind kind, mtf_dtype type, int 
              SUM_THREADS * SUM_ELEMENTS, SUM_ELEMENTS, SUM_THREADS,
              kernel_type(dtype_compute(type)));
     for (int k = 1; k < n; k++) text_add(&t, "        sum = %s(sum, load(&part%d[i]));\n", op, k);
-    text_add(&t, "        store(&out[i], sum);\n    }\n}\n");
+    for (int k = 0; k < outs; k++) text_add(&t, "        store(&out%d[i], sum);\n", k);
+    text_add(&t, "    }\n}\n");
     const char *text = text_done(&t);
     return text && kernel_source_put(s, name, text);
 }
+
+/* The parameters of a kernel are limited. */
+enum { MOST_PARAMETERS = 256, MOST_PARTS = MOST_PARAMETERS - 2, MOST_COMBINED = MOST_PARTS / 2 };
 
 static bool prepare_peers(device_context *face, const mesh *m, const program *p)
 {
@@ -61,37 +69,51 @@ static bool prepare_peers(device_context *face, const mesh *m, const program *p)
         bool      whole = i->kind == INSTR_REDUCE;
         unsigned  axes = whole ? i->reduce.axes : scatter_axes(&i->reduce_scatter);
         fold_kind kind = whole ? i->reduce.kind : i->reduce_scatter.kind;
-        ok = write_combine(&s, kind, i->out[0].type, group_of(m, face->processor, axes).n);
+        int n = group_of(m, face->processor, axes).n;
+        ok = write_combine(&s, kind, i->out[0].type, n, false) &&
+             (!whole || n > MOST_COMBINED || write_combine(&s, kind, i->out[0].type, n, true));
     }
     ok = ok && cuda_load_kernels(c, &s);
     arena_free(&scratch);
     return ok;
 }
 
-enum { MOST_MEMBERS = 256 }; /* the parameters of a kernel are limited */
+static bool start_sum(cuda_context *c, const char *name, int nouts, char *const *outs, int n,
+                      const char *const *parts, int64_t elements)
+{
+    void   *parameters[MOST_PARAMETERS];
+    int64_t each = SUM_THREADS * SUM_ELEMENTS, blocks = (elements + each - 1) / each;
+    if (elements == 0) return true;
+    for (int k = 0; k < nouts; k++) parameters[k] = (void *)(uintptr_t)&outs[k];
+    for (int k = 0; k < n; k++) parameters[nouts + k] = (void *)(uintptr_t)&parts[k];
+    parameters[nouts + n] = &elements;
+    TRY(cuda_use(c));
+    CUDA_TRY(c,
+             cuLaunchKernel(cuda_kernel(c, name), (unsigned)blocks, 1, 1, SUM_THREADS, 1, 1, 0,
+                            c->wires, parameters, NULL),
+             "start a sum");
+    return true;
+}
 
 static bool combine_parts(device_context *face, fold_kind kind, mtf_dtype type, int n,
                           const char *const *parts, char *out, int64_t elements)
 {
     cuda_context *c = cuda_of(face);
     char          name[48];
-    void         *parameters[MOST_MEMBERS + 2];
-    int64_t       each = SUM_THREADS * SUM_ELEMENTS, blocks = (elements + each - 1) / each;
-    if (elements == 0) return true;
-    if (n > MOST_MEMBERS)
+    if (n > MOST_PARTS)
         return fail(cuda_fault(c), ERR_USAGE,
                     "%d processors of one process are to be summed on cards; %d are possible", n,
-                    MOST_MEMBERS);
-    write_name(name, sizeof name, kind, type, n);
-    parameters[0] = &out;
-    for (int k = 0; k < n; k++) parameters[k + 1] = (void *)(uintptr_t)&parts[k];
-    parameters[n + 1] = &elements;
-    TRY(cuda_use(c));
-    CUDA_TRY(c,
-             cuLaunchKernel(cuda_kernel(c, name), (unsigned)blocks, 1, 1, SUM_THREADS, 1, 1, 0,
-                            c->stream, parameters, NULL),
-             "start a sum");
-    return true;
+                    MOST_PARTS);
+    write_name(name, sizeof name, kind, type, n, false);
+    return start_sum(c, name, 1, &out, n, parts, elements);
+}
+
+static bool combine_all(device_context *face, fold_kind kind, mtf_dtype type, int n,
+                        const char *const *parts, char *const *outs, int64_t elements)
+{
+    char name[48];
+    write_name(name, sizeof name, kind, type, n, true);
+    return start_sum(cuda_of(face), name, n, outs, n, parts, elements);
 }
 
 /* ---- order between queues ---- */
@@ -101,7 +123,7 @@ static bool make_mark(cuda_context *c, CUevent *event)
 {
     TRY(cuda_use(c));
     if (!*event) CUDA_TRY(c, cuEventCreate(event, CU_EVENT_DISABLE_TIMING), "make an event");
-    CUDA_TRY(c, cuEventRecord(*event, c->stream), "note a point in its queue");
+    CUDA_TRY(c, cuEventRecord(*event, c->wires), "note a point in its queue");
     return true;
 }
 
@@ -116,7 +138,7 @@ static bool follow(device_context *face, void *point)
 {
     cuda_context *c = cuda_of(face);
     TRY(point && cuda_use(c));
-    CUDA_TRY(c, cuStreamWaitEvent(c->stream, point, 0), "wait for another queue");
+    CUDA_TRY(c, cuStreamWaitEvent(c->wires, point, 0), "wait for another queue");
     return true;
 }
 
@@ -129,7 +151,7 @@ static bool copy(device_context *face, void *to, const void *from, int64_t bytes
     TRY(cuda_use(c));
     CUDA_TRY(c,
              cuMemcpyDtoDAsync((CUdeviceptr)(uintptr_t)to, (CUdeviceptr)(uintptr_t)from,
-                               (size_t)bytes, c->stream),
+                               (size_t)bytes, c->wires),
              "copy memory");
     return true;
 }
@@ -167,7 +189,7 @@ static bool copy_rows(cuda_context *c, const char *from, int64_t from_row, char 
                          .dstPitch = (size_t)to_row,
                          .WidthInBytes = (size_t)bytes,
                          .Height = (size_t)rows};
-    CUDA_TRY(c, cuMemcpy2DAsync(&how, c->stream), "copy memory");
+    CUDA_TRY(c, cuMemcpy2DAsync(&how, c->wires), "copy memory");
     return true;
 }
 
@@ -197,4 +219,5 @@ static bool copy_region(device_context *face, const struct region *whole, const 
     }
 }
 
-const device_peers cuda_peers = {prepare_peers, mark, follow, copy, copy_region, combine_parts};
+const device_peers cuda_peers = {prepare_peers, mark,          follow,      copy,
+                                 copy_region,   combine_parts, combine_all, MOST_COMBINED};

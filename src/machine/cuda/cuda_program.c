@@ -2,6 +2,7 @@
 #include "machine/cuda/cuda_device.h"
 #include "machine/cuda/products.h"
 #include "machine/machine.h"
+#include "program/epilogue.h"
 
 typedef struct prepared_launch {
     CUfunction function;
@@ -10,29 +11,25 @@ typedef struct prepared_launch {
 
 /* An instruction ready to be queued. */
 typedef struct prepared_instr {
-    int             nlaunches;
-    prepared_launch launch[MOST_LAUNCHES];
-    void          **addresses;  /* of outputs, inputs, working space, the step's words */
-    void          **parameters; /* where each address stands */
-    product_plan   *product;    /* NULL: the kernels do it */
+    int                    nlaunches;
+    prepared_launch        launch[MOST_LAUNCHES];
+    void                 **addresses;  /* of outputs, inputs, working space, the step's words */
+    uint64_t              *numbers;    /* the plan's */
+    void                 **parameters; /* where each address and each number stands */
+    product_plan          *product;    /* NULL: the kernels do it */
+    int                    nafter;     /* what is queued after it: an epilogue in parts */
+    struct prepared_instr *after;
 } prepared_instr;
 
 typedef struct prepared_program {
     arena           arena;
     prepared_instr *instrs;
-    step_words     *words; /* on the card */
+    step_words     *words;  /* on the card */
     bool            proven; /* a step has shown that no kernel fails */
+    cuda_beside     beside;
 } prepared_program;
 
 /* ---- before the first step ---- */
-
-static bool write_kernels(kernel_source *s, const instr *i, kernel_plan *plan)
-{
-    kernel_writer *writer = kernel_writer_of(i->kind);
-    if (instr_is_collective(i) || instr_elements(i) == 0) return true;
-    if (i->kind == INSTR_CONTRACT && product_suits(i)) return true;
-    return !writer || writer(s, i, plan);
-}
 
 /* Is it queued by this device at all? */
 static bool is_queued(const instr *i)
@@ -48,17 +45,22 @@ static void *operand_at(const run_state *r, const access *a)
 }
 
 static bool find_addresses(prepared_program *q, const instr *i, const run_state *r,
-                           prepared_instr *to)
+                           const kernel_plan *plan, prepared_instr *to)
 {
     int n = i->nout + i->nin;
     to->addresses = arena_array(&q->arena, void *, n + 2);
-    to->parameters = arena_array(&q->arena, void *, n + 2);
-    TRY(to->addresses && to->parameters);
+    to->numbers = arena_array(&q->arena, uint64_t, plan->nnumbers + 1);
+    to->parameters = arena_array(&q->arena, void *, n + 2 + plan->nnumbers);
+    TRY(to->addresses && to->numbers && to->parameters);
     for (int k = 0; k < i->nout; k++) to->addresses[k] = operand_at(r, &i->out[k]);
     for (int k = 0; k < i->nin; k++) to->addresses[i->nout + k] = operand_at(r, &i->in[k]);
     to->addresses[n] = r->scratch;
     to->addresses[n + 1] = q->words;
     for (int k = 0; k < n + 2; k++) to->parameters[k] = &to->addresses[k];
+    for (int k = 0; k < plan->nnumbers; k++) {
+        to->numbers[k] = plan->number[k];
+        to->parameters[n + 2 + k] = &to->numbers[k];
+    }
     return true;
 }
 
@@ -88,33 +90,101 @@ static bool is_free_before(const program *p, int b)
     return kind == BUFFER_TEMPORARY || kind == BUFFER_FETCH;
 }
 
-static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r,
-                           prepared_program *q, kernel_plan *plans, arena *scratch)
+/* Nothing is lost if its outputs are written before the first step? */
+static bool may_write(const program *p, const instr *i)
 {
-    kernel_source s = kernel_source_make(scratch);
-    int64_t       room = cuda_scratch(p, 1);
-    for (int k = 0; k < p->ninstrs; k++) {
-        TRY(write_kernels(&s, &p->instrs[k], &plans[k]));
-        if (plans[k].scratch_bytes > room)
+    bool may = true;
+    for (int o = 0; o < i->nout; o++) may = may && is_free_before(p, i->out[o].buffer);
+    return may;
+}
+
+static bool find_product(cuda_context *c, const program *p, const instr *i, const run_state *r,
+                         prepared_program *q, prepared_instr *to)
+{
+    if (i->kind != INSTR_CONTRACT || !product_suits(i)) return true;
+    to->product = product_prepare(c, &q->arena, i, to->addresses, may_write(p, i), r->scratch);
+    return to->product != NULL;
+}
+
+/* ---- epilogues that the library does not make ---- */
+
+/* Products that are carried out in parts, and the kernels of these.  Which they are is known only
+ * after the library was asked. */
+typedef struct parted {
+    arena         arena;
+    kernel_source source;
+    int           n, room;
+    struct parted_product {
+        int            at; /* the instruction */
+        epilogue_parts parts;
+        kernel_plan    kernels[3];
+    } * *all;
+} parted;
+
+static bool part_product(cuda_context *c, const instr *i, int at, int64_t room, parted *d)
+{
+    struct parted_product *one = arena_new(&d->arena, struct parted_product);
+    TRY(one && arena_push(&d->arena, d->all, d->n, d->room));
+    one->at = at;
+    epilogue_split(i, &one->parts);
+    for (int k = 0; k < one->parts.n; k++) {
+        TRY(cuda_write_kernels(&d->source, &one->parts.part[k], &one->kernels[k]));
+        if (one->kernels[k].scratch_bytes > room)
             return fail(cuda_fault(c), ERR_INTERNAL,
-                        "\"%s\" takes more working space than was planned",
-                        instr_name(p->instrs[k].kind));
+                        "\"%s\" takes more working space than was planned", instr_name(i->kind));
     }
-    TRY(cuda_load_kernels(c, &s));
+    d->all[d->n++] = one;
+    return true;
+}
+
+static bool prepare_parts(cuda_context *c, const program *p, const run_state *r,
+                          prepared_program *q, struct parted_product *one)
+{
+    prepared_instr *to = &q->instrs[one->at];
+    to->nafter = one->parts.n - 1;
+    to->after = arena_array(&q->arena, prepared_instr, to->nafter);
+    TRY(to->after != NULL);
+    for (int k = 0; k <= to->nafter; k++) {
+        prepared_instr *part = k ? &to->after[k - 1] : to;
+        const instr    *i = &one->parts.part[k];
+        TRY(find_addresses(q, i, r, &one->kernels[k], part) &&
+            find_launches(c, &one->kernels[k], part));
+        TRY(find_product(c, p, i, r, q, part));
+    }
+    return true;
+}
+
+/* ---- all instructions ---- */
+
+static bool prepare_operands(cuda_context *c, const program *p, const run_state *r,
+                             prepared_program *q, const kernel_plan *plans, parted *d)
+{
+    int64_t room = cuda_scratch(p, 1);
     for (int k = 0; k < p->ninstrs; k++) {
-        const instr *i = &p->instrs[k];
+        const instr    *i = &p->instrs[k];
+        prepared_instr *to = &q->instrs[k];
         if (!is_queued(i)) continue;
-        TRY(find_addresses(q, i, r, &q->instrs[k]) && find_launches(c, &plans[k], &q->instrs[k]));
-        if (i->kind == INSTR_CONTRACT && product_suits(i)) {
-            q->instrs[k].product =
-                product_prepare(c, &q->arena, i, q->instrs[k].addresses,
-                                is_free_before(p, i->out[0].buffer), r->scratch);
-            TRY(q->instrs[k].product != NULL);
-        } else if (!kernel_writer_of(i->kind)) {
+        if (!kernel_writer_of(i->kind))
             return fail(cuda_fault(c), ERR_INTERNAL, "the device cuda has no kernel for \"%s\"",
                         instr_name(i->kind));
-        }
+        TRY(find_addresses(q, i, r, &plans[k], to) && find_product(c, p, i, r, q, to));
+        if (!epilogue_is_any(i) || (to->product && !product_is_refused(to->product))) continue;
+        if (to->product) product_forget(c, to->product);
+        to->product = NULL;
+        TRY(part_product(c, i, k, room, d));
     }
+    return true;
+}
+
+/* Kernels are compiled while products are measured. */
+static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r,
+                           prepared_program *q, program_kernels *k, parted *d)
+{
+    bool ready = prepare_operands(c, p, r, q, k->plans, d);
+    TRY(cuda_finish_kernels(c, k) && ready && (d->n == 0 || cuda_load_kernels(c, &d->source)));
+    for (int n = 0; n < p->ninstrs; n++)
+        if (is_queued(&p->instrs[n])) TRY(find_launches(c, &k->plans[n], &q->instrs[n]));
+    for (int n = 0; n < d->n; n++) TRY(prepare_parts(c, p, r, q, d->all[n]));
     return true;
 }
 
@@ -129,10 +199,13 @@ bool cuda_prepare(device_context *face, const program *p, run_state *r)
     q->arena = arena_make(&s->allocator, &s->fault);
     q->instrs = arena_array(&q->arena, prepared_instr, p->ninstrs + 1);
     q->words = face->device->alloc(face, sizeof *q->words);
-    arena        scratch = arena_make(&s->allocator, &s->fault);
-    kernel_plan *plans = arena_array(&scratch, kernel_plan, p->ninstrs + 1);
-    bool ok = q->instrs && q->words && plans && prepare_instrs(c, p, r, q, plans, &scratch);
-    arena_free(&scratch);
+    parted d = {.arena = arena_make(&s->allocator, &s->fault)};
+    d.source = kernel_source_make(&d.arena);
+    program_kernels *k = cuda_kernels_of(c, p);
+    bool             ok = q->instrs && q->words && k && prepare_instrs(c, p, r, q, k, &d) &&
+                          cuda_beside_open(c, p, &q->arena, &q->beside);
+    cuda_drop_kernels(c, k);
+    arena_free(&d.arena);
     return ok;
 }
 
@@ -140,8 +213,10 @@ void cuda_forget(device_context *face, const program *p, run_state *r)
 {
     cuda_context     *c = cuda_of(face);
     prepared_program *q = r->prepared;
+    cuda_drop_announced(c, p);
     if (!q) return;
-    if (cuda_use(c)) cuda_finish(c, "finish its work");
+    if (cuda_use(c)) cuda_finish_all(c);
+    cuda_beside_close(c, p, &q->beside);
     for (int k = 0; q->instrs && k < p->ninstrs; k++)
         if (q->instrs[k].product) product_forget(c, q->instrs[k].product);
     face->device->release(face, q->words, sizeof *q->words);
@@ -164,20 +239,26 @@ size_t cuda_scratch_bytes(device *d, const program *p, int threads)
 
 int64_t cuda_scratch(const program *p, int threads)
 {
-    mtf_session *s = p->session;
-    int64_t      most = 0;
+    mtf_session  *s = p->session;
+    int64_t       most = 0;
+    arena         scratch = arena_make(&s->allocator, &s->fault);
+    kernel_source sizes = kernel_source_make(&scratch);
+    sizes.only_sizes = true;
     (void)threads;
     for (int k = 0; k < p->ninstrs; k++) {
-        arena         scratch = arena_make(&s->allocator, &s->fault);
-        kernel_source text = kernel_source_make(&scratch);
-        kernel_plan   plan = {0};
-        text.only_sizes = true;
-        const instr  *i = &p->instrs[k];
-        if (i->kind == INSTR_CONTRACT && product_suits(i)) plan.scratch_bytes = PRODUCT_WORKSPACE;
-        if (kernel_wants_scratch(i)) write_kernels(&text, i, &plan);
-        if (plan.scratch_bytes > most) most = plan.scratch_bytes;
-        arena_free(&scratch);
+        const instr   *i = &p->instrs[k];
+        epilogue_parts parts = {.n = 1, .part = {*i}};
+        kernel_plan    plan = {0};
+        if (epilogue_is_any(i)) epilogue_split(i, &parts);
+        for (int part = 0; part < parts.n; part++) {
+            const instr *one = &parts.part[part];
+            if (one->kind == INSTR_CONTRACT && product_suits(one))
+                plan.scratch_bytes = PRODUCT_WORKSPACE;
+            if (kernel_wants_scratch(one)) cuda_write_kernels(&sizes, one, &plan);
+            if (plan.scratch_bytes > most) most = plan.scratch_bytes;
+        }
     }
+    arena_free(&scratch);
     return most;
 }
 
@@ -193,10 +274,17 @@ bool cuda_write_words(cuda_context *c, const run_state *r, CUstream on)
     return true;
 }
 
+cuda_beside *cuda_beside_of(const run_state *r)
+{
+    return &((prepared_program *)r->prepared)->beside;
+}
+
 bool cuda_begin(device_context *face, const program *p, run_state *r)
 {
     cuda_context *c = cuda_of(face);
     (void)p;
+    cuda_beside_of(r)->last = -1;
+    c->wires = c->stream;
     return cuda_use(c) && (c->recording || cuda_write_words(c, r, c->stream));
 }
 
@@ -210,9 +298,9 @@ static bool launch(cuda_context *c, const instr *i, const prepared_instr *q)
 {
     for (int k = 0; k < q->nlaunches; k++) {
         const prepared_launch *l = &q->launch[k];
-        CUresult started = c->device->api.driver.cuLaunchKernel(
-            l->function, l->blocks, 1, 1, l->threads, 1, 1, l->shared, c->stream, q->parameters,
-            NULL);
+        CUresult               started =
+            c->device->api.driver.cuLaunchKernel(l->function, l->blocks, 1, 1, l->threads, 1, 1,
+                                                 l->shared, c->stream, q->parameters, NULL);
         if (started == CUDA_SUCCESS) continue;
         /* What failed before, on this queue or another of the card, is not this instruction. */
         TRY(cuda_finish(c, "finish its work"));
@@ -223,7 +311,9 @@ static bool launch(cuda_context *c, const instr *i, const prepared_instr *q)
 
 static bool queue(cuda_context *c, const instr *i, const prepared_instr *q, const run_state *r)
 {
-    return q->product ? product_run(c, q->product, q->addresses, r->scratch) : launch(c, i, q);
+    TRY(q->product ? product_run(c, q->product, q->addresses, r->scratch) : launch(c, i, q));
+    for (int k = 0; k < q->nafter; k++) TRY(queue(c, i, &q->after[k], r));
+    return true;
 }
 
 /* Waits for an instruction, so that a kernel that fails is known by the tensor it computes. */
@@ -249,7 +339,7 @@ bool cuda_run(device_context *face, const program *p, int index, run_state *r)
 bool cuda_end(device_context *face, const program *p, run_state *r)
 {
     prepared_program *q = r->prepared;
-    (void)p;
+    TRY(cuda_order(face, p, p->ninstrs, r));
     q->proven = !machine_checks(face->device->session);
     return true;
 }

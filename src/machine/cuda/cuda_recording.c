@@ -87,8 +87,15 @@ static bool finish(const device_step *s, recording *r)
     cuda_context *first = context_of(s, 0);
     CUgraph       graph = NULL;
     for (int k = 0; k < s->n; k++) context_of(s, k)->recording = false;
-    TRY(mtf_ok(first->device->face.session) && first_follows_others(s) && cuda_use(first));
-    CUDA_TRY(first, cuStreamEndCapture(first->stream, &graph), "end the recording of a step");
+    bool ok = mtf_ok(first->device->face.session) && first_follows_others(s);
+    /* After an error as well: queues that still record can neither be waited for nor used again. */
+    TRY(cuda_use(first));
+    CUresult ended = first->device->api.driver.cuStreamEndCapture(first->stream, &graph);
+    if (!ok) {
+        if (graph) first->device->api.driver.cuGraphDestroy(graph);
+        return false;
+    }
+    TRY(cuda_ok(&first->device->api, cuda_fault(first), ended, "end the recording of a step"));
     CUresult made = first->device->api.driver.cuGraphInstantiate(&r->graph, graph, 0);
     first->device->api.driver.cuGraphDestroy(graph);
     return cuda_ok(&first->device->api, cuda_fault(first), made, "make a graph of a step");

@@ -20,21 +20,21 @@ bool cuda_use(cuda_context *c)
 
 /* ---- waiting ---- */
 
-static CUresult query(const cuda_context *c, CUevent event)
+static CUresult query(const cuda_context *c, CUstream stream, CUevent event)
 {
     const cuda_driver *api = &c->device->api.driver;
-    return event ? api->cuEventQuery(event) : api->cuStreamQuery(c->stream);
+    return event ? api->cuEventQuery(event) : api->cuStreamQuery(stream);
 }
 
 /* Queued work may need other processes, which may fail: so the host asks again and again, and looks
  * after them. */
-static bool await(cuda_context *c, CUevent event, CUresult *now)
+static bool await(cuda_context *c, CUstream stream, CUevent event, CUresult *now)
 {
     enum { LOOK = 64 };             /* questions between looks */
     static const double soon = 1e-3; /* seconds in which most work is done: no pauses before */
     struct timespec     pause = {.tv_nsec = 20000};
     double              begin = clock_seconds();
-    for (int tries = 1; (*now = query(c, event)) == CUDA_ERROR_NOT_READY; tries++) {
+    for (int tries = 1; (*now = query(c, stream, event)) == CUDA_ERROR_NOT_READY; tries++) {
         double waited = tries % LOOK ? 0 : clock_seconds() - begin;
         if (tries % LOOK == 0 && !c->look(c->look_with, waited)) return false;
         if (waited > soon) nanosleep(&pause, NULL);
@@ -44,7 +44,7 @@ static bool await(cuda_context *c, CUevent event, CUresult *now)
 
 bool cuda_outcome(cuda_context *c, CUresult *result)
 {
-    if (c->look) return await(c, NULL, result);
+    if (c->look) return await(c, c->stream, NULL, result);
     *result = c->device->api.driver.cuStreamSynchronize(c->stream);
     return true;
 }
@@ -55,13 +55,25 @@ bool cuda_finish(cuda_context *c, const char *what)
     return cuda_outcome(c, &result) && cuda_ok(&c->device->api, cuda_fault(c), result, what);
 }
 
+/* After an error the first queue need not have waited for the second one, whose work may need other
+ * processes: giving memory back would wait for it without looking after them. */
+void cuda_finish_all(cuda_context *c)
+{
+    CUresult result;
+    if (!cuda_finish(c, "finish its work") || !c->second) return;
+    if (c->look)
+        await(c, c->second, NULL, &result);
+    else
+        c->device->api.driver.cuStreamSynchronize(c->second);
+}
+
 bool cuda_await(cuda_context *c, CUevent event, const char *what)
 {
     CUresult result;
     if (!c->look)
         result = c->device->api.driver.cuEventSynchronize(event);
     else
-        TRY(await(c, event, &result));
+        TRY(await(c, NULL, event, &result));
     return cuda_ok(&c->device->api, cuda_fault(c), result, what);
 }
 
@@ -73,7 +85,7 @@ bool cuda_pace(cuda_context *c)
         TRY(cuda_await(c, *point, "finish its work"));
     else
         CUDA_TRY(c, cuEventCreate(point, CU_EVENT_DISABLE_TIMING), "make an event");
-    CUDA_TRY(c, cuEventRecord(*point, c->stream), "note a point in its queue");
+    CUDA_TRY(c, cuEventRecord(*point, c->wires), "note a point in its queue");
     return true;
 }
 
@@ -94,6 +106,15 @@ static void name_architecture(const cuda_device *d, cuda_card *k)
              major >= 9 ? "a" : "");
 }
 
+/* From compute capability 8.9 on. */
+enum { F8_TYPES = 1 << MTF_F8E4M3 | 1 << MTF_F8E5M2 };
+static bool multiplies_f8(const cuda_device *d, const cuda_card *k)
+{
+    int major = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    int minor = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    return major > 8 || (major == 8 && minor >= 9);
+}
+
 static bool open_card(cuda_device *d, int number)
 {
     const cuda_driver *api = &d->api.driver;
@@ -105,6 +126,9 @@ static bool open_card(cuda_device *d, int number)
     api->cuDeviceTotalMem(&k->bytes, k->device);
     name_architecture(d, k);
     k->multiprocessors = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    /* Two transfers in each turn of the clock, which is in kHz. */
+    k->bandwidth = 2e3 * attribute(d, k->device, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
+                   attribute(d, k->device, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
     k->arena = arena_make(&s->allocator, &s->fault);
     k->kernels.arena = &k->arena;
     pthread_mutex_init(&k->lock, NULL);
@@ -154,6 +178,8 @@ static bool open_cards(cuda_device *d)
     d->cards = block_alloc(&s->allocator, &s->fault, sizeof *d->cards * (size_t)n, true);
     TRY(d->cards != NULL);
     for (d->ncards = 0; d->ncards < n; d->ncards++) TRY(open_card(d, d->ncards));
+    for (int k = 0; k < n; k++)
+        if (!multiplies_f8(d, &d->cards[k])) s->can.products &= ~F8_TYPES;
     return true;
 }
 
@@ -164,14 +190,17 @@ static void close_context(device_context *face)
     cuda_context        *c = cuda_of(face);
     const cuda_api      *api = &c->device->api;
     const mtf_allocator *from = &face->device->session->allocator;
+    cuda_drop_announced(c, NULL);
     if (c->card->context && cuda_use(c)) {
-        if (c->stream) cuda_finish(c, "finish its work");
+        if (c->stream) cuda_finish_all(c);
         cuda_close_staging(c);
         if (c->products) api->products.cublasLtDestroy(c->products);
         for (int k = 0; k < 2; k++)
             if (c->marks[k]) api->driver.cuEventDestroy(c->marks[k]);
         for (int k = 0; k < 2; k++)
             if (c->points[k]) api->driver.cuEventDestroy(c->points[k]);
+        if (c->begun) api->driver.cuEventDestroy(c->begun);
+        if (c->second) api->driver.cuStreamDestroy(c->second);
         if (c->stream) api->driver.cuStreamDestroy(c->stream);
     }
     arena_free(&c->arena);
@@ -182,6 +211,7 @@ static bool start_context(cuda_context *c)
 {
     TRY(start_card(c->device, c->card) && cuda_use(c));
     CUDA_TRY(c, cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING), "make a queue");
+    c->wires = c->stream;
     if (c->device->api.products.cublasLtCreate(&c->products) != CUBLAS_STATUS_SUCCESS)
         return fail(cuda_fault(c), ERR_DEVICE, "the library of matrix products does not start");
     return true;
@@ -232,7 +262,8 @@ static void cuda_release(device_context *face, void *memory, size_t bytes)
     (void)bytes;
     for (int k = 0; k < c->ntaken; k++)
         if (c->taken[k].memory == memory) c->taken[k] = c->taken[--c->ntaken];
-    if (memory && cuda_use(c)) c->device->api.driver.cuMemFree((CUdeviceptr)(uintptr_t)memory);
+    if (memory && cuda_use(c))
+        c->device->api.driver.cuMemFree((CUdeviceptr)(uintptr_t)memory);
 }
 
 static bool copy_in(cuda_context *c, void *to, const void *from, size_t bytes)
@@ -334,11 +365,14 @@ device *device_cuda_open(mtf_session *s)
                        .enter = cuda_enter,
                        .leave = cuda_leave,
                        .drop = cuda_drop,
+                       .announce = cuda_announce,
                        .prepare = cuda_prepare,
                        .forget = cuda_forget,
                        .begin = cuda_begin,
                        .run = cuda_run,
                        .end = cuda_end,
+                       .order = cuda_order,
+                       .collected = cuda_collected,
                        .scratch_bytes = cuda_scratch_bytes,
                        .open_wire = cuda_open_wire,
                        .close = cuda_close,

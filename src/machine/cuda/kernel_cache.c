@@ -9,7 +9,7 @@
 #include "base/put_file.h"
 
 static const char folder[] = "kernels";
-static const char magic[8] = {'m', 't', 'f', 'k', 'e', 'r', 'n', '1'};
+static const char magic[8] = {'m', 't', 'f', 'k', 'e', 'r', 'n', '2'};
 
 /* A file begins with this; the images follow. */
 typedef struct cache_head {

@@ -8,12 +8,10 @@
 #include "base/names.h"
 #include "base/thread.h"
 #include "machine/cuda/kernel_cache.h"
+#include "machine/cuda/kernel_parts.h"
 #include "machine/cuda/prelude_assets.h"
 
-enum {
-    PART_WORTH = 8,  /* kernels: a part takes about as long for the prelude as for this many */
-    MOST_SAID = 600, /* characters of the compiler's own words in a message */
-};
+enum { MOST_SAID = 600 }; /* characters of the compiler's own words in a message */
 
 /* Products and sums that are written apart are rounded apart, as on the host. */
 static const char *const options[] = {"--std=c++17", "--fmad=false", "--diag-suppress=177"};
@@ -23,7 +21,7 @@ typedef struct part {
     const cuda_api      *api;
     const mtf_allocator *from;
     const char          *architecture, *scalars;
-    char                *text;  /* with the prelude; a block */
+    const char          *text;
     char                *image; /* a block */
     size_t               size;
     fault                fault;
@@ -85,122 +83,110 @@ static void *compile_part(void *context)
 
 /* ---- all parts ---- */
 
-static const char kernel_word[] = "\nKERNEL ";
-
-static int count_kernels(const char *text)
-{
-    int n = 1;
-    for (const char *at = text; (at = strstr(at, kernel_word)); at++) n++;
-    return n;
-}
-
-/* Parts of about the same length, each of whole kernels. */
-static const char *end_of_part(const char *begin, int left)
-{
-    size_t      rest = strlen(begin);
-    const char *at = left == 1 ? NULL : strstr(begin + rest / (size_t)left, kernel_word);
-    return at ? at + 1 : begin + rest;
-}
-
-/* What kernels of attention are written in, after the prelude. */
-static const struct {
-    const unsigned char *bytes;
-    const size_t        *size;
-} of_attention[] = {
-    {asset_attention, &asset_attention_bytes},
-    {asset_attention_grad, &asset_attention_grad_bytes},
-    {asset_attention_matrix, &asset_attention_matrix_bytes},
-    {asset_attention_matrix_grad, &asset_attention_matrix_grad_bytes},
+struct kernel_job {
+    fault        *fault;
+    arena        *arena;
+    cache_key     key;
+    kernel_images images; /* where the cache had them */
+    char         *scalars;
+    int           n;
+    char         *texts[MOST_IMAGES]; /* blocks */
+    part          parts[MOST_IMAGES];
 };
-enum { OF_ATTENTION = sizeof of_attention / sizeof *of_attention };
-
-static size_t put(char *to, size_t at, const void *from, size_t bytes)
-{
-    if (to) memcpy(to + at, from, bytes);
-    return at + bytes;
-}
-
-/* The whole text of a part; its length with a zero byte. */
-static size_t put_all(char *to, const char *begin, const char *end)
-{
-    const char *attends = strstr(begin, "attention_");
-    size_t      at = put(to, 0, asset_prelude, asset_prelude_bytes);
-    for (int k = 0; k < OF_ATTENTION && attends && attends < end; k++)
-        at = put(to, at, of_attention[k].bytes, *of_attention[k].size);
-    at = put(to, at, begin, (size_t)(end - begin));
-    return put(to, at, "", 1);
-}
-
-static bool set_up(part *p, fault *f, const char *begin, const char *end)
-{
-    TRY(p->text = block_alloc(p->from, f, put_all(NULL, begin, end), false));
-    put_all(p->text, begin, end);
-    return true;
-}
-
-/* The first part is compiled in the calling thread, as are those for which the system has no other. */
-static bool compile_all(part *parts, int n, fault *f, arena *a, kernel_images *images)
-{
-    for (int k = 1; k < n; k++)
-        parts[k].started = thread_start(&parts[k].thread, compile_part, &parts[k]);
-    for (int k = 0; k < n; k++)
-        if (!parts[k].started) compile_part(&parts[k]);
-    for (int k = 0; k < n; k++) {
-        if (parts[k].started) pthread_join(parts[k].thread, NULL);
-        if (parts[k].fault.kind) fault_take(f, parts[k].fault.kind, parts[k].fault.text);
-    }
-    for (int k = 0; k < n && !f->kind; k++) {
-        void *kept = arena_copy(a, parts[k].image, parts[k].size);
-        images->image[images->n++] = (struct kernel_image){kept, parts[k].size};
-    }
-    return !f->kind;
-}
 
 static cache_key key_of(const cuda_api *api, const char *text, const char *architecture)
 {
-    cache_key key = {{0, 1}};
-    int       version[2] = {0};
+    cache_key   key = {{0, 1}};
+    int         version[2] = {0};
+    const void *before;
+    size_t      bytes;
     api->nvrtc.nvrtcVersion(&version[0], &version[1]);
     for (int k = 0; k < 2; k++) {
         uint64_t h = hash_bytes(key.hash[k], version, sizeof version);
         h = hash_bytes(h, architecture, strlen(architecture) + 1);
         for (int o = 0; o < OPTIONS; o++) h = hash_bytes(h, options[o], strlen(options[o]) + 1);
-        h = hash_bytes(h, asset_prelude, asset_prelude_bytes);
         h = hash_bytes(h, asset_scalars, asset_scalars_bytes);
-        for (int o = 0; o < OF_ATTENTION; o++)
-            h = hash_bytes(h, of_attention[o].bytes, *of_attention[o].size);
+        for (int o = 0; (before = kernel_before(o, &bytes)); o++) h = hash_bytes(h, before, bytes);
         key.hash[k] = hash_bytes(h, text, strlen(text));
     }
     return key;
 }
 
+/* One core is left to the caller, who has other things to do. */
+static int most_parts(void)
+{
+    int cores = cores_count() - 1;
+    return cores < 2 ? 2 : cores > MOST_IMAGES ? MOST_IMAGES : cores;
+}
+
+static bool start(kernel_job *j, const cuda_api *api, const char *text, const char *architecture)
+{
+    arena *a = j->arena;
+    TRY(j->scalars = arena_alloc(a, asset_scalars_bytes + 1));
+    memcpy(j->scalars, asset_scalars, asset_scalars_bytes);
+    int n = kernel_parts_of(text, most_parts(), a, j->texts);
+    TRY(n > 0);
+    for (j->n = 0; j->n < n; j->n++) {
+        part *p = &j->parts[j->n];
+        *p = (part){.api = api,
+                    .from = a->from,
+                    .architecture = architecture,
+                    .scalars = j->scalars,
+                    .text = j->texts[j->n]};
+        p->started = thread_start(&p->thread, compile_part, p);
+    }
+    return true;
+}
+
+static void free_parts(kernel_job *j)
+{
+    for (int k = 0; k < MOST_IMAGES; k++) {
+        block_free(j->arena->from, j->texts[k]);
+        block_free(j->arena->from, j->parts[k].image);
+    }
+}
+
+kernel_job *kernel_compile_start(const cuda_api *api, fault *f, arena *a, const char *text,
+                                 const char *architecture)
+{
+    kernel_job *j = arena_new(a, kernel_job);
+    if (!j) return NULL;
+    j->fault = f;
+    j->arena = a;
+    j->key = key_of(api, text, architecture);
+    if (!*text || kernel_cache_read(a, j->key, &j->images)) return j;
+    if (!f->kind && start(j, api, text, architecture)) return j;
+    free_parts(j);
+    return NULL;
+}
+
+/* Parts for which the system has no thread are compiled here. */
+bool kernel_compile_finish(kernel_job *j, kernel_images *images)
+{
+    *images = j->images;
+    for (int k = 0; k < j->n; k++) {
+        part *p = &j->parts[k];
+        if (p->started)
+            pthread_join(p->thread, NULL);
+        else
+            compile_part(p);
+        if (p->fault.kind) fault_take(j->fault, p->fault.kind, p->fault.text);
+    }
+    bool ok = !j->fault->kind;
+    for (int k = 0; k < j->n && ok; k++) {
+        void *kept = arena_copy(j->arena, j->parts[k].image, j->parts[k].size);
+        images->image[images->n++] = (struct kernel_image){kept, j->parts[k].size};
+        ok = kept != NULL;
+    }
+    free_parts(j);
+    if (ok && j->n) kernel_cache_write(j->key, images);
+    return ok;
+}
+
 bool kernel_compile(const cuda_api *api, fault *f, arena *a, const char *text,
                     const char *architecture, kernel_images *images)
 {
-    part      parts[MOST_IMAGES] = {0};
-    cache_key key = key_of(api, text, architecture);
+    kernel_job *j = kernel_compile_start(api, f, a, text, architecture);
     images->n = 0;
-    if (!*text || kernel_cache_read(a, key, images)) return !f->kind;
-
-    char *scalars = block_alloc(a->from, f, asset_scalars_bytes + 1, true);
-    bool  ok = scalars != NULL;
-    int   cores = cores_count(), n = count_kernels(text) / PART_WORTH;
-    n = n > cores ? cores : n;
-    n = n > MOST_IMAGES ? MOST_IMAGES : n < 1 ? 1 : n;
-    if (scalars) memcpy(scalars, asset_scalars, asset_scalars_bytes);
-    for (int k = 0; k < n && ok; k++) {
-        const char *end = end_of_part(text, n - k);
-        parts[k] = (part){
-            .api = api, .from = a->from, .architecture = architecture, .scalars = scalars};
-        ok = set_up(&parts[k], f, text, end);
-        text = end;
-    }
-    ok = ok && compile_all(parts, n, f, a, images);
-    for (int k = 0; k < n; k++) {
-        block_free(a->from, parts[k].text);
-        block_free(a->from, parts[k].image);
-    }
-    block_free(a->from, scalars);
-    if (ok) kernel_cache_write(key, images);
-    return ok;
+    return j && kernel_compile_finish(j, images);
 }

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "machine/cuda/cuda_api.h"
 
-enum { MOST_IMAGES = 8 };
+enum { MOST_IMAGES = 16 };
 
 typedef struct kernel_images {
     int n;
@@ -21,8 +21,18 @@ typedef struct kernel_images {
     } image[MOST_IMAGES];
 } kernel_images;
 
-/* Compiles kernels, without the prelude, for an architecture such as "sm_90a".  An empty text gives no
- * images.  A cache that cannot be read or written is no error. */
+/* Kernels that are being compiled. */
+typedef struct kernel_job kernel_job;
+
+/* Begins to compile kernels, without the prelude, for an architecture such as "sm_90a", in threads of
+ * its own.  An empty text gives no images.  A cache that cannot be read or written is no error.  The
+ * job is in the arena; NULL after an error.  Each job must be finished. */
+kernel_job *kernel_compile_start(const cuda_api *api, fault *f, arena *a, const char *text,
+                                 const char *architecture);
+/* Waits for it; false after an error. */
+bool kernel_compile_finish(kernel_job *job, kernel_images *images);
+
+/* Both. */
 bool kernel_compile(const cuda_api *api, fault *f, arena *a, const char *text,
                     const char *architecture, kernel_images *images);
 

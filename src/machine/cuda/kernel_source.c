@@ -1,6 +1,7 @@
 /* Kernels as text: collected, and named by what they say. */
 #include "machine/cuda/kernel_source.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 kernel_source kernel_source_make(arena *a)
@@ -10,18 +11,27 @@ kernel_source kernel_source_make(arena *a)
 
 const char *kernel_type(mtf_dtype type)
 {
-    static const char *const names[] = {[MTF_F32] = "f32", [MTF_F64] = "f64", [MTF_BF16] = "bf16",
-                                        [MTF_F16] = "f16", [MTF_I32] = "i32", [MTF_I64] = "i64",
-                                        [MTF_BOOL] = "u8"};
+    static const char *const names[] = {
+        [MTF_F32] = "f32", [MTF_F64] = "f64",       [MTF_BF16] = "bf16",
+        [MTF_F16] = "f16", [MTF_I32] = "i32",       [MTF_I64] = "i64",
+        [MTF_BOOL] = "u8", [MTF_F8E4M3] = "f8e4m3", [MTF_F8E5M2] = "f8e5m2"};
     return names[type];
 }
 
-static void write_parameters(textbuf *t, const instr *i)
+int kernel_number(kernel_plan *plan, uint64_t value)
+{
+    assert(plan->nnumbers < MOST_NUMBERS);
+    plan->number[plan->nnumbers] = value;
+    return plan->nnumbers++;
+}
+
+static void write_parameters(textbuf *t, const instr *i, const kernel_plan *plan)
 {
     for (int k = 0; k < i->nout; k++) text_add(t, "%s *out%d, ", kernel_type(i->out[k].type), k);
     for (int k = 0; k < i->nin; k++)
         text_add(t, "const %s *in%d, ", kernel_type(i->in[k].type), k);
     text_add(t, "char *scratch, const step_words *words");
+    for (int k = 0; k < plan->nnumbers; k++) text_add(t, ", u64 number%d", k);
 }
 
 static bool add_entry(kernel_source *s, char *name, const char *text)
@@ -54,7 +64,7 @@ bool kernel_add_together(kernel_source *s, kernel_plan *plan, const instr *i, co
 {
     textbuf rest = {.arena = s->arena}, whole = {.arena = s->arena};
     if (s->only_sizes) return true;
-    write_parameters(&rest, i);
+    write_parameters(&rest, i, plan);
     text_add(&rest, ")\n{\n%s}\n", body);
     const char *text = text_done(&rest);
     if (!text) return false;

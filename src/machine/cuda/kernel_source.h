@@ -3,7 +3,8 @@
  * Each kind of instruction has a writer.  It adds the kernels that carry out one
  * instruction to a source and says how they are launched.  Sizes and strides are
  * numbers in the text, so that the compiler folds index arithmetic; instructions
- * whose text is the same share a kernel.
+ * whose text is the same share a kernel.  What need not be known to the compiler, such
+ * as the key of random numbers, is an argument, so that more of them do.
  *
  * The text is a small part of C++ that a host's compiler takes as well: types and
  * functions come from prelude.cuh, which stands before all kernels.  Tests run the
@@ -11,7 +12,8 @@
  *
  * All kernels of an instruction have the same parameters: a pointer to element
  * (0, ..., 0) of each output, out0, out1, ..., and of each input, in0, in1, ...;
- * then `char *scratch`, the instruction's working space, and `const step_words *words`.
+ * then `char *scratch`, the instruction's working space, and `const step_words *words`;
+ * then the plan's numbers, `u64 number0`, `number1`, ...
  */
 #ifndef MACHINE_KERNEL_SOURCE_H
 #define MACHINE_KERNEL_SOURCE_H
@@ -34,11 +36,13 @@ typedef struct kernel_launch {
     int         shared;  /* bytes of dynamic shared memory in a block */
 } kernel_launch;
 
-enum { MOST_LAUNCHES = 6 };
+enum { MOST_LAUNCHES = 6, MOST_NUMBERS = 8 };
 typedef struct kernel_plan {
     int           nlaunches; /* one after another; 0: there is nothing to do */
     kernel_launch launch[MOST_LAUNCHES];
     int64_t       scratch_bytes;
+    int           nnumbers; /* arguments of all its kernels */
+    uint64_t      number[MOST_NUMBERS];
 } kernel_plan;
 
 /* A kernel's name says what its text is: kernels of one name are equal. */
@@ -46,13 +50,17 @@ typedef struct kernel_entry {
     const char *name, *text;
 } kernel_entry;
 
+typedef struct written_instr written_instr; /* kernel_memory.c */
+
 typedef struct kernel_source {
-    arena        *arena;
-    kernel_entry *kernels; /* each once */
-    int           nkernels, kernels_room;
-    name_table    names;
-    bool          only_sizes; /* plans are wanted, texts are not */
-    bool          wide; /* indices have 64 bits even where 32 suffice: for tests */
+    arena         *arena;
+    kernel_entry  *kernels; /* each once */
+    int            nkernels, kernels_room;
+    name_table     names;
+    written_instr *written; /* instructions, each form once */
+    int            nwritten, written_room;
+    bool           only_sizes; /* plans are wanted, texts are not */
+    bool           wide; /* indices have 64 bits even where 32 suffice: for tests */
 } kernel_source;
 
 kernel_source kernel_source_make(arena *a);
@@ -64,6 +72,9 @@ bool kernel_add(kernel_source *s, kernel_plan *plan, const instr *i, const char 
 /* The same, of which `together` blocks share a processor of the card: that bounds their registers. */
 bool kernel_add_together(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
                          int64_t blocks, int threads, int shared, int together);
+
+/* Adds an argument to those of the kernels that are added to the plan afterwards; its number. */
+int kernel_number(kernel_plan *plan, uint64_t value);
 
 /* Adds a kernel with parameters of its own: its whole text, and a name that no other text has. */
 bool kernel_source_put(kernel_source *s, const char *name, const char *text);
@@ -80,6 +91,8 @@ kernel_writer write_map, write_move, write_add_into, write_fold, write_gather, w
 
 /* The writer of a kind of instruction; NULL: it is no kernel. */
 kernel_writer *kernel_writer_of(instr_kind kind);
+/* Has the kernels of an instruction written by its writer, or takes those of an equal one. */
+kernel_writer kernel_write;
 /* Whether the kernels of an instruction may need working space.  A search for layouts asks how much
  * each program needs, and most of its text is that of instructions that need none. */
 bool kernel_wants_scratch(const instr *i);

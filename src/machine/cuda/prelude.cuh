@@ -17,6 +17,8 @@ typedef double             f64;
 /* Short floats are kept as bits and computed with as f32. */
 struct bf16 { u16 bits; };
 struct f16 { u16 bits; };
+struct f8e4m3 { u8 bits; };
+struct f8e5m2 { u8 bits; };
 
 struct step_words { u64 seed; u32 step, unused; };
 
@@ -191,6 +193,31 @@ static INLINE i64 widen(i64 v) { return v; }
 static INLINE u8 widen(u8 v) { return v; }
 static INLINE f32 widen(bf16 v) { return f32_of_bits((u32)v.bits << 16); }
 
+/* f8, as in base/dtype.h: with plain arithmetic, which every card has. */
+static INLINE f32 widen(f8e5m2 v) { return widen(f16{(u16)(v.bits << 8)}); }
+static INLINE f32 widen(f8e4m3 v)
+{
+    u32 rest = (u32)(v.bits & 0x7fu) << 20, nan = rest == 0x07f00000u ? 0x7fc00000u : 0;
+    return f32_of_bits(bits_of(f32_of_bits(rest) * 0x1p120f) | nan | (u32)(v.bits & 0x80u) << 24);
+}
+static INLINE u32 f8_rounded(u32 rest, int shift, u32 bias, u32 normal, f32 align)
+{
+    if (rest < normal) return bits_of(f32_of_bits(rest) + align) - bits_of(align);
+    return (rest + ((1u << (shift - 1)) - 1) + (rest >> shift & 1u) - (bias << 23)) >> shift;
+}
+static INLINE f8e4m3 narrow_f8e4m3(f32 v)
+{
+    u32 bits = bits_of(v), rest = bits & 0x7fffffffu, sign = bits >> 24 & 0x80u, most = 0x43e00000u;
+    if (v != v) return f8e4m3{(u8)(sign | 0x7fu)};
+    return f8e4m3{(u8)(sign | f8_rounded(rest < most ? rest : most, 20, 120, 0x3c800000u, 0x1p14f))};
+}
+static INLINE f8e5m2 narrow_f8e5m2(f32 v)
+{
+    u32 bits = bits_of(v), rest = bits & 0x7fffffffu, sign = bits >> 24 & 0x80u, most = 0x47600000u;
+    if (v != v) return f8e5m2{(u8)(sign | 0x7fu)};
+    return f8e5m2{(u8)(sign | f8_rounded(rest < most ? rest : most, 21, 112, 0x38800000u, 0x1p7f))};
+}
+
 static INLINE f32 narrow_f32(f32 v) { return v; }
 static INLINE f64 narrow_f64(f64 v) { return v; }
 static INLINE i32 narrow_i32(i32 v) { return v; }
@@ -205,6 +232,8 @@ static INLINE void store(i64 *to, i64 v) { *to = v; }
 static INLINE void store(u8 *to, u8 v) { *to = v; }
 static INLINE void store(bf16 *to, f32 v) { *to = narrow_bf16(v); }
 static INLINE void store(f16 *to, f32 v) { *to = narrow_f16(v); }
+static INLINE void store(f8e4m3 *to, f32 v) { *to = narrow_f8e4m3(v); }
+static INLINE void store(f8e5m2 *to, f32 v) { *to = narrow_f8e5m2(v); }
 template <class T> static INLINE auto load(const T *from) { return widen(*from); }
 
 /* N elements side by side, at most 16 bytes, moved at once; N is a power of two. */
@@ -281,6 +310,15 @@ static INLINE f64 SMALLER(f64 x, f64 y) { return (y < x) | (y != y) ? y : x; }
     static INLINE T GELU(T x)                                                                      \
     {                                                                                              \
         return GATE(x, (T)1.59576912160573071176 * (x + (T)0.044715 * x * x * x));                 \
+    }                                                                                              \
+    /* s (1 + x v' (1 - s)), where s = sigmoid(v); beyond 40 it is a limit, 0 or 1. */             \
+    static INLINE T GELU_GRAD(T x)                                                                 \
+    {                                                                                              \
+        T in = x < -40 ? (T)-40 : x > 40 ? (T)40 : x, square = in * in;                            \
+        T v = in * ((T)1.5957691216057308 + (T)0.0713548162726002516 * square);                    \
+        T slope = (T)1.5957691216057308 + (T)0.21406444881780076 * square;                         \
+        T e = exp(-fabs(v)), rest = RATIO(v < 0 ? (T)1 : e, 1 + e);                                \
+        return RATIO((v < 0 ? e : (T)1) * (1 + in * slope * rest), 1 + e);                         \
     }                                                                                              \
     static INLINE T GELU_EXACT(T x)                                                                \
     {                                                                                              \
@@ -371,6 +409,8 @@ template <class T> static INLINE f32 cast_f32(T x) { return (f32)x; }
 template <class T> static INLINE f64 cast_f64(T x) { return (f64)x; }
 template <class T> static INLINE f32 cast_bf16(T x) { return widen(narrow_bf16((f32)x)); }
 template <class T> static INLINE f32 cast_f16(T x) { return widen(narrow_f16((f32)x)); }
+template <class T> static INLINE f32 cast_f8e4m3(T x) { return widen(narrow_f8e4m3((f32)x)); }
+template <class T> static INLINE f32 cast_f8e5m2(T x) { return widen(narrow_f8e5m2((f32)x)); }
 template <class T> static INLINE u8 cast_u8(T x) { return (u8)(x != 0); }
 template <class T> static INLINE i32 cast_i32(T x) { return (i32)(u32)(u64)(i64)x; }
 template <class T> static INLINE i64 cast_i64(T x) { return (i64)x; }

@@ -9,7 +9,7 @@
 #include "machine/cuda/cache_folder.h"
 
 static const char folder[] = "products";
-static const char magic[8] = {'m', 't', 'f', 'p', 'r', 'o', 'd', '1'};
+static const char magic[8] = {'m', 't', 'f', 'p', 'r', 'o', 'd', '2'};
 
 /* What a choice holds for. */
 typedef struct choice_for {
@@ -22,7 +22,8 @@ typedef struct choice_for {
 typedef struct kept_choice {
     choice_for           what;
     cublasLtMatmulAlgo_t algorithm;
-    uint64_t             hash; /* of all before it */
+    uint64_t             refused; /* 1: it is made in parts */
+    uint64_t             hash;    /* of all before it */
 } kept_choice;
 
 static choice_for choice_for_of(const cuda_context *c, const product_key *k)
@@ -44,7 +45,7 @@ static uint64_t hash_of(const kept_choice *k)
     return hash_bytes(0, k, offsetof(kept_choice, hash));
 }
 
-static bool read_choice(const char *path, const choice_for *what, cublasLtMatmulAlgo_t *to)
+static bool read_choice(const char *path, const choice_for *what, product_call *to)
 {
     kept_choice k;
     FILE       *from = fopen(path, "rb");
@@ -52,7 +53,8 @@ static bool read_choice(const char *path, const choice_for *what, cublasLtMatmul
     bool whole = fread(&k, sizeof k, 1, from) == 1 && fgetc(from) == EOF;
     fclose(from);
     TRY(whole && k.hash == hash_of(&k) && memcmp(&k.what, what, sizeof *what) == 0);
-    *to = k.algorithm;
+    to->algorithm = k.algorithm;
+    to->refused = k.refused;
     return true;
 }
 
@@ -62,22 +64,24 @@ bool product_cache_exists(void)
     return cache_path(folder, (cache_key){{0, 0}}, path);
 }
 
-bool product_cache_read(const cuda_context *c, const product_key *k, cublasLtMatmulAlgo_t *to)
+bool product_cache_read(const cuda_context *c, product_call *p)
 {
     char       path[CACHE_PATH];
-    choice_for what = choice_for_of(c, k);
-    return path_of(&what, path) && read_choice(path, &what, to);
+    choice_for what = choice_for_of(c, &p->key);
+    return path_of(&what, path) && read_choice(path, &what, p);
 }
 
-bool product_cache_settle(const cuda_context *c, const product_key *k, cublasLtMatmulAlgo_t *choice)
+bool product_cache_settle(const cuda_context *c, product_call *p)
 {
     char        path[CACHE_PATH];
     fault       ignored = {0};
-    kept_choice mine = {.what = choice_for_of(c, k), .algorithm = *choice};
+    kept_choice mine = {.what = choice_for_of(c, &p->key),
+                        .algorithm = p->algorithm,
+                        .refused = p->refused};
     piece       whole = {&mine, sizeof mine};
     mine.hash = hash_of(&mine);
     TRY(path_of(&mine.what, path));
     cache_make_folders(path);
-    if (cache_put_first(path, &whole) || read_choice(path, &mine.what, choice)) return true;
+    if (cache_put_first(path, &whole) || read_choice(path, &mine.what, p)) return true;
     return put_file(&ignored, path, 1, &whole); /* what was there is damaged */
 }

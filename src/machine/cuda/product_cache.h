@@ -6,11 +6,11 @@
 
 /* Is there a folder to keep a choice in? */
 bool product_cache_exists(void);
-/* True where the cache has a choice for this product, card and library, undamaged. */
-bool product_cache_read(const cuda_context *c, const product_key *k, cublasLtMatmulAlgo_t *to);
+/* Sets the algorithm, or `refused`, where the cache has a choice for this product, card and library,
+ * undamaged; else false. */
+bool product_cache_read(const cuda_context *c, product_call *p);
 /* Keeps a choice unless there is one already: then that one is taken, so that all processes that
  * choose at the same time use the same.  False: it could not be kept. */
-bool product_cache_settle(const cuda_context *c, const product_key *k,
-                          cublasLtMatmulAlgo_t *choice);
+bool product_cache_settle(const cuda_context *c, product_call *p);
 
 #endif

@@ -39,6 +39,28 @@ static bool describe_factor(cuda_context *c, const product_call *p, int m,
         "describe a product");
 }
 
+static bool set_epilogue(cuda_context *c, product_call *p, cublasLtMatmulDescAttributes_t which,
+                         const void *from, size_t bytes)
+{
+    return product_ok(
+        c, c->device->api.products.cublasLtMatmulDescSetAttribute(p->how, which, from, bytes),
+        "describe an epilogue");
+}
+
+static bool describe_epilogue(cuda_context *c, product_call *p)
+{
+    uint32_t epilogue = (uint32_t)p->key.epilogue & ~(uint32_t)ADDS_A_MATRIX;
+    int64_t  leading = p->key.leading[RESULT];
+    if (!epilogue) return true;
+    TRY(set_epilogue(c, p, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
+    if (p->vector)
+        TRY(set_epilogue(c, p, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->vector, sizeof p->vector));
+    return !p->matrix ||
+           (set_epilogue(c, p, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &p->matrix,
+                         sizeof p->matrix) &&
+            set_epilogue(c, p, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &leading, sizeof leading));
+}
+
 bool product_describe(cuda_context *c, product_call *p)
 {
     cudaDataType scale = p->key.compute == CUBLAS_COMPUTE_64F ? CUDA_R_64F : CUDA_R_32F;
@@ -48,7 +70,7 @@ bool product_describe(cuda_context *c, product_call *p)
                           &p->how, (cublasComputeType_t)p->key.compute, scale),
                       "describe a product") &&
            describe_factor(c, p, LEFT, CUBLASLT_MATMUL_DESC_TRANSA) &&
-           describe_factor(c, p, RIGHT, CUBLASLT_MATMUL_DESC_TRANSB);
+           describe_factor(c, p, RIGHT, CUBLASLT_MATMUL_DESC_TRANSB) && describe_epilogue(c, p);
 }
 
 void product_undescribe(cuda_context *c, product_call *p)
@@ -65,9 +87,12 @@ cublasStatus_t product_multiply(cuda_context *c, const product_call *p,
     static const float  one = 1, zero = 0;
     static const double wide_one = 1, wide_zero = 0;
     bool                wide = p->key.compute == CUBLAS_COMPUTE_64F;
+    bool                adds = p->key.epilogue & ADDS_A_MATRIX;
+    const void         *beta = wide ? (const void *)(adds ? &wide_one : &wide_zero)
+                                    : (const void *)(adds ? &one : &zero);
     return c->device->api.products.cublasLtMatmul(
         c->products, p->how, wide ? (const void *)&wide_one : &one, at->left, p->layout[LEFT],
-        at->right, p->layout[RIGHT], wide ? (const void *)&wide_zero : &zero, at->result,
+        at->right, p->layout[RIGHT], beta, at->added,
         p->layout[RESULT], at->result, p->layout[RESULT], algorithm, at->workspace,
         PRODUCT_WORKSPACE, c->stream);
 }

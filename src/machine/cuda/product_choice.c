@@ -4,12 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "machine/cuda/product_cache.h"
 
-enum { MOST_CANDIDATES = 8 };
+enum { MOST_CANDIDATES = 8, LEAST_CANDIDATES = 2 };
 
-/* Long products are measured with fewer candidates, short ones several times. */
-static const float measure_for = 50, measure_at_least = 0.2f; /* milliseconds */
+/* A first step waits for all this: candidates are measured until this much time has passed since the
+ * first was loaded.  Loading the others' kernels counts. */
+static const double measure_for = 0.04;     /* seconds for a product */
+static const float  measure_at_least = 0.2f; /* milliseconds: short ones are measured several times */
 enum { MOST_TURNS = 10, WORTH_EMPTYING = 1 << 20 /* bytes */ };
 /* The library puts what it thinks best first: another must be faster by more than noise. */
 static const float worth_it = 0.97f;
@@ -18,6 +21,7 @@ struct product_memory {
     char                 card[sizeof((cuda_card *)0)->name];
     product_key          key;
     cublasLtMatmulAlgo_t algorithm;
+    bool                 refused;
 };
 
 /* ---- candidates ---- */
@@ -55,7 +59,8 @@ static bool prefer(cuda_context *c, const product_key *k, cublasLtMatmulPreferen
     return true;
 }
 
-/* The library's candidates, the likeliest first; 0 after an error. */
+/* The library's candidates, the likeliest first; 0 after an error, or if it does not make an
+ * epilogue. */
 static int find_candidates(cuda_context *c, const product_call *p,
                            cublasLtMatmulAlgo_t to[MOST_CANDIDATES])
 {
@@ -64,17 +69,19 @@ static int find_candidates(cuda_context *c, const product_call *p,
     cublasLtMatmulPreference_t      wish;
     int                             n = 0, usable = 0;
     if (!product_ok(c, lt->cublasLtMatmulPreferenceCreate(&wish), "take a preference")) return 0;
-    bool ok = prefer(c, &p->key, wish) &&
-              product_ok(c,
-                         lt->cublasLtMatmulAlgoGetHeuristic(c->products, p->how, p->layout[LEFT],
-                                                            p->layout[RIGHT], p->layout[RESULT],
-                                                            p->layout[RESULT], wish,
-                                                            MOST_CANDIDATES, found, &n),
-                         "find a way to multiply");
+    bool           ok = prefer(c, &p->key, wish);
+    cublasStatus_t said = CUBLAS_STATUS_NOT_SUPPORTED;
+    if (ok)
+        said = lt->cublasLtMatmulAlgoGetHeuristic(c->products, p->how, p->layout[LEFT],
+                                                  p->layout[RIGHT], p->layout[RESULT],
+                                                  p->layout[RESULT], wish, MOST_CANDIDATES, found,
+                                                  &n);
     lt->cublasLtMatmulPreferenceDestroy(wish);
+    if (ok && p->key.epilogue && said != CUBLAS_STATUS_SUCCESS) return 0;
+    ok = ok && product_ok(c, said, "find a way to multiply");
     for (int k = 0; ok && k < n; k++)
         if (found[k].state == CUBLAS_STATUS_SUCCESS) to[usable++] = found[k].algo;
-    if (ok && !usable)
+    if (ok && !usable && !p->key.epilogue)
         fail(cuda_fault(c), ERR_DEVICE, "the library of matrix products has no way to multiply");
     return usable;
 }
@@ -130,25 +137,29 @@ static int within(float wanted, int least, int most)
     return wanted <= (float)least ? least : wanted >= (float)most ? most : (int)wanted;
 }
 
-/* The number of the fastest candidate.  The first call of each loads its kernel and does not count. */
+/* The number of the fastest candidate, and its time.  The first call of each loads its kernel and does
+ * not count. */
 static int fastest(cuda_context *c, const product_call *p, int n,
                    const cublasLtMatmulAlgo_t candidates[], const product_places *at,
-                   const CUevent events[2])
+                   const CUevent events[2], float *shortest)
 {
-    int   best = 0, turns = 1;
-    float least = 0;
+    int    best = 0, turns = 1;
+    float  least = 0;
+    double begin = 0;
     for (int k = 0; k < n; k++) {
-        bool  loaded = measure(c, p, &candidates[k], at, 1, events) >= 0;
+        if (k >= LEAST_CANDIDATES && clock_seconds() - begin > measure_for) break;
+        bool loaded = measure(c, p, &candidates[k], at, 1, events) >= 0;
+        if (k == 0) begin = clock_seconds();
         float time = loaded ? measure(c, p, &candidates[k], at, turns, events) : -1;
         if (k == 0) {
             if (time < 0) return 0;
             turns = within(measure_at_least / (time + 1e-6f), 1, MOST_TURNS);
-            n = within(measure_for / (2 * time + 1e-6f), n < 2 ? n : 2, n);
             if (turns > 1) time = measure(c, p, &candidates[k], at, turns, events);
             least = time * worth_it;
+            *shortest = time;
         } else if (time >= 0 && time < least) {
             best = k;
-            least = time;
+            *shortest = least = time;
         }
     }
     return best;
@@ -157,7 +168,7 @@ static int fastest(cuda_context *c, const product_call *p, int n,
 /* Measures with a result of its own where the real one must not change.  -1: it was not possible. */
 static int measure_all(cuda_context *c, const product_call *p, int n,
                        const cublasLtMatmulAlgo_t candidates[], const product_places *at,
-                       bool may_write)
+                       bool may_write, float *shortest)
 {
     const cuda_driver *d = &c->device->api.driver;
     product_places     places = *at;
@@ -166,9 +177,11 @@ static int measure_all(cuda_context *c, const product_call *p, int n,
     int                best = -1;
     bool               ready =
         may_write || d->cuMemAlloc(&own, (size_t)matrix_bytes(&p->key, RESULT)) == CUDA_SUCCESS;
+    if (own && places.added == places.result) places.added = (void *)(uintptr_t)own;
     if (own) places.result = (void *)(uintptr_t)own;
     for (int k = 0; k < 2; k++) ready = ready && d->cuEventCreate(&events[k], 0) == CUDA_SUCCESS;
-    if (ready) best = fastest(c, p, n, candidates, &places, events);
+    *shortest = -1;
+    if (ready) best = fastest(c, p, n, candidates, &places, events, shortest);
     for (int k = 0; k < 2; k++)
         if (events[k]) d->cuEventDestroy(events[k]);
     if (own) d->cuMemFree(own);
@@ -192,7 +205,7 @@ static bool remember(cuda_context *c, const product_call *p)
     cuda_device *d = c->device;
     TRY(arena_push(&d->product_arena, d->products, d->nproducts, d->products_room));
     product_memory *m = &d->products[d->nproducts++];
-    *m = (product_memory){.key = p->key, .algorithm = p->algorithm};
+    *m = (product_memory){.key = p->key, .algorithm = p->algorithm, .refused = p->refused};
     memcpy(m->card, c->card->name, sizeof m->card);
     return true;
 }
@@ -214,18 +227,41 @@ static bool may_measure(void)
     return !(refused && *refused) && product_cache_exists();
 }
 
+/* Is the product without its epilogue, followed by other kernels, faster?  These read and write memory
+ * at most of its speed. */
+static bool is_slower(cuda_context *c, const product_call *p, const product_places *at, float time)
+{
+    static const double speed = 0.85, start = 3e-3 /* milliseconds */;
+    cublasLtMatmulAlgo_t candidates[MOST_CANDIDATES];
+    product_call         plain = {.key = p->key};
+    float                alone = -1;
+    plain.key.epilogue &= ADDS_A_MATRIX;
+    if (!p->spared || c->card->bandwidth == 0 || time < 0) return false;
+    int n = product_describe(c, &plain) ? find_candidates(c, &plain, candidates) : 0;
+    if (n > 0) measure_all(c, &plain, n, candidates, at, true, &alone);
+    product_undescribe(c, &plain);
+    double rest = 1e3 * (double)p->spared / (speed * c->card->bandwidth) + start;
+    return alone >= 0 && (double)time > (double)alone + rest;
+}
+
 static bool choose_anew(cuda_context *c, product_call *p, const product_places *at, bool may_write)
 {
     cublasLtMatmulAlgo_t candidates[MOST_CANDIDATES];
     int                  n = find_candidates(c, p, candidates);
-    TRY(n > 0);
+    p->refused = n == 0 && p->key.epilogue && mtf_ok(c->device->face.session);
+    if (n == 0) return p->refused;
     p->algorithm = candidates[0];
-    if (n == 1 || !may_measure()) return true;
-    int best = measure_all(c, p, n, candidates, at, may_write);
+    bool other_results = p->key.epilogue && !may_write; /* there is a stand-in for the first only */
+    if ((n == 1 && !p->key.epilogue) || other_results || !may_measure()) return true;
+    float time;
+    int   best = measure_all(c, p, n, candidates, at, may_write, &time);
     if (best < 0) return true;
     p->algorithm = candidates[best];
-    if (!product_cache_settle(c, &p->key, &p->algorithm) || !is_usable(c, p))
+    p->refused = p->key.epilogue && is_slower(c, p, at, time);
+    if (!product_cache_settle(c, p) || (!p->refused && !is_usable(c, p))) {
         p->algorithm = candidates[0];
+        p->refused = false;
+    }
     return true;
 }
 
@@ -234,9 +270,11 @@ static bool choose(cuda_context *c, product_call *p, const product_places *at, b
     const product_memory *known = find_known(c, &p->key);
     if (known) {
         p->algorithm = known->algorithm;
+        p->refused = known->refused;
         return true;
     }
-    bool kept = product_cache_read(c, &p->key, &p->algorithm) && is_usable(c, p);
+    bool kept = product_cache_read(c, p) && (p->refused || is_usable(c, p));
+    if (!kept) p->refused = false;
     return (kept || choose_anew(c, p, at, may_write)) && remember(c, p);
 }
 

@@ -29,7 +29,7 @@ static bool make_groups(nccl_wire *w, const program *p)
         if (i->kind == INSTR_REDUCE) TRY(nccl_make_group(w, i->reduce.axes));
         if (i->kind == INSTR_REDUCE_SCATTER)
             TRY(nccl_make_group(w, scatter_axes(&i->reduce_scatter)));
-        if (i->kind == INSTR_EXCHANGE && nccl_gathers(w->face.mesh, w->context->face.processor, i))
+        if (i->kind == INSTR_EXCHANGE && cards_gather(w->face.mesh, w->context->face.processor, i))
             TRY(nccl_make_group(w, exchange_axes(i->exchange)));
     }
     return true;
@@ -107,8 +107,9 @@ static const wire_moved *moved(const wire *face, int me)
 static int64_t taken(const wire *face, int me)
 {
     const nccl_wire *w = (const nccl_wire *)face;
+    int64_t          room = w->nrooms ? w->rooms[w->nrooms - 1].bytes : 0;
     (void)me;
-    return w->nrooms ? w->rooms[w->nrooms - 1].bytes : 0;
+    return room + w->ngroups * (int64_t)COMMUNICATOR_BYTES;
 }
 
 /* While the other ranks can still be heard: afterwards nobody would notice that one has failed. */

@@ -62,6 +62,12 @@ ncclComm_t nccl_comm(const nccl_wire *w, unsigned axes);
 /* Waits until a call that returned `r` has been carried out or queued; `what` completes "NCCL could
  * not ...".  False after an error. */
 bool nccl_done(nccl_wire *w, ncclComm_t comm, ncclResult_t r, const char *what);
+/* Was a call between ncclGroupStart and ncclGroupEnd taken?  It may say that it is not done: the end of the
+ * group tells. */
+static inline bool nccl_taken(ncclResult_t r)
+{
+    return r == ncclSuccess || r == ncclInProgress;
+}
 /* As cuda_context calls it. */
 bool nccl_look(void *with, double waited);
 void nccl_abort_all(nccl_wire *w);
@@ -71,8 +77,6 @@ bool nccl_reduce(nccl_wire *w, const instr *i, const nccl_operands *x);
 bool nccl_reduce_scatter(nccl_wire *w, const instr *i, const nccl_operands *x);
 
 /* ---- exchanges (wire_nccl_exchange.c) ---- */
-/* Is it a gather of equal parts, in the order of the members? */
-bool nccl_gathers(const mesh *m, int me, const instr *i);
 bool nccl_exchange(nccl_wire *w, const instr *i, const nccl_operands *x);
 
 #endif

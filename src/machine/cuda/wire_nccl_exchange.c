@@ -39,8 +39,8 @@ static bool send(nccl_wire *w, int to, const char *data, int64_t bytes)
     ncclComm_t all = w->groups[0].comm;
     w->moved.sent_bytes += bytes;
     ncclResult_t r =
-        nccl_api(w)->ncclSend(data, (size_t)bytes, ncclUint8, to, all, w->context->stream);
-    return nccl_done(w, all, r, "send a part");
+        nccl_api(w)->ncclSend(data, (size_t)bytes, ncclUint8, to, all, w->context->wires);
+    return nccl_taken(r) || nccl_done(w, all, r, "send a part");
 }
 
 static bool receive(nccl_wire *w, int from, char *data, int64_t bytes)
@@ -48,8 +48,8 @@ static bool receive(nccl_wire *w, int from, char *data, int64_t bytes)
     ncclComm_t all = w->groups[0].comm;
     w->moved.received_bytes += bytes;
     ncclResult_t r =
-        nccl_api(w)->ncclRecv(data, (size_t)bytes, ncclUint8, from, all, w->context->stream);
-    return nccl_done(w, all, r, "receive a part");
+        nccl_api(w)->ncclRecv(data, (size_t)bytes, ncclUint8, from, all, w->context->wires);
+    return nccl_taken(r) || nccl_done(w, all, r, "receive a part");
 }
 
 /* ---- the general exchange ---- */
@@ -122,20 +122,6 @@ static bool send_regions(nccl_wire *w, const instr *i, const nccl_operands *x)
 
 /* ---- gathers ---- */
 
-bool nccl_gathers(const mesh *m, int me, const instr *i)
-{
-    const exchange_args *how = i->exchange;
-    run_plan             runs = find_runs(m, how, me, (int64_t)mtf_dtype_bytes(i->out[0].type));
-    if (runs.dim < 0) return false;
-    group   g = group_of(m, me, exchange_axes(how));
-    int64_t size = run_of(m, how, &runs, me).size;
-    for (int k = 0; k < g.n; k++) {
-        span run = run_of(m, how, &runs, group_member(m, &g, k));
-        if (run.size != size || run.begin != k * size) return false;
-    }
-    return g.n > 1 && size > 0;
-}
-
 static bool gather(nccl_wire *w, const instr *i, const nccl_operands *x)
 {
     const mesh *m = w->face.mesh;
@@ -148,13 +134,13 @@ static bool gather(nccl_wire *w, const instr *i, const nccl_operands *x)
     w->moved.received_bytes += moved;
     w->moved.sent_bytes += moved;
     ncclResult_t r = nccl_api(w)->ncclAllGather(x->in, x->out, (size_t)size, ncclUint8, comm,
-                                                w->context->stream);
+                                                w->context->wires);
     return nccl_done(w, comm, r, "gather parts");
 }
 
 bool nccl_exchange(nccl_wire *w, const instr *i, const nccl_operands *x)
 {
-    if (nccl_gathers(w->face.mesh, w->context->face.processor, i)) return gather(w, i, x);
+    if (cards_gather(w->face.mesh, w->context->face.processor, i)) return gather(w, i, x);
     return send_regions(w, i, x);
 }
 

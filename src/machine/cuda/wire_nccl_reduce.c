@@ -19,6 +19,8 @@ static ncclDataType_t type_of(mtf_dtype type)
     case MTF_F16: return ncclFloat16;
     case MTF_I32: return ncclInt32;
     case MTF_I64: return ncclInt64;
+    case MTF_F8E4M3: /* never reduced: a product of them is f32 */
+    case MTF_F8E5M2:
     case MTF_BOOL: return ncclUint8;
     }
     return ncclUint8;
@@ -61,17 +63,17 @@ static bool swap_shards(nccl_wire *w, const instr *i, const group *g, ncclComm_t
     for (int step = 1; step < g->n; step++) {
         int  k = group_after(g, step);
         span its = shard(m, i, g, k);
-        if (its.size && r == ncclSuccess)
+        if (its.size && nccl_taken(r))
             r = api->ncclSend(x->in + its.begin * x->bytes, (size_t)(its.size * x->bytes),
-                              ncclUint8, k, comm, w->context->stream);
-        if (mine.size && r == ncclSuccess)
+                              ncclUint8, k, comm, w->context->wires);
+        if (mine.size && nccl_taken(r))
             r = api->ncclRecv(work, (size_t)(mine.size * x->bytes), ncclUint8, k, comm,
-                              w->context->stream);
+                              w->context->wires);
         w->parts[k] = work;
         work += mpi_aligned(mine.size * x->bytes);
     }
     ncclResult_t end = api->ncclGroupEnd();
-    return nccl_done(w, comm, r == ncclSuccess ? end : r, "exchange shards");
+    return nccl_done(w, comm, nccl_taken(r) ? end : r, "exchange shards");
 }
 
 static bool combine_shard(nccl_wire *w, const instr *i, const group *g, const nccl_operands *x,
@@ -96,15 +98,15 @@ static bool gather_shards(nccl_wire *w, const instr *i, const group *g, const nc
     for (int step = 1; step < g->n; step++) {
         int  k = group_after(g, step);
         span its = part_range(i->size[0], g->n, k);
-        if (mine.size && r == ncclSuccess)
+        if (mine.size && nccl_taken(r))
             r = api->ncclSend(x->out + mine.begin * x->bytes, (size_t)(mine.size * x->bytes),
-                              ncclUint8, k, comm, w->context->stream);
-        if (its.size && r == ncclSuccess)
+                              ncclUint8, k, comm, w->context->wires);
+        if (its.size && nccl_taken(r))
             r = api->ncclRecv(x->out + its.begin * x->bytes, (size_t)(its.size * x->bytes),
-                              ncclUint8, k, comm, w->context->stream);
+                              ncclUint8, k, comm, w->context->wires);
     }
     ncclResult_t end = api->ncclGroupEnd();
-    return nccl_done(w, comm, r == ncclSuccess ? end : r, "gather shards");
+    return nccl_done(w, comm, nccl_taken(r) ? end : r, "gather shards");
 }
 
 /* ---- reductions ---- */
@@ -130,7 +132,7 @@ bool nccl_reduce(nccl_wire *w, const instr *i, const nccl_operands *x)
         ncclComm_t   comm = nccl_comm(w, i->reduce.axes);
         ncclResult_t r =
             nccl_api(w)->ncclAllReduce(x->in, x->out, (size_t)i->size[0], type_of(type),
-                                       op_of(i->reduce.kind, type), comm, w->context->stream);
+                                       op_of(i->reduce.kind, type), comm, w->context->wires);
         return nccl_done(w, comm, r, "reduce");
     }
     span mine = part_range(i->size[0], g.n, g.mine);
@@ -156,7 +158,7 @@ bool nccl_reduce_scatter(nccl_wire *w, const instr *i, const nccl_operands *x)
     ncclComm_t   comm = nccl_comm(w, scatter_axes(how));
     ncclResult_t r =
         nccl_api(w)->ncclReduceScatter(x->in, x->out, (size_t)kept, type_of(type),
-                                       op_of(how->kind, type), comm, w->context->stream);
+                                       op_of(how->kind, type), comm, w->context->wires);
     return nccl_done(w, comm, r, "reduce and scatter");
 }
 

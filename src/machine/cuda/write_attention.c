@@ -54,6 +54,7 @@ static bool add_matrix_kernel(kernel_source *s, const instr *i, kernel_plan *pla
 bool write_attention(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     if (instr_elements(i) == 0) return true;
+    attention_numbers(i, plan);
     if (attention_suits_matrices(i)) return add_matrix_kernel(s, i, plan);
     int            each = attention_each(i);
     attention_form f = {attention_loops_of(i, -1), each, each, 0, 0};

@@ -87,6 +87,7 @@ static bool sums_alike(const instr *i)
 bool write_attention_grad(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     if (instr_elements(i) == 0 || i->attention->memory == 0) return true;
+    attention_numbers(i, plan);
     bool made = attention_suits_matrices(i) && sums_alike(i)
                     ? add_matrix_kernels(s, i, plan)
                     : add_rows(s, i, plan) && add_memory(s, i, plan, 1) && add_memory(s, i, plan, 2);

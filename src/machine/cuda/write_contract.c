@@ -45,6 +45,15 @@ static void write_pointers(contract_text *w)
              kernel_type(i->in[0].type), kernel_type(i->in[1].type), kernel_type(i->out[0].type));
 }
 
+/* Stores a sum, to which the element of a matrix may be added that lies as the result does. */
+static void write_store(contract_text *w, const char *at, const char *sum)
+{
+    int add = w->instr->contract.add;
+    text_add(&w->text, "store(%s, %s", at, sum);
+    if (add) text_add(&w->text, " + load(in%d + (%s - out0))", add, at);
+    text_add(&w->text, ");\n");
+}
+
 static int64_t results_of(const instr *i)
 {
     return instr_elements(i) / i->size[i->nloops - 1];
@@ -79,9 +88,9 @@ static bool write_small(kernel_source *s, kernel_plan *plan, contract_text *w, b
              "        }\n",
              w->sums, warps ? "LANE" : "0", (long long)terms, warps ? 32 : 1, w->sums,
              (long long)i->in[0].stride[w->k], (long long)i->in[1].stride[w->k], w->term);
-    text_add(&w->text, warps
-                           ? "        sum = warp_sum(sum);\n        if (LANE == 0) store(c, sum);\n"
-                           : "        store(c, sum);\n");
+    text_add(&w->text,
+             warps ? "        sum = warp_sum(sum);\n        if (LANE == 0) " : "        ");
+    write_store(w, "c", "sum");
     text_add(&w->text, "    }\n");
     return add_kernel(s, plan, w, (results + each - 1) / each);
 }
@@ -134,11 +143,12 @@ static void write_stores(contract_text *w, int each)
         "        UNROLL for (int p = 0; p < %d; p++)\n"
         "            UNROLL for (int q = 0; q < %d; q++) {\n"
         "                i64 m = first_row + row + p * %d, n = first_column + column + q * %d;\n"
-        "                if (m < %lldLL && n < %lldLL)\n"
-        "                    store(c + m * (%lldLL) + n * (%lldLL), sums[p][q]);\n"
-        "            }\n",
-        each, each, SIDE, SIDE, (long long)i->size[w->m], (long long)i->size[w->n],
-        (long long)i->out[0].stride[w->m], (long long)i->out[0].stride[w->n]);
+        "                %s *at = c + m * (%lldLL) + n * (%lldLL);\n"
+        "                if (m < %lldLL && n < %lldLL) ",
+        each, each, SIDE, SIDE, kernel_type(i->out[0].type), (long long)i->out[0].stride[w->m],
+        (long long)i->out[0].stride[w->n], (long long)i->size[w->m], (long long)i->size[w->n]);
+    write_store(w, "at", "sums[p][q]");
+    text_add(&w->text, "            }\n");
 }
 
 static bool write_tiles(kernel_source *s, kernel_plan *plan, contract_text *w, int each)

@@ -4,6 +4,9 @@
  * numbers, integers and flags are the same bits.  Normal numbers use the card's log, sin,
  * cos, erf and exp of f64, whose last bit may differ.  Where global indices run along the
  * innermost loop a thread draws all numbers of one block of the generator.
+ *
+ * A model draws each of its variables with a key of its own: keys, bounds and the number
+ * of elements are arguments, so that most variables share a kernel.
  */
 #include <math.h>
 #include <string.h>
@@ -13,10 +16,10 @@
 
 static const char draw[] = "    $U at = ($U)BLOCK * 256 + THREAD;\n"
                            "    if (at >= $PIECES) return;\n"
-                           "    philox_stream stream = stream_of(words, $KEYu);\n"
+                           "    philox_stream stream = stream_of(words, $KEY);\n"
                            "    $TURNS\n"
                            "    $LOOPS\n"
-                           "    u64 g = (u64)($FIRSTLL + $WEIGHTS);\n"
+                           "    u64 g = $FIRST + (u64)(i64)$WEIGHTS;\n"
                            "    philox_block b = philox_at(stream, g / $PER);\n"
                            "    $T ys[$V];\n"
                            "    UNROLL for (int k = 0; k < $V; k++) {\n"
@@ -80,43 +83,54 @@ static const char below_short[] =
 /* The high half of a product of 64 bits. */
 static const char whole64[] =
     "$BITS\n"
-    "        u64 range = $RANGEull, low = (u64)(u32)bits * (u32)range;\n"
+    "        u64 range = $RANGE, low = (u64)(u32)bits * (u32)range;\n"
     "        u64 across = (bits >> 32) * (u32)range + (low >> 32);\n"
     "        u64 other = (u64)(u32)bits * (range >> 32) + (u32)across;\n"
     "        u64 high = (bits >> 32) * (range >> 32) + (across >> 32) + (other >> 32);\n"
-    "        ys[k] = (i64)($LOWull + $SHARE);";
+    "        ys[k] = (i64)($LOW + $SHARE);";
 
-/* ---- constants ---- */
+/* ---- arguments ---- */
 
-static void set_f32(kernel_text *k, const char *name, float v)
+typedef struct draw_text {
+    kernel_text  k;
+    kernel_plan *plan;
+} draw_text;
+
+/* Sets a word to an argument, converted by a cast or a function. */
+static void set_argument(draw_text *d, const char *name, const char *convert, uint64_t value)
+{
+    kernel_set(&d->k, name, "%s(number%d)", convert, kernel_number(d->plan, value));
+}
+
+static void set_f32(draw_text *d, const char *name, float v)
 {
     uint32_t b;
     memcpy(&b, &v, sizeof b);
-    kernel_set(k, name, "f32_of_bits(0x%08xu)", (unsigned)b);
+    set_argument(d, name, "f32_of_bits", b);
 }
 
-static void set_f64(kernel_text *k, const char *name, double v)
+static void set_f64(draw_text *d, const char *name, double v)
 {
     uint64_t b;
     memcpy(&b, &v, sizeof b);
-    kernel_set(k, name, "f64_of_bits(0x%016llxull)", (unsigned long long)b);
+    set_argument(d, name, "f64_of_bits", b);
 }
 
 /* ---- one element of each type ---- */
 
-static void set_real(kernel_text *k, const draw_args *a, mtf_dtype type)
+static void set_real(draw_text *d, const draw_args *a, mtf_dtype type)
 {
     bool wide = type == MTF_F64, shortened = type == MTF_BF16 || type == MTF_F16;
-    kernel_set_pattern(k, "UNIT", wide ? unit53 : unit24);
-    kernel_set_pattern(k, "HALF", wide ? "0x1p-54" : "0x1p-25");
+    kernel_set_pattern(&d->k, "UNIT", wide ? unit53 : unit24);
+    kernel_set_pattern(&d->k, "HALF", wide ? "0x1p-54" : "0x1p-25");
     if (a->kind != DRAW_UNIFORM) {
-        set_f64(k, "LOW", a->a);
-        set_f64(k, "HIGH", a->b);
-        kernel_set_pattern(k, "Z",
+        set_f64(d, "LOW", a->a);
+        set_f64(d, "HIGH", a->b);
+        kernel_set_pattern(&d->k, "Z",
                            a->kind == DRAW_TRUNCATED_NORMAL ? truncated
                            : wide                           ? normal64
                                                             : normal32);
-        kernel_set_pattern(k, "VALUE",
+        kernel_set_pattern(&d->k, "VALUE",
                            wide ? "$Z\n        store(&ys[k], $LOW + $HIGH * z);"
                                 : "$Z\n        store(&ys[k], (f32)($LOW + $HIGH * z));");
         return;
@@ -124,18 +138,18 @@ static void set_real(kernel_text *k, const draw_args *a, mtf_dtype type)
     float low = (float)a->a, high = (float)a->b;
     bool  bounded = wide ? a->a < a->b : low < high;
     if (wide) {
-        set_f64(k, "LOW", a->a);
-        set_f64(k, "HIGH", a->b);
-        set_f64(k, "PREVIOUS", nextafter(a->b, a->a));
+        set_f64(d, "LOW", a->a);
+        set_f64(d, "HIGH", a->b);
+        if (bounded) set_f64(d, "PREVIOUS", nextafter(a->b, a->a));
     } else {
-        set_f32(k, "LOW", low);
-        set_f32(k, "HIGH", high);
-        set_f32(k, "PREVIOUS", nextafterf(high, low));
+        set_f32(d, "LOW", low);
+        set_f32(d, "HIGH", high);
+        if (bounded) set_f32(d, "PREVIOUS", nextafterf(high, low));
     }
-    kernel_set_pattern(k, "BELOW", bounded ? "if (v >= $HIGH) v = $PREVIOUS;" : "");
-    kernel_set_pattern(k, "NUMBER", wide ? uniform64 : uniform32);
-    kernel_set_pattern(k, "BELOWSHORT", shortened && bounded ? below_short : "");
-    kernel_set_pattern(k, "VALUE", "$NUMBER\n        store(&ys[k], v);\n$BELOWSHORT");
+    kernel_set_pattern(&d->k, "BELOW", bounded ? "if (v >= $HIGH) v = $PREVIOUS;" : "");
+    kernel_set_pattern(&d->k, "NUMBER", wide ? uniform64 : uniform32);
+    kernel_set_pattern(&d->k, "BELOWSHORT", shortened && bounded ? below_short : "");
+    kernel_set_pattern(&d->k, "VALUE", "$NUMBER\n        store(&ys[k], v);\n$BELOWSHORT");
 }
 
 /* As the CPU does: whole numbers of at most 64 bits, and their difference. */
@@ -148,34 +162,34 @@ static wide_whole whole(double v)
                           : (wide_whole)v;
 }
 
-static void set_whole(kernel_text *k, const draw_args *a, mtf_dtype type)
+static void set_whole(draw_text *d, const draw_args *a, mtf_dtype type)
 {
     wide_whole low = whole(a->a), range = whole(a->b) - low;
-    kernel_set(k, "LOW", "%llu", (unsigned long long)(uint64_t)low);
-    kernel_set(k, "RANGE", "%llu", (unsigned long long)(uint64_t)range);
-    kernel_set_pattern(k, "SHARE", range >> 64 ? "bits" : "high");
+    set_argument(d, "LOW", "", (uint64_t)low);
+    if (range > 0) set_argument(d, "RANGE", "", (uint64_t)range);
+    kernel_set_pattern(&d->k, "SHARE", range >> 64 ? "bits" : "high");
     if (range <= 0)
-        kernel_set_pattern(k, "VALUE", "ys[k] = ($T)$LOWull;");
+        kernel_set_pattern(&d->k, "VALUE", "ys[k] = ($T)$LOW;");
     else if (type == MTF_I64)
-        kernel_set_pattern(k, "VALUE", whole64);
+        kernel_set_pattern(&d->k, "VALUE", whole64);
     else
-        kernel_set_pattern(k, "VALUE",
-                           "$WORD ys[k] = (i32)((u32)$LOWull + "
-                           "(u32)((u64)word * $RANGEull >> 32));");
+        kernel_set_pattern(&d->k, "VALUE",
+                           "$WORD ys[k] = (i32)((u32)$LOW + "
+                           "(u32)((u64)word * $RANGE >> 32));");
 }
 
-static void set_value(kernel_text *k, const draw_args *a, mtf_dtype type)
+static void set_value(draw_text *d, const draw_args *a, mtf_dtype type)
 {
-    kernel_set_pattern(k, "WORD", word);
-    kernel_set_pattern(k, "BITS", bits);
+    kernel_set_pattern(&d->k, "WORD", word);
+    kernel_set_pattern(&d->k, "BITS", bits);
     if (type == MTF_I32 || type == MTF_I64) {
-        set_whole(k, a, type);
+        set_whole(d, a, type);
     } else if (type == MTF_BOOL) {
-        set_f64(k, "HIGH", a->b);
-        kernel_set_pattern(k, "UNIT", unit24);
-        kernel_set_pattern(k, "VALUE", "$UNIT ys[k] = u < $HIGH;");
+        set_f64(d, "HIGH", a->b);
+        kernel_set_pattern(&d->k, "UNIT", unit24);
+        kernel_set_pattern(&d->k, "VALUE", "$UNIT ys[k] = u < $HIGH;");
     } else {
-        set_real(k, a, type);
+        set_real(d, a, type);
     }
 }
 
@@ -222,21 +236,21 @@ bool write_draw(kernel_source *s, const instr *i, kernel_plan *plan)
     int         per = numbers_of_block(a, out->type);
     bool        blocks = in_blocks(&n, a, &weights, per) && nest_stride(&n, out, 0) == 1;
     int         v = blocks ? per : 1;
-    kernel_text k = kernel_text_of(s, &indexed, 0);
-    k.i = i;
-    kernel_set(&k, "T", "%s", kernel_type(out->type));
-    kernel_set_number(&k, "V", v);
-    kernel_set_number(&k, "PER", per);
-    kernel_set_number(&k, "PACK", kernel_least(v, kernel_pack(&n, NULL, out)));
-    kernel_set_number(&k, "PIECES", n.elements / v);
-    kernel_set(&k, "KEY", "%u", (unsigned)a->key);
-    kernel_set(&k, "FIRSTLL", "%lldLL", (long long)a->first);
-    kernel_set_pattern(&k, "TURNS", turns_text(i, s->arena));
-    kernel_set_pattern(&k, "WHICH", blocks ? "k" : per > 1 ? "(int)(g % $PER)" : "0");
-    kernel_set_loops(&k, "LOOPS", &n, 'l', "at", v);
-    kernel_set_offset(&k, "WEIGHTS", &n, 'l', &weights);
-    kernel_set_offset(&k, "OUT", &n, 'l', out);
-    set_value(&k, a, out->type);
-    kernel_say(&k, draw);
-    return kernel_done(&k, plan, kernel_parts(n.elements / v, BLOCK_THREADS), BLOCK_THREADS, 0);
+    draw_text   d = {kernel_text_of(s, &indexed, 0), plan};
+    d.k.i = i;
+    kernel_set(&d.k, "T", "%s", kernel_type(out->type));
+    kernel_set_number(&d.k, "V", v);
+    kernel_set_number(&d.k, "PER", per);
+    kernel_set_number(&d.k, "PACK", kernel_least(v, kernel_pack(&n, NULL, out)));
+    set_argument(&d, "PIECES", "($U)", (uint64_t)(n.elements / v));
+    set_argument(&d, "KEY", "(u32)", a->key);
+    set_argument(&d, "FIRST", "", (uint64_t)a->first);
+    kernel_set_pattern(&d.k, "TURNS", turns_text(i, s->arena));
+    kernel_set_pattern(&d.k, "WHICH", blocks ? "k" : per > 1 ? "(int)(g % $PER)" : "0");
+    kernel_set_loops(&d.k, "LOOPS", &n, 'l', "at", v);
+    kernel_set_offset(&d.k, "WEIGHTS", &n, 'l', &weights);
+    kernel_set_offset(&d.k, "OUT", &n, 'l', out);
+    set_value(&d, a, out->type);
+    kernel_say(&d.k, draw);
+    return kernel_done(&d.k, plan, kernel_parts(n.elements / v, BLOCK_THREADS), BLOCK_THREADS, 0);
 }

@@ -3,7 +3,8 @@
  * out_o[l] = f_o(in_0[l], in_1[l], ...) over all loops l.  Loops are merged as on the
  * host; a thread goes through `together` pieces of the innermost one and loads all of
  * them first, so that enough bytes are on their way.  Outputs may be inputs: what a
- * thread stores it has read itself.
+ * thread stores it has read itself.  How many pieces there are is an argument where a
+ * thread takes one: maps of whole tensors are then one kernel for all sizes.
  */
 #include "machine/cuda/write_map.h"
 
@@ -22,6 +23,7 @@ typedef struct pass {
     map_text *m;
     int       together;
     int64_t   pieces;
+    int       limit; /* the number of pieces as an argument */
 } pass;
 
 /* One element throughout: loaded once. */
@@ -165,7 +167,7 @@ static void add_body(const pass *p)
         return;
     }
     map_line(m, "%s at = (%s)BLOCK * %d + THREAD;", type, type, BLOCK_THREADS);
-    if (p->pieces % BLOCK_THREADS) map_line(m, "if (at >= %lld) return;", (long long)p->pieces);
+    map_line(m, "if (at >= (%s)number%d) return;", type, p->limit);
     map_add_index(m, &m->nest, "l", "at", m->vector);
     declare_inputs(p);
     add_loads(p);
@@ -188,6 +190,7 @@ bool write_map(kernel_source *s, const instr *i, kernel_plan *plan)
     m.vector = map_vector(&m, true);
     pass p = {.m = &m, .pieces = m.nest.elements / m.vector};
     p.together = choose_together(&m, p.pieces);
+    if (p.together == 1) p.limit = kernel_number(plan, (uint64_t)p.pieces);
     add_body(&p);
     const char *body = text_done(&m.t);
     int64_t     each = (int64_t)BLOCK_THREADS * p.together;

@@ -17,6 +17,8 @@ static const char *key_text(mtf_dtype type)
     case MTF_F32:
     case MTF_BF16:
     case MTF_F16:
+    case MTF_F8E4M3:
+    case MTF_F8E5M2:
         return "f32 x = load(from); u32 bits = bits_of(x + 0.0f); "
                "u32 key = x != x ? ~0u : bits >> 31 ? ~bits : bits | 0x80000000u;";
     case MTF_F64:

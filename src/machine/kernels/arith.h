@@ -18,14 +18,16 @@
     M(f64, double, double)                                                                         \
     M(i32, uint32_t, uint32_t)                                                                     \
     M(i64, uint64_t, uint64_t)                                                                     \
-    M(flag, uint8_t, uint8_t)
+    M(flag, uint8_t, uint8_t)                                                                      \
+    M(f8e4m3, uint8_t, float)                                                                      \
+    M(f8e5m2, uint8_t, float)
 
 /* The rows of a table of functions, indexed by mtf_dtype. */
 #define BY_ELEMENT_TYPE(name)                                                                      \
     {                                                                                              \
         [MTF_F32] = name##_f32, [MTF_BF16] = name##_bf16, [MTF_F16] = name##_f16,                  \
         [MTF_F64] = name##_f64, [MTF_I32] = name##_i32, [MTF_I64] = name##_i64,                    \
-        [MTF_BOOL] = name##_flag                                                                   \
+        [MTF_BOOL] = name##_flag, [MTF_F8E4M3] = name##_f8e4m3, [MTF_F8E5M2] = name##_f8e5m2       \
     }
 
 #define PLAIN_ARITHMETIC(suffix, type)                                                             \
@@ -34,9 +36,9 @@
     static inline type add_##suffix(type a, type b) { return (type)(a + b); }                      \
     static inline type multiply_##suffix(type a, type b) { return (type)(a * b); }
 
-#define SHORT_FLOAT_ARITHMETIC(suffix)                                                             \
-    static inline float load_##suffix(uint16_t stored) { return suffix##_to_f32(stored); }         \
-    static inline uint16_t store_##suffix(float sum) { return f32_to_##suffix(sum); }              \
+#define SHORT_FLOAT_ARITHMETIC(suffix, type)                                                       \
+    static inline float load_##suffix(type stored) { return suffix##_to_f32(stored); }             \
+    static inline type store_##suffix(float sum) { return f32_to_##suffix(sum); }                  \
     static inline float add_##suffix(float a, float b) { return a + b; }                           \
     static inline float multiply_##suffix(float a, float b) { return a * b; }
 
@@ -44,8 +46,10 @@ PLAIN_ARITHMETIC(f32, float)
 PLAIN_ARITHMETIC(f64, double)
 PLAIN_ARITHMETIC(i32, uint32_t)
 PLAIN_ARITHMETIC(i64, uint64_t)
-SHORT_FLOAT_ARITHMETIC(bf16)
-SHORT_FLOAT_ARITHMETIC(f16)
+SHORT_FLOAT_ARITHMETIC(bf16, uint16_t)
+SHORT_FLOAT_ARITHMETIC(f16, uint16_t)
+SHORT_FLOAT_ARITHMETIC(f8e4m3, uint8_t)
+SHORT_FLOAT_ARITHMETIC(f8e5m2, uint8_t)
 
 static inline uint8_t load_flag(uint8_t stored) { return stored != 0; }
 static inline uint8_t store_flag(uint8_t sum) { return sum; }

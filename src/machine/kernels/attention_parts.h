@@ -105,17 +105,34 @@ static void add_bias_grad(const attending *t, const panel *p, span memory, const
     }
 }
 
-static void store_memory(const attending *t, int which, int64_t batch, int64_t first, int64_t n,
-                         int64_t wide, const REAL *from)
+/* Where dq of a row is summed. */
+static REAL *row_sum(const attending *t, const grad_task *g, int64_t row)
+{
+    const access *out = &t->instr->out[0];
+    if (g->sum[0]) return (REAL *)g->sum[0] + (row - g->rows.begin) * t->args->key;
+    return (REAL *)(void *)operand(t->run, out) + batch_offset(t, out, g->batch) +
+           row_offset(t, out, row);
+}
+
+/* Stores dk or dv of n positions, `from` as [wide][m], or adds it to that of the batches before. */
+static void store_memory(const attending *t, const grad_task *g, int which, int64_t first,
+                         int64_t n, int64_t wide, REAL *from)
 {
     const access *out = &t->instr->out[which];
     int64_t       step = t->args->out_step[which];
-    REAL *to = (REAL *)(void *)operand(t->run, out) + batch_offset(t, out, batch) + first * step;
+    int64_t       at = batch_offset(t, out, g->batch) + first * step;
+    if (!batches_add_up(t, which)) {
+        char *to = operand(t->run, out) + at * (int64_t)mtf_dtype_bytes(out->type);
+        strided_storer(out->type)((strided){to, step, 1}, (strided){from, 1, MEMORY_BLOCK}, n, wide);
+        return;
+    }
+    REAL *to = memory_sum(t, g, which);
+    if (to)
+        to += first * wide, step = wide;
+    else
+        to = (REAL *)(void *)operand(t->run, out) + at;
     for (int64_t m = 0; m < n; m++)
-        for (int64_t d = 0; d < wide; d++) {
-            REAL *x = &to[m * step + d];
-            *x = t->shared > 1 ? *x + from[d * MEMORY_BLOCK + m] : from[d * MEMORY_BLOCK + m];
-        }
+        for (int64_t d = 0; d < wide; d++) to[m * step + d] += from[d * MEMORY_BLOCK + m];
 }
 
 /* Computes the weights, including dropout for dv, and the slopes p (dp - delta). */

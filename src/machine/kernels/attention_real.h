@@ -160,13 +160,12 @@ size_t NAME(attention_grad_bytes)(const attending *t)
 }
 
 /* Adds scale * dq, with dq as [key][w], to the rows. */
-static void add_rows(const attending *t, const panel *p, const REAL *dq)
+static void add_rows(const attending *t, const grad_task *g, const panel *p, const REAL *dq)
 {
-    const access *out = &t->instr->out[0];
-    int64_t       at = batch_offset(t, out, p->batch), w = p->wide;
-    REAL          scale = (REAL)t->args->scale;
+    int64_t w = p->wide;
+    REAL    scale = (REAL)t->args->scale;
     for (int64_t k = 0; k < p->n; k++) {
-        REAL *to = (REAL *)(void *)operand(t->run, out) + at + row_offset(t, out, p->first + k);
+        REAL *to = row_sum(t, g, p->first + k);
         for (int64_t d = 0; d < t->args->key; d++) to[d] += scale * dq[d * w + k];
     }
 }
@@ -198,7 +197,7 @@ static void grad_block(const attending *t, const grad_task *g, const panel *p, c
     if (!g->of_rows) return;
     GEMM(CblasRowMajor, CblasTrans, CblasNoTrans, (int)key, (int)w, (int)seen.size, 1,
          k->at + skip * k->row, (int)k->row, r->slope, (int)w, 0, r->dq, (int)w);
-    add_rows(t, p, r->dq);
+    add_rows(t, g, p, r->dq);
 }
 
 void NAME(attention_grad)(const attending *t, const grad_task *g, void *scratch)
@@ -221,7 +220,7 @@ void NAME(attention_grad)(const attending *t, const grad_task *g, void *scratch)
             grad_block(t, g, &p, &memory, &k, &v, &r);
         }
         if (!g->of_memory) continue;
-        store_memory(t, 1, g->batch, first, n, key, r.dk);
-        store_memory(t, 2, g->batch, first, n, value, r.dv);
+        store_memory(t, g, 1, first, n, key, r.dk);
+        store_memory(t, g, 2, first, n, value, r.dv);
     }
 }

@@ -55,8 +55,7 @@ static philox_stream stream_of(const instr *i, const run_state *r)
     return s;
 }
 
-/* Do several iterations of a batch loop add to the same gradient? */
-static bool adds_up(const instr *i, int loop)
+bool loop_adds_up(const instr *i, int loop)
 {
     bool grad = i->kind == INSTR_ATTENTION_GRAD;
     for (int o = 1; grad && o < i->nout; o++)
@@ -70,7 +69,7 @@ attending attending_of(const instr *i, const run_state *r)
         .instr = i, .args = i->attention, .run = r, .batches = 1, .rows = 1, .shared = 1};
     for (int pass = 0; pass < 2; pass++) /* first loops with separate gradients */
         for (int l = 0; l < i->nloops; l++) {
-            if (i->size[l] == 1 || !in_memory(i, l) || adds_up(i, l) != (pass == 1)) continue;
+            if (i->size[l] == 1 || !in_memory(i, l) || loop_adds_up(i, l) != (pass == 1)) continue;
             t.batch_loop[t.nbatch++] = l;
             t.batches *= i->size[l];
             if (pass == 1) t.shared *= i->size[l];
@@ -255,7 +254,7 @@ static int64_t task_rows(const attending *t, int threads)
     return each < t->rows ? each : t->rows;
 }
 
-static int parts_of(const attending *t, int64_t tasks)
+int attention_parts(const attending *t, int64_t tasks)
 {
     int threads = t->run->threads;
     if (attention_flops(t->instr) < TASK_FLOPS || threads < 2) return 1;
@@ -269,11 +268,8 @@ static bool is_f64(const instr *i)
 
 static size_t each_scratch(const attending *t, int threads)
 {
-    bool   grad = t->instr->kind == INSTR_ATTENTION_GRAD;
-    size_t bytes =
-        grad ? (is_f64(t->instr) ? attention_grad_bytes_f64(t) : attention_grad_bytes_f32(t))
-             : (is_f64(t->instr) ? attention_bytes_f64(t, task_rows(t, threads))
-                                 : attention_bytes_f32(t, task_rows(t, threads)));
+    int64_t rows = task_rows(t, threads);
+    size_t  bytes = is_f64(t->instr) ? attention_bytes_f64(t, rows) : attention_bytes_f32(t, rows);
     return (bytes + 63) / 64 * 64;
 }
 
@@ -311,7 +307,7 @@ static void run_few(const attending *t)
     int64_t          length = chunks == 1 ? memory : CHUNK;
     size_t           each = wide ? attention_few_sums_f64(t) : attention_few_sums_f32(t);
     char            *sums = r->scratch, *rest = sums + few_sums_bytes(t);
-    int              parts = parts_of(t, tasks);
+    int              parts = attention_parts(t, tasks);
     PARALLEL(r, parts)
     for (int part = 0; part < parts; part++)
         for (int64_t task = tasks * part / parts; task < tasks * (part + 1) / parts; task++) {
@@ -327,14 +323,6 @@ static void run_few(const attending *t)
     report_flops(r, t->batches * pairs_seen(t, 0, t->rows) * attention_pair_flops(t->instr));
 }
 
-size_t attention_scratch_bytes(const instr *i, size_t threads)
-{
-    attending t = attending_of(i, NULL);
-    if (t.rows * t.batches == 0) return 0;
-    if (is_few(&t)) return few_sums_bytes(&t) + threads * few_scratch(&t);
-    return threads * each_scratch(&t, (int)threads);
-}
-
 void kernel_attention(const instr *i, const run_state *r)
 {
     attending t = attending_of(i, r);
@@ -346,7 +334,7 @@ void kernel_attention(const instr *i, const run_state *r)
     int64_t each = task_rows(&t, r->threads), pieces = pieces_of(t.rows, each);
     int64_t tasks = t.batches * pieces, flops = attention_pair_flops(i);
     size_t  scratch = each_scratch(&t, r->threads);
-    int     parts = parts_of(&t, tasks);
+    int     parts = attention_parts(&t, tasks);
     PARALLEL(r, parts)
     for (int part = 0; part < parts; part++) {
         void   *own = (char *)r->scratch + (size_t)part * scratch;
@@ -362,67 +350,13 @@ void kernel_attention(const instr *i, const run_state *r)
     }
 }
 
-/* Gradients that are accumulated begin with 0. */
-static void clear(const attending *t)
+size_t attention_scratch_bytes(const instr *i, size_t threads)
 {
-    const instr          *i = t->instr;
-    const attention_args *a = t->args;
-    int64_t               wide[4] = {a->key, a->key, a->value, 1};
-    for (int o = 0; o < i->nout; o++) {
-        const access *x = &i->out[o];
-        int64_t       bytes = (int64_t)mtf_dtype_bytes(x->type), step = a->out_step[o];
-        bool          along = o > 0 && step != 0;
-        if ((o == 1 || o == 2) && t->shared == 1) continue;
-        for (int64_t k = 0; k < t->batches * t->rows; k++) {
-            int64_t batch = k / t->rows, row = k % t->rows;
-            if ((o == 1 || o == 2) && row > 0) continue;
-            char *to =
-                operand(t->run, x) + (batch_offset(t, x, batch) + row_offset(t, x, row)) * bytes;
-            for (int64_t m = 0; m < (along ? a->memory : 1); m++)
-                memset(to + m * step * bytes, 0, (size_t)(wide[o] * bytes));
-        }
-    }
-}
-
-static void run_grads(const attending *t, bool of_rows, bool of_memory, int64_t tasks, int64_t each,
-                      bool along_rows)
-{
-    const instr     *i = t->instr;
-    const run_state *r = t->run;
-    size_t           scratch = each_scratch(t, r->threads);
-    int64_t whole = along_rows ? t->rows : t->args->memory, pieces = pieces_of(whole, each);
-    int     parts = parts_of(t, tasks * pieces);
-    PARALLEL(r, parts)
-    for (int part = 0; part < parts; part++) {
-        void *own = (char *)r->scratch + (size_t)part * scratch;
-        for (int64_t task = part; task < tasks * pieces; task += parts)
-            for (int64_t b = 0; b < t->batches / tasks; b++) {
-                int64_t   first = task % pieces * each;
-                span      some = {first, whole - first < each ? whole - first : each};
-                grad_task g = {task / pieces * (t->batches / tasks) + b,
-                               {0, t->rows},
-                               {0, t->args->memory},
-                               of_rows,
-                               of_memory};
-                *(along_rows ? &g.rows : &g.memory) = some;
-                (is_f64(i) ? attention_grad_f64 : attention_grad_f32)(t, &g, own);
-            }
-    }
-}
-
-void kernel_attention_grad(const instr *i, const run_state *r)
-{
-    attending t = attending_of(i, r);
-    if (t.rows * t.batches == 0 || t.args->memory == 0) return;
-    clear(&t);
-    int64_t apart = t.batches / t.shared;
-    if (apart >= r->threads || t.shared > 1 || i->nout > 3) {
-        run_grads(&t, true, true, apart, t.args->memory, false);
-    } else { /* two passes, since each sum must be computed by one thread */
-        run_grads(&t, false, true, t.batches, MEMORY_BLOCK, false);
-        run_grads(&t, true, false, t.batches, PANEL_ROWS, true);
-    }
-    report_flops(r, t.batches * pairs_seen(&t, 0, t.rows) * attention_pair_flops(i));
+    attending t = attending_of(i, NULL);
+    if (t.rows * t.batches == 0) return 0;
+    if (i->kind == INSTR_ATTENTION_GRAD) return threads * attention_grad_scratch(&t, (int)threads);
+    if (is_few(&t)) return few_sums_bytes(&t) + threads * few_scratch(&t);
+    return threads * each_scratch(&t, (int)threads);
 }
 
 /* y = sum / weights, lse = most + log(weights); without weights 0 and NOTHING_SEEN. */

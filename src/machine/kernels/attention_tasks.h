@@ -30,6 +30,9 @@ typedef struct attending {
 } attending;
 
 attending attending_of(const instr *i, const run_state *r);
+bool loop_adds_up(const instr *i, int loop); /* do its iterations add to the same gradient? */
+/* Into how many parts, at most one for each thread, are so many tasks divided? */
+int attention_parts(const attending *t, int64_t tasks);
 /* The offset of a batch, and of a row in it, in an operand. */
 int64_t       batch_offset(const attending *t, const access *x, int64_t batch);
 int64_t       row_offset(const attending *t, const access *x, int64_t row);
@@ -98,7 +101,12 @@ typedef struct grad_task {
     int64_t batch;
     span    rows, memory;
     bool    of_rows, of_memory; /* compute dq; compute dk, dv and the gradient of the bias */
+    void   *sum[3]; /* dq, dk, dv of the task in compute type, [rows or memory][size of a line], if
+                     * the results are shorter and summed step by step; NULL: in the results */
 } grad_task;
+bool   batches_add_up(const attending *t, int o); /* do several batches have one dk (1), dv (2)? */
+void  *memory_sum(const attending *t, const grad_task *g, int o); /* of g's batch; or NULL */
+size_t attention_grad_scratch(const attending *t, int threads);   /* of each thread */
 void   attention_grad_f32(const attending *t, const grad_task *g, void *scratch);
 void   attention_grad_f64(const attending *t, const grad_task *g, void *scratch);
 size_t attention_grad_bytes_f32(const attending *t);

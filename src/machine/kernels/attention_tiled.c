@@ -261,14 +261,12 @@ size_t attention_grad_bytes_f32(const attending *t)
 }
 
 /* dq += scale * the sum over positions of slopes [n][8] times keys [n][12]. */
-static void add_queries(const attending *t, const panel *p, const float *slopes_at,
-                        const float *columns, int64_t n, int64_t deep)
+static void add_queries(const attending *t, const grad_task *g, const panel *p,
+                        const float *slopes_at, const float *columns, int64_t n, int64_t deep)
 {
-    const access *out = &t->instr->out[0];
-    int64_t       at = batch_offset(t, out, p->batch), key = t->args->key;
-    float         tile[TILE_COLS * W], scale = (float)t->args->scale, *to[W];
-    for (int64_t k = 0; k < p->n; k++)
-        to[k] = (float *)(void *)operand(t->run, out) + at + row_offset(t, out, p->first + k);
+    int64_t key = t->args->key;
+    float   tile[TILE_COLS * W], scale = (float)t->args->scale, *to[W];
+    for (int64_t k = 0; k < p->n; k++) to[k] = row_sum(t, g, p->first + k);
     for (int64_t d = 0; d < key; d += TILE_COLS) {
         int64_t some = key - d < TILE_COLS ? key - d : TILE_COLS;
         matrix_tile_f32(n, slopes_at, columns + d * deep, tile, W);
@@ -388,8 +386,8 @@ static void grad_group(const attending *t, const grad_task *g, int64_t first, in
         clear_missing(&list[k], begin / W * W, whole(end, W), own);
         span    seen = seen_of(&list[k], memory);
         int64_t skip = seen.begin - memory->first;
-        if (g->of_rows && seen.size)
-            add_queries(t, &list[k], own + skip * W, r->k_columns + skip * TILE_COLS, seen.size,
+        if (g->of_rows && seen.size && sight_of(t, &list[k], memory) != SEES_NOTHING)
+            add_queries(t, g, &list[k], own + skip * W, r->k_columns + skip * TILE_COLS, seen.size,
                         memory->n);
         if (g->of_memory && t->instr->nout > 3) add_bias_grad(t, &list[k], all, own + begin * W);
     }
@@ -419,8 +417,8 @@ void attention_grad_f32(const attending *t, const grad_task *g, void *scratch)
             grad_group(t, g, g->rows.begin + row, left < GROUP ? left : GROUP, &memory, &r);
         }
         if (!g->of_memory) continue;
-        store_memory(t, 1, g->batch, first, n, key, r.dk);
-        store_memory(t, 2, g->batch, first, n, value, r.dv);
+        store_memory(t, g, 1, first, n, key, r.dk);
+        store_memory(t, g, 2, first, n, value, r.dv);
     }
 }
 

@@ -185,6 +185,8 @@ static void draw_one(const draw_args *a, source *s, uint64_t g, mtf_dtype type, 
     case MTF_BOOL:
         ((uint8_t *)to)[at] = unit24(word_at(s, g / 4, (unsigned)(g % 4))) < a->b;
         break;
+    case MTF_F8E4M3:
+    case MTF_F8E5M2: break; /* no operation draws them */
     }
 }
 

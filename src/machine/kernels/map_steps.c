@@ -176,7 +176,9 @@ static void run_near(int64_t n, float *out, const float *x, apart_loop *near, ap
     CAST(f64, from, double, FROM, (double)x)                                                       \
     CAST(i32, from, int32_t, FROM, TO_I32(x))                                                      \
     CAST(i64, from, int64_t, FROM, TO_I64(x))                                                      \
-    CAST(flag, from, uint8_t, FROM, (uint8_t)(x != 0))
+    CAST(flag, from, uint8_t, FROM, (uint8_t)(x != 0))                                             \
+    CAST(f8e4m3, from, float, FROM, f8e4m3_to_f32(f32_to_f8e4m3((float)x)))                        \
+    CAST(f8e5m2, from, float, FROM, f8e5m2_to_f32(f32_to_f8e5m2((float)x)))
 
 #define KEEP_I64(x) (int64_t)(x)
 
@@ -280,7 +282,9 @@ const map_tables OF_LEVEL(map_tables) = {
              [MTF_F64] = CASTS_TO(f64),
              [MTF_I32] = CASTS_TO(i32),
              [MTF_I64] = CASTS_TO(i64),
-             [MTF_BOOL] = CASTS_TO(flag)},
+             [MTF_BOOL] = CASTS_TO(flag),
+             [MTF_F8E4M3] = CASTS_TO(f8e4m3),
+             [MTF_F8E5M2] = CASTS_TO(f8e5m2)},
     .select = EACH_TYPE(select),
     .index = EACH_TYPE(index),
 };

@@ -17,7 +17,7 @@ typedef struct map_ramp {
 typedef void map_index(const map_ramp *ramp, void *out);
 
 /* NULL if the function is not legal in the type.  Short floats stand for their compute type; a cast
- * to BF16 or F16 yields an f32 that is representable in that type. */
+ * to one of them yields an f32 that is representable in that type. */
 map_step   *map_step_of(scalar_fn fn, mtf_dtype type);
 /* The step with two operands whose operand `which` is one value for all elements. */
 map_step   *map_step_with_one(scalar_fn fn, mtf_dtype type, int which);

@@ -155,10 +155,13 @@ ADD_BLOCK(add_f64, double, SAME, SAME, PLUS)
 ADD_BLOCK(add_i32, int32_t, SAME, SAME, PLUS_I32)
 ADD_BLOCK(add_i64, int64_t, SAME, SAME, PLUS_I64)
 ADD_BLOCK(add_flag, uint8_t, SAME, SAME, EITHER)
+ADD_BLOCK(add_f8e4m3, uint8_t, f8e4m3_to_f32, f32_to_f8e4m3, PLUS)
+ADD_BLOCK(add_f8e5m2, uint8_t, f8e5m2_to_f32, f32_to_f8e5m2, PLUS)
 
 static strided_copy *const adders[DTYPES] = {
     [MTF_F32] = add_f32, [MTF_BF16] = add_bf16, [MTF_F16] = add_f16,   [MTF_F64] = add_f64,
     [MTF_I32] = add_i32, [MTF_I64] = add_i64,   [MTF_BOOL] = add_flag,
+    [MTF_F8E4M3] = add_f8e4m3, [MTF_F8E5M2] = add_f8e5m2,
 };
 
 typedef struct adding {

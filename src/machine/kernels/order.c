@@ -58,6 +58,8 @@ static uint64_t key_of(mtf_dtype type, const void *from, int64_t at)
     case MTF_I32: return ((const uint32_t *)from)[at] ^ 0x80000000u;
     case MTF_I64: return ((const uint64_t *)from)[at] ^ (uint64_t)1 << 63;
     case MTF_BOOL: return ((const uint8_t *)from)[at] != 0;
+    case MTF_F8E4M3: return key_of_f32(f8e4m3_to_f32(((const uint8_t *)from)[at]));
+    case MTF_F8E5M2: return key_of_f32(f8e5m2_to_f32(((const uint8_t *)from)[at]));
     }
     return 0;
 }

@@ -35,6 +35,10 @@ COPY(load_bf16, float, uint16_t, bf16_to_f32)
 COPY(load_f16, float, uint16_t, f16_to_f32)
 COPY(store_bf16, uint16_t, float, f32_to_bf16)
 COPY(store_f16, uint16_t, float, f32_to_f16)
+COPY(load_f8e4m3, float, uint8_t, f8e4m3_to_f32)
+COPY(load_f8e5m2, float, uint8_t, f8e5m2_to_f32)
+COPY(store_f8e4m3, uint8_t, float, f32_to_f8e4m3)
+COPY(store_f8e5m2, uint8_t, float, f32_to_f8e5m2)
 
 const strided_tables OF_LEVEL(strided_tables) = {
     .loader = {[MTF_F32] = move_f32,
@@ -43,19 +47,25 @@ const strided_tables OF_LEVEL(strided_tables) = {
                [MTF_F64] = move_f64,
                [MTF_I32] = move_i32,
                [MTF_I64] = move_i64,
-               [MTF_BOOL] = move_u8},
+               [MTF_BOOL] = move_u8,
+               [MTF_F8E4M3] = load_f8e4m3,
+               [MTF_F8E5M2] = load_f8e5m2},
     .storer = {[MTF_F32] = move_f32,
                [MTF_BF16] = store_bf16,
                [MTF_F16] = store_f16,
                [MTF_F64] = move_f64,
                [MTF_I32] = move_i32,
                [MTF_I64] = move_i64,
-               [MTF_BOOL] = move_u8},
+               [MTF_BOOL] = move_u8,
+               [MTF_F8E4M3] = store_f8e4m3,
+               [MTF_F8E5M2] = store_f8e5m2},
     .mover = {[MTF_F32] = move_f32,
               [MTF_BF16] = move_u16,
               [MTF_F16] = move_u16,
               [MTF_F64] = move_f64,
               [MTF_I32] = move_i32,
               [MTF_I64] = move_i64,
-              [MTF_BOOL] = move_u8},
+              [MTF_BOOL] = move_u8,
+              [MTF_F8E4M3] = move_u8,
+              [MTF_F8E5M2] = move_u8},
 };

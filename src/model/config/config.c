@@ -17,8 +17,9 @@ static bool read_all(mtf_config *c, const mtf_config_opts *o)
     for (int k = 0; o->files && o->files[k]; k++) TRY(gin_read_file(&c->gin, o->files[k], NULL));
     for (int k = 0; o->params && o->params[k]; k++) {
         const char *text = arena_text(&c->gin.session->arena, o->params[k]);
-        char        name[40];
-        snprintf(name, sizeof name, "parameter %d", k + 1);
+        char        number[40];
+        snprintf(number, sizeof number, "parameter %d", k + 1);
+        const char *name = o->params_names ? o->params_names[k] : number;
         const char *kept = arena_text(&c->gin.session->arena, name);
         TRY(text && kept && gin_read_text(&c->gin, text, kept));
     }

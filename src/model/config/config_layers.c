@@ -6,6 +6,7 @@
 
 #include "model/config/config.h"
 #include "model/transformer/sublayers.h"
+#include "nn/layer.h"
 #include "space/shape.h"
 
 /* ---- attention ---- */
@@ -76,6 +77,7 @@ static bool attention_layer(mtf_config *c, const configurable *k, const char *sc
                                .rotary = a.rotary,
                                .rotary_size = a.rotary_size,
                                .bias = a.bias,
+                               .f8 = a.f8,
                                .extra_logit = a.extra_logit,
                                .separate_heads = !a.combine,
                                .scale_queries = !a.fold_scaling};
@@ -83,6 +85,12 @@ static bool attention_layer(mtf_config *c, const configurable *k, const char *sc
         gin_place at = configured_at(c, k, scope, "attention_func");
         return gin_fail(&c->gin, &at, ERR_VALUE, "attention_func takes None or 'hybrid', not '%s'",
                         a.function);
+    }
+    if (a.memory_heads < 0 || (a.memory_heads > 0 && a.heads % a.memory_heads)) {
+        gin_place at = configured_at(c, k, scope, "num_memory_heads");
+        return gin_fail(&c->gin, &at, ERR_VALUE,
+                        "%s.num_memory_heads: %lld memory heads do not divide %lld heads", k->name,
+                        (long long)a.memory_heads, (long long)a.heads);
     }
     o->hybrid = a.function != NULL;
     TRY(relative_kind(c, k, scope, a.relative, &o->relative));
@@ -176,20 +184,33 @@ static bool talking_layer(mtf_config *c, const configurable *k, const char *scop
 
 /* ---- feed-forward ---- */
 
+static bool fail_activation(mtf_config *c, const gin_value *v)
+{
+    nearest near = {.wanted = v->text};
+    char    hint[100];
+    for (int k = 0; activation_nth(k); k++) nearest_offer(&near, activation_nth(k));
+    return gin_fail(&c->gin, &v->at, ERR_NAME,
+                    "DenseReluDense.activation: there is no \"%s\"%s", v->text,
+                    nearest_hint(&near, hint, sizeof hint));
+}
+
 static bool feed_forward_layer_of(mtf_config *c, const configurable *k, const char *scope,
                                   const gin_value *given, mtf_transformer_layer *l)
 {
     enum { MOST = sizeof l->feed_forward.activation / sizeof *l->feed_forward.activation - 1 };
     dense_args a = {0};
     TRY(configure(c, k, scope, given, &a));
-    l->feed_forward =
-        (mtf_feed_forward_layer){.hidden = a.hidden, .dropout = a.dropout, .bias = a.bias};
+    l->feed_forward = (mtf_feed_forward_layer){
+        .hidden = a.hidden, .dropout = a.dropout, .bias = a.bias, .f8 = a.f8};
     const gin_value *v = a.activation;
     int              n = config_is_list(v) ? v->n : 1;
     for (int i = 0; i < n && n <= MOST; i++) {
         const gin_value *one = config_is_list(v) ? config_item(c, v, i) : v;
         TRY(one != NULL);
-        if (one->kind != GIN_TEXT) n = 0;
+        if (one->kind != GIN_TEXT)
+            n = 0;
+        else if (!activation_exists(one->text))
+            return fail_activation(c, one);
         l->feed_forward.activation[i] = one->text;
     }
     return (n > 0 && n <= MOST) ||
@@ -289,7 +310,7 @@ static const char *word_with_numbers(mtf_config *c, const known_sublayer *s, con
              strcmp(s->word, "annealed_dropout") == 0
                  ? "init_dropout_rate, from 0 to below 1, start_step, and end_step, which is later"
              : strcmp(s->word, "rms_norm_subsampled") == 0 ? "a percentage above 0, at most 100"
-                                                           : "a dropout_rate from 0 to below 1");
+                                                           : "finite numbers");
     return NULL;
 }
 
@@ -334,6 +355,15 @@ static bool number_of(mtf_config *c, const gin_value *v, const char *what, doubl
     return true;
 }
 
+static bool share_of(mtf_config *c, const gin_value *v, const char *what, double *to)
+{
+    TRY(number_of(c, v, what, to));
+    if (*to >= 0 && *to < 1) return true;
+    const char *text = gin_text(&c->gin, v);
+    return text && gin_fail(&c->gin, &v->at, ERR_VALUE,
+                            "LayerStack.%s takes a number from 0 to below 1, not %s", what, text);
+}
+
 bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o)
 {
     stack_args          a = {0};
@@ -345,7 +375,7 @@ bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o)
         return gin_fail(&c->gin, old ? &a.dropout->at : &a.epsilon->at, ERR_VALUE,
                         "LayerStack takes both dropout_rate and norm_epsilon, or neither");
     if (old) {
-        TRY(number_of(c, a.dropout, "dropout_rate", &o->dropout));
+        TRY(share_of(c, a.dropout, "dropout_rate", &o->dropout));
         TRY(number_of(c, a.epsilon, "norm_epsilon", &o->epsilon));
     }
     TRY(sublayer_list(c, a.initial, old ? "[@sublayer_legacy_dropout]" : "[@sublayer_dropout]",

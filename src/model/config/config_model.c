@@ -111,6 +111,7 @@ static bool common(mtf_config *c, const char *scope, const stack_build *b, mtf_t
     o->loss_denominator = a->loss_denominator;
     o->loss_on_targets_only = a->targets_only;
     o->loss_block = a->loss_block;
+    o->init_deviation = a->initializer_range;
     o->ensemble = a->ensemble;
     o->no_shift = !a->shift;
     o->unscaled_softmax = !a->scale_logits;

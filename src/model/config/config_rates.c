@@ -52,8 +52,10 @@ static bool write_schedule(mtf_config *c, const gin_value *v, const known_schedu
 static bool write_factor(mtf_config *c, const gin_value *v, bool inside, textbuf *t)
 {
     if (v->kind == GIN_INT || v->kind == GIN_REAL) {
-        gin_write_real(v->kind == GIN_INT ? (double)v->whole : v->real, t);
-        return true;
+        double x = v->kind == GIN_INT ? (double)v->whole : v->real;
+        gin_write_real(x, t);
+        return x >= 0 || gin_fail(&c->gin, &v->at, ERR_VALUE,
+                                  "a factor of a learning rate must not be negative, as %g is", x);
     }
     if (config_is_list(v) && !inside) return write_factors(c, v, t);
     if (v->kind != GIN_REFERENCE) {

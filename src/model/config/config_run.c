@@ -288,6 +288,22 @@ static bool read_decode_files(mtf_config *c, mtf_config_decode *d)
     return read_dataset(c, a.dataset, "decode_from_dataset.infer_dataset_fn", &d->dataset);
 }
 
+/* Among which tokens to draw.  A total probability of 0 is reached by the most probable one. */
+static bool read_choice(mtf_config *c, const gin_value *v, mtf_sampling *how)
+{
+    double p = v->kind == GIN_INT ? (double)v->whole : v->real;
+    if (v->kind == GIN_NONE) return true;
+    if ((v->kind != GIN_INT && v->kind != GIN_REAL) || !(p >= 0 && p <= 1)) {
+        const char *text = gin_text(&c->gin, v);
+        return text && gin_fail(&c->gin, &v->at, ERR_VALUE,
+                                "sampling_keep_top_p takes None or a number from 0 to 1, not %s",
+                                text);
+    }
+    how->top_p = p;
+    if (p == 0) how->top_k = 1;
+    return true;
+}
+
 static bool read_decode(mtf_config *c, mtf_config_run *run)
 {
     decode_args a = {.stop = 1, .length_multiplier = 1.5, .length_constant = 10};
@@ -308,7 +324,7 @@ static bool read_decode(mtf_config *c, mtf_config_run *run)
         return gin_fail(&c->gin, &at, ERR_VALUE, "bos_id takes a token, not %lld",
                         (long long)a.start);
     at = configured_at(c, k, "", "beam_size");
-    if (a.beams > 1 && (a.temperature != 0 || a.top_k != -1 || a.top_p != 0))
+    if (a.beams > 1 && (a.temperature != 0 || a.top_k != -1 || a.top_p->kind != GIN_NONE))
         return gin_fail(&c->gin, &at, ERR_VALUE,
                         "beams are searched without temperature, sampling_keep_top_k and "
                         "sampling_keep_top_p");
@@ -319,7 +335,6 @@ static bool read_decode(mtf_config *c, mtf_config_run *run)
                              .max_length = a.max_length};
     d->how = (mtf_sampling){.temperature = a.temperature,
                             .top_k = a.top_k < 0 ? 0 : a.top_k,
-                            .top_p = a.top_p,
                             .alpha = a.alpha,
                             .max_tokens = a.max_steps,
                             .never_end = a.never_end,
@@ -329,7 +344,7 @@ static bool read_decode(mtf_config *c, mtf_config_run *run)
     stop[0] = (int32_t)a.stop;
     stop[1] = -1;
     d->how.stop = stop;
-    return read_decode_files(c, d);
+    return read_choice(c, a.top_p, &d->how) && read_decode_files(c, d);
 }
 
 static bool text_or_list(mtf_config *c, const gin_value *v, const char **to)

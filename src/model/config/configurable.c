@@ -172,6 +172,20 @@ static bool same_as_default(mtf_config *c, const gin_parameter *p, const gin_val
     return text && strcmp(text, p->otherwise) == 0;
 }
 
+static bool store_real(mtf_config *c, const configurable *k, const gin_parameter *p,
+                       const gin_value *v, bool none, double *to)
+{
+    double x = none ? 0 : v->kind == GIN_INT ? (double)v->whole : v->real;
+    if (!none && v->kind != GIN_INT && v->kind != GIN_REAL)
+        return wrong_type(c, k, p, v, "a number");
+    if (p->takes == TAKES_LEAST_0 && !(x >= 0))
+        return wrong_type(c, k, p, v, "a number of 0 or more");
+    if (p->takes == TAKES_SHARE && !(x >= 0 && x < 1))
+        return wrong_type(c, k, p, v, "a number from 0 to below 1");
+    *to = x;
+    return true;
+}
+
 static bool store(mtf_config *c, const configurable *k, const gin_parameter *p, const gin_value *v,
                   void *to)
 {
@@ -191,10 +205,8 @@ static bool store(mtf_config *c, const configurable *k, const gin_parameter *p, 
         return true;
     }
     case TAKES_REAL:
-        if (!none && v->kind != GIN_INT && v->kind != GIN_REAL)
-            return wrong_type(c, k, p, v, "a number");
-        *(double *)at = none ? 0 : v->kind == GIN_INT ? (double)v->whole : v->real;
-        return true;
+    case TAKES_LEAST_0:
+    case TAKES_SHARE: return store_real(c, k, p, v, none, at);
     case TAKES_BOOL:
         if (!none && v->kind != GIN_BOOL) return wrong_type(c, k, p, v, "True or False");
         *(bool *)at = v->truth;

@@ -16,6 +16,8 @@ typedef enum takes {
     TAKES_COUNT,   /* int64_t: a whole number from 1 on                      */
     TAKES_INT,     /* int64_t; None, where that is the default: 0            */
     TAKES_REAL,    /* double; None, where that is the default: 0             */
+    TAKES_LEAST_0, /* the same, of 0 or more                                 */
+    TAKES_SHARE,   /* the same, from 0 to below 1                            */
     TAKES_BOOL,    /* bool                                                   */
     TAKES_TEXT,    /* const char *; None: NULL                               */
     TAKES_VALUE,   /* const gin_value *, macros resolved                     */

@@ -87,7 +87,7 @@ bool gin_fail(gin_file *g, const gin_place *at, error_kind kind, const char *for
 void gin_say(gin_file *g, const gin_place *at, bool warning, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* "FILE:LINE:COLUMN: ", "" for a default. */
+/* "FILE:LINE:COLUMN: ", "--OPTION: ", "" for a default. */
 enum { GIN_PLACE = 600 };
 const char *gin_place_text(const gin_place *at, char text[GIN_PLACE]);
 

@@ -12,7 +12,11 @@
 const char *gin_place_text(const gin_place *at, char text[GIN_PLACE])
 {
     text[0] = 0;
-    if (at && at->file) snprintf(text, GIN_PLACE, "%s:%d:%d: ", at->file, at->line, at->column);
+    bool option = at && at->file && strncmp(at->file, "--", 2) == 0; /* of a command line */
+    if (option)
+        snprintf(text, GIN_PLACE, "%s: ", at->file);
+    else if (at && at->file)
+        snprintf(text, GIN_PLACE, "%s:%d:%d: ", at->file, at->line, at->column);
     return text;
 }
 

@@ -14,7 +14,7 @@ static const gin_parameter self_attention[] = {
     {"num_memory_heads",               TAKES_INT,     "0",      AT(memory_heads)},
     {"key_value_size",                 TAKES_COUNT,   "128",    AT(kv)},
     {"shared_kv",                      TAKES_BOOL,    "False",  AT(shared_kv)},
-    {"dropout_rate",                   TAKES_REAL,    "0.0",    AT(dropout)},
+    {"dropout_rate",                   TAKES_SHARE,   "0.0",    AT(dropout)},
     {"attention_kwargs",               TAKES_VALUE,   "None",   AT(kwargs)},
     {"relative_attention_type",        TAKES_TEXT,    "None",   AT(relative)},
     {"relative_attention_num_buckets", TAKES_COUNT,   "32",     AT(buckets)},
@@ -27,6 +27,7 @@ static const gin_parameter self_attention[] = {
     {"rotary_base",                    TAKES_REAL,    "None",   AT(rotary)},
     {"rotary_size",                    TAKES_INT,     "None",   AT(rotary_size)},
     {"use_bias",                       TAKES_BOOL,    "False",  AT(bias)},
+    {"f8",                             TAKES_BOOL,    "False",  AT(f8)},
     {"dropout_each_query",             TAKES_BOOL,    "False",  AT(dropout_each)},
     {"learned_extra_logit",            TAKES_BOOL,    "False",  AT(extra_logit)},
     {0}};
@@ -43,7 +44,7 @@ static const gin_parameter local_attention[] = {
     {"num_memory_heads",               TAKES_INT,     "0",      AT(memory_heads)},
     {"key_value_size",                 TAKES_COUNT,   "128",    AT(kv)},
     {"shared_kv",                      TAKES_BOOL,    "False",  AT(shared_kv)},
-    {"dropout_rate",                   TAKES_REAL,    "0.0",    AT(dropout)},
+    {"dropout_rate",                   TAKES_SHARE,   "0.0",    AT(dropout)},
     {"attention_kwargs",               TAKES_VALUE,   "None",   AT(kwargs)},
     {0}};
 const configurable known_local_attention = {LAYERS, "LocalSelfAttention", local_attention, &known_self_attention, 0};
@@ -56,7 +57,7 @@ static const gin_parameter talking_heads[] = {
     {"value_heads_dims",               TAKES_VALUE,   "(('heads', 12),)", AT(value_heads)},
     {"key_size",                       TAKES_COUNT,   "64",     AT(key_size)},
     {"value_size",                     TAKES_COUNT,   "64",     AT(value_size)},
-    {"dropout_rate",                   TAKES_REAL,    "0.0",    AT(dropout)},
+    {"dropout_rate",                   TAKES_SHARE,   "0.0",    AT(dropout)},
     {"relative_attention_type",        TAKES_TEXT,    "None",   AT(relative)},
     {"relative_attention_num_buckets", TAKES_COUNT,   "32",     AT(buckets)},
     {"dynamic_projections",            TAKES_VALUE,   "None",   AT(dynamic)},
@@ -74,9 +75,10 @@ const configurable known_talking_enc_dec = {LAYERS, "TalkingHeadsEncDecAttention
 #define AT(field) offsetof(dense_args, field)
 static const gin_parameter dense_relu_dense[] = {
     {"hidden_size",                    TAKES_COUNT,   "4096",   AT(hidden)},
-    {"dropout_rate",                   TAKES_REAL,    "0.0",    AT(dropout)},
+    {"dropout_rate",                   TAKES_SHARE,   "0.0",    AT(dropout)},
     {"activation",                     TAKES_VALUE,   "'relu'", AT(activation)},
     {"use_bias",                       TAKES_BOOL,    "False",  AT(bias)},
+    {"f8",                             TAKES_BOOL,    "False",  AT(f8)},
     {0}};
 const configurable known_dense_relu_dense = {LAYERS, "DenseReluDense", dense_relu_dense, NULL, 0};
 #undef AT
@@ -111,13 +113,13 @@ const configurable known_make_layer_stack = {TRANSFORMER, "make_layer_stack", ma
 #define MORE(n) NUMBER + (n) * sizeof(double)
 static const gin_parameter no_parameters[] = {{0}};
 static const gin_parameter norm[] = {{"epsilon", TAKES_REAL, "1e-06", NUMBER}, {0}};
-static const gin_parameter dropout[] = {{"dropout_rate", TAKES_REAL, "0.0", NUMBER}, {0}};
+static const gin_parameter dropout[] = {{"dropout_rate", TAKES_SHARE, "0.0", NUMBER}, {0}};
 static const gin_parameter subsampled[] = {
     {"percentage", TAKES_REAL, "100.0", NUMBER}, {"epsilon", TAKES_REAL, "1e-06", MORE(1)}, {0}};
 static const gin_parameter clip[] = {{"rms_norm", TAKES_REAL, "1.0", NUMBER}, {0}};
 static const gin_parameter rezero[] = {{"initial_value", TAKES_REAL, "0.0", NUMBER}, {0}};
 static const gin_parameter annealed[] = {
-    {"init_dropout_rate", TAKES_REAL, "0.0", NUMBER}, {"start_step", TAKES_REAL, "None", MORE(1)},
+    {"init_dropout_rate", TAKES_SHARE, "0.0", NUMBER}, {"start_step", TAKES_REAL, "None", MORE(1)},
     {"end_step", TAKES_REAL, "None", MORE(2)}, {0}};
 const known_sublayer known_sublayers[] = {
     {"call_layer",               {TRANSFORMER, "sublayer_call_layer",               no_parameters, NULL, 0}},
@@ -145,8 +147,8 @@ static const gin_parameter unitransformer[] = {
     {"output_vocab_size",              TAKES_INT,     "None",   AT(output_vocab)},
     {"max_length",                     TAKES_COUNT,   "512",    AT(max_length)},
     {"shared_embedding_and_softmax_weights", TAKES_BOOL, "False", AT(shared_softmax)},
-    {"label_smoothing",                TAKES_REAL,    "0.0",    AT(label_smoothing)},
-    {"z_loss",                         TAKES_REAL,    "0.0001", AT(z_loss)},
+    {"label_smoothing",                TAKES_SHARE,   "0.0",    AT(label_smoothing)},
+    {"z_loss",                         TAKES_LEAST_0, "0.0001", AT(z_loss)},
     {"vocab_divisor",                  TAKES_COUNT,   "128",    AT(vocab_divisor)},
     {"ensemble",                       TAKES_INT,     "None",   AT(ensemble)},
     {"loss_fn",                        TAKES_DEFAULT, "None",   0},
@@ -154,8 +156,8 @@ static const gin_parameter unitransformer[] = {
     {"sinusoid_positional_embedding",  TAKES_BOOL,    "False",  AT(sinusoid)},
     {"input_full_attention",           TAKES_BOOL,    "False",  AT(full_attention)},
     {"loss_on_targets_only",           TAKES_BOOL,    "False",  AT(targets_only)},
-    {"loss_denominator",               TAKES_REAL,    "None",   AT(loss_denominator)},
-    {"token_dropout_rate",             TAKES_REAL,    "0.0",    AT(token_dropout)},
+    {"loss_denominator",               TAKES_LEAST_0, "None",   AT(loss_denominator)},
+    {"token_dropout_rate",             TAKES_SHARE,   "0.0",    AT(token_dropout)},
     /* arguments of the caller */
     {"layer_stack",                    TAKES_NOTHING, "None",   0},
     {"autoregressive",                 TAKES_NOTHING, "None",   0},
@@ -165,7 +167,8 @@ static const gin_parameter unitransformer[] = {
     /* this library's own */
     {"shift_targets",                  TAKES_BOOL,    "True",   AT(shift)},
     {"scale_logits",                   TAKES_BOOL,    "True",   AT(scale_logits)},
-    {"loss_block",                     TAKES_INT,     "None",   AT(loss_block)},
+    {"loss_block",                     TAKES_COUNT,   "None",   AT(loss_block)},
+    {"initializer_range",              TAKES_LEAST_0, "None",   AT(initializer_range)},
     {0}};
 const configurable known_unitransformer = {TRANSFORMER, "Unitransformer", unitransformer, NULL, 0};
 #undef AT

@@ -8,6 +8,7 @@
 typedef struct attention_args {
     int64_t          heads, memory_heads, kv, buckets, max_distance, radius, rotary_size;
     bool             shared_kv, combine, keep_heads, fold_scaling, bias, dropout_each, extra_logit;
+    bool             f8;
     double           dropout, rotary;
     const char      *relative, *function;
     const gin_value *kwargs;
@@ -24,7 +25,7 @@ typedef struct dense_args {
     int64_t          hidden;
     double           dropout;
     const gin_value *activation;
-    bool             bias;
+    bool             bias, f8;
 } dense_args;
 
 typedef struct stack_args {
@@ -49,7 +50,7 @@ typedef struct unitransformer_args {
     int64_t loss_block;
     bool    shared_softmax, positions, sinusoid, full_attention, targets_only;
     bool    shift, scale_logits;
-    double  label_smoothing, z_loss, token_dropout, loss_denominator;
+    double  label_smoothing, z_loss, token_dropout, loss_denominator, initializer_range;
 } unitransformer_args;
 
 typedef struct bitransformer_args {

@@ -111,27 +111,27 @@ static const gin_parameter product_rate[] = {
     {"offset",                    TAKES_INT,     "0",      offsetof(rates_args, offset)},
     {0}};
 const configurable known_product_rate = {NULL, "product_learning_rate", product_rate, NULL, 0};
-static const gin_parameter constant[] = {{"value", TAKES_REAL, "1.0", VALUE(0)}, {0}};
-static const gin_parameter constant_rate[] = {{"learning_rate", TAKES_REAL, "None", VALUE(0)}, {0}};
+static const gin_parameter constant[] = {{"value", TAKES_LEAST_0, "1.0", VALUE(0)}, {0}};
+static const gin_parameter constant_rate[] = {{"learning_rate", TAKES_LEAST_0, "None", VALUE(0)}, {0}};
 static const gin_parameter linear_decay[] = {{"steps_or_fraction", TAKES_REAL, "0.1", VALUE(0)}, {0}};
 static const gin_parameter linear_warmup[] = {{"steps_or_fraction", TAKES_REAL, "10000", VALUE(0)}, {0}};
 static const gin_parameter truncated_rsqrt[] = {{"warmup_steps", TAKES_REAL, "10000", VALUE(0)}, {0}};
 static const gin_parameter decay_rate[] = {
-    {"initial_lr", TAKES_REAL, "0.1", VALUE(0)}, {"offset", TAKES_REAL, "0", VALUE(1)}, {0}};
+    {"initial_lr", TAKES_LEAST_0, "0.1", VALUE(0)}, {"offset", TAKES_REAL, "0", VALUE(1)}, {0}};
 static const gin_parameter noam[] = {
     {"warmup_steps",              TAKES_REAL,    "10000",  VALUE(0)},
     {"linear_decay_fraction",     TAKES_REAL,    "0.1",    VALUE(1)},
-    {"multiplier",                TAKES_REAL,    "1.0",    VALUE(2)},
+    {"multiplier",                TAKES_LEAST_0, "1.0",    VALUE(2)},
     {"offset",                    TAKES_REAL,    "0",      VALUE(3)},
     {0}};
 static const gin_parameter slanted[] = {
     {"cut_fraction",              TAKES_REAL,    "0.1",    VALUE(0)},
     {"ratio",                     TAKES_REAL,    "32",     VALUE(1)},
-    {"max_learning_rate",         TAKES_REAL,    "0.01",   VALUE(2)},
+    {"max_learning_rate",         TAKES_LEAST_0, "0.01",   VALUE(2)},
     {"start_step",                TAKES_REAL,    "0",      VALUE(3)},
     {0}};
 static const gin_parameter cosine[] = { /* this library's own */
-    {"last", TAKES_REAL, "0.0", VALUE(0)}, {"begin", TAKES_REAL, "0", VALUE(1)}, {0}};
+    {"last", TAKES_LEAST_0, "0.0", VALUE(0)}, {"begin", TAKES_REAL, "0", VALUE(1)}, {0}};
 const known_schedule known_schedules[] = {
     {"constant",        {"value"},  {RATES, "constant",               constant,        NULL, 0}},
     {"constant",        {"value"},  {RATES, "constant_learning_rate", constant_rate,   NULL, 0}},
@@ -199,24 +199,24 @@ const configurable known_decay_adam = {OPTIMIZE, "adafactor_decay_rate_adam", de
 static const gin_parameter decode[] = {
     {"beam_size",                 TAKES_COUNT,   "1",      AT(beams)},
     {"alpha",                     TAKES_REAL,    "0.6",    AT(alpha)},
-    {"temperature",               TAKES_REAL,    "0.0",    AT(temperature)},
+    {"temperature",               TAKES_LEAST_0, "0.0",    AT(temperature)},
     {"sampling_keep_top_k",       TAKES_INT,     "-1",     AT(top_k)},
     {"decode_length_multiplier",  TAKES_REAL,    "1.5",    AT(length_multiplier)},
     {"decode_length_constant",    TAKES_INT,     "10",     AT(length_constant)},
     {"max_decode_length",         TAKES_INT,     "None",   AT(max_length)},
-    {"sampling_keep_top_p",       TAKES_REAL,    "None",   AT(top_p)}, /* this library's own */
+    {"sampling_keep_top_p",       TAKES_VALUE,   "None",   AT(top_p)}, /* this library's own */
     {0}};
 const configurable known_decode = {TRANSFORMER ".Bitransformer", "decode", decode, NULL, 0};
 static const gin_parameter sample[] = {
     {"stop_at_token",             TAKES_INT,     "1",      AT(stop)},
     {"max_steps",                 TAKES_INT,     "None",   AT(max_steps)},
-    {"temperature",               TAKES_REAL,    "0.0",    AT(temperature)},
+    {"temperature",               TAKES_LEAST_0, "0.0",    AT(temperature)},
     {"sampling_keep_top_k",       TAKES_INT,     "-1",     AT(top_k)},
     {"has_partial_sequences",     TAKES_NOTHING, "True",   0},
     {"remove_partial_sequences",  TAKES_NOTHING, "False",  0},
     {"never_end",                 TAKES_BOOL,    "False",  AT(never_end)},
     {"bos_id",                    TAKES_INT,     "0",      AT(start)},
-    {"sampling_keep_top_p",       TAKES_REAL,    "None",   AT(top_p)}, /* this library's own ... */
+    {"sampling_keep_top_p",       TAKES_VALUE,   "None",   AT(top_p)}, /* this library's own ... */
     {"beam_size",                 TAKES_COUNT,   "1",      AT(beams)},
     {"alpha",                     TAKES_REAL,    "0.6",    AT(alpha)},
     {0}};

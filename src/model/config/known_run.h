@@ -48,7 +48,8 @@ typedef struct optimizer_args {
 typedef struct decode_args {
     int64_t          beams, top_k, length_constant, max_length, max_steps, stop, start, repeats;
     bool             never_end;
-    double           alpha, temperature, top_p, length_multiplier;
+    double           alpha, temperature, length_multiplier;
+    const gin_value *top_p;
     const char      *input_file, *output_file, *dataset_split, *output_dir;
     const gin_value *dataset, *function;
 } decode_args;

@@ -116,7 +116,8 @@ mtf_tensor *attend(const stack_call *c, const attend_opts *o, mtf_tensor *q, mtf
                    mtf_tensor *v)
 {
     if (!graph_of(q) || !k || !v) return NULL;
-    if (!is_plain(c, o, q, k, v)) return composed(c, o, q, k, v);
+    if (!is_plain(c, o, q, k, v))
+        return composed(c, o, o->scale != 0 ? mtf_scale(q, o->scale) : q, k, v);
     const visibility *sees = &o->sees;
     const int64_t     before = 1 - sees->window, after = sees->causal ? 0 : sees->window;
     bool              counts = shape_find(&q->shape, c->length.name) >= 0,
@@ -131,6 +132,7 @@ mtf_tensor *attend(const stack_call *c, const attend_opts *o, mtf_tensor *q, mtf
                                  .memory = o->self ? c->length.name : o->memory.name,
                                  .key = o->key.name,
                                  .value = o->value.name,
+                                 .scale = o->scale,
                                  .min_relative = sees->window ? &before : NULL,
                                  .max_relative = limited ? &after : NULL,
                                  .bias = o->bias,

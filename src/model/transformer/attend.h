@@ -17,6 +17,7 @@ typedef struct attend_opts {
     mtf_dim     memory, key, value; /* `memory`: as named in the bias */
     bool        self; /* k, v and memory_segment have the query's length instead of memory */
     visibility  sees;
+    double      scale; /* of the products of queries and keys; 0: none */
     mtf_tensor *bias; /* added to the logits; NULL: none */
     mtf_tensor *extra_logit;
     double      dropout;
@@ -25,7 +26,7 @@ typedef struct attend_opts {
     bool        composed; /* from einsums and a softmax, even where the fused operation is possible */
 } attend_opts;
 
-/* Sum over the memory of softmax(q k + bias) v: q's dimensions with value in place of key.  k and v are
+/* Sum over the memory of softmax(scale q k + bias) v: q's dimensions with value in place of key.  k and v are
  * broadcast along dimensions of q that they lack. */
 mtf_tensor *attend(const stack_call *c, const attend_opts *o, mtf_tensor *q, mtf_tensor *k,
                    mtf_tensor *v);

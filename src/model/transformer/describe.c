@@ -298,13 +298,20 @@ static bool check_model(const mtf_transformer *m)
     if (o->sentinels < 0 || o->sentinels > o->input_vocab)
         return fail(f, ERR_VALUE, "%lld of %lld tokens are sentinels; there must be fewer",
                     (long long)o->sentinels, (long long)o->input_vocab);
-    if (!dtype_is_float(o->activation))
+    if (!dtype_is_float(o->activation) || dtype_is_f8(o->activation))
         return fail(f, ERR_TYPE, "a Transformer computes in f32, bf16, f16 or f64");
     if (o->d_model % 2 &&
         (m->decoder.opts.positions == MTF_POSITIONS_SINUSOID ||
          (transformer_has_encoder(m) && m->encoder.opts.positions == MTF_POSITIONS_SINUSOID)))
         return fail(f, ERR_VALUE, "sinusoid positions need an even d_model, not %lld",
                     (long long)o->d_model);
+    if (!(o->init_deviation >= 0 && o->init_deviation < 1e3))
+        return fail(f, ERR_VALUE, "initial weights of the deviation %g; it must be 0 or more",
+                    o->init_deviation);
+    if (o->init_deviation > 0 && o->context.unit_scaling)
+        return fail(f, ERR_VALUE,
+                    "with unit scaling, initial weights have the deviation 1, not %g",
+                    o->init_deviation);
     return check_share(f, "label smoothing", o->label_smoothing);
 }
 

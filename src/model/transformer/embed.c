@@ -17,9 +17,9 @@ static mtf_tensor *token_table(const stack_call *c, mtf_dim vocab)
         mtf_scope_push(c->graph, "shared");
     }
     mtf_shape shape = mtf_shape_plus(m->ensemble, mtf_shape(vocab, m->d_model));
-    char      init[40] = "normal(0, 1)";
-    if (m->opts.scaled_embedding)
-        number_format(init, sizeof init, "normal(0, %.17g)", pow((double)m->d_model.size, -0.5));
+    double    deviation = m->opts.scaled_embedding ? pow((double)m->d_model.size, -0.5) : 1;
+    char      init[40];
+    number_format(init, sizeof init, "normal(0, %.17g)", call_deviation(c, deviation, false));
     mtf_tensor *table = call_weight(c, "embedding", shape, init);
     c->graph->scope = outside;
     return table;
@@ -45,7 +45,9 @@ static mtf_tensor *learned_positions(const stack_call *c)
 {
     mtf_dim     rows = {"max_length", c->stack->opts.max_length};
     mtf_shape   shape = mtf_shape_plus(c->model->ensemble, mtf_shape(rows, c->model->d_model));
-    mtf_tensor *table = call_weight(c, "positional_embedding", shape, "normal(0, 1)");
+    char        init[40];
+    number_format(init, sizeof init, "normal(0, %.17g)", call_deviation(c, 1, false));
+    mtf_tensor *table = call_weight(c, "positional_embedding", shape, init);
     if (c->position) return mtf_gather(table, c->position, rows);
     table = mtf_slice(table, rows.name, 0, c->length.size, 1);
     return table ? mtf_rename_dimension(table, rows.name, c->length.name) : NULL;
@@ -84,9 +86,11 @@ mtf_tensor *logits_of(const stack_call *c, mtf_tensor *x)
 {
     const mtf_transformer *m = c->model;
     mtf_shape              output = call_shape(c, mtf_shape(m->output_vocab));
+    char                   init[KERNEL_INIT];
     if (!m->opts.shared_softmax)
         return mtf_dense(x, mtf_shape(m->output_vocab),
                          &(mtf_dense_opts){.name = "logits",
+                                           .kernel_init = call_kernel_init(c, false, init),
                                            .reduced = mtf_shape(m->d_model),
                                            .experts = m->ensemble,
                                            .no_bias = true,

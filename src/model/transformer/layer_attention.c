@@ -7,6 +7,7 @@
 #include "model/transformer/attend.h"
 #include "model/transformer/relative.h"
 #include "model/transformer/rotary.h"
+#include "nn/layer.h"
 
 /* Dimensions of a layer's heads: those of queries, and those that keys and values have as well. */
 typedef struct heads {
@@ -72,8 +73,7 @@ static mtf_tensor *project(const stack_call *c, const mtf_attention_layer *o, co
     mtf_shape   rest = mtf_shape_minus(x->shape, mtf_shape(c->model->d_model));
     mtf_shape   all = o->separate_heads ? p->heads : mtf_shape(combined(p->heads));
     mtf_tensor *w = weight(c, o, p, false);
-    mtf_tensor *y =
-        mtf_us_einsum(&c->context, mtf_shape_plus(rest, all), 2, (mtf_tensor *[]){x, w});
+    mtf_tensor *y = layer_product(&c->context, o->f8, mtf_shape_plus(rest, all), x, w);
     if (o->bias) y = mtf_add(y, bias(c, o, p, all));
     return o->separate_heads ? y : mtf_replace_dimensions(y, all, p->heads);
 }
@@ -90,22 +90,39 @@ static mtf_tensor *output(const stack_call *c, const mtf_attention_layer *o, con
         y = mtf_transpose(y, mtf_shape_plus(rest, p->heads));
         y = mtf_replace_dimensions(y, p->heads, mtf_shape(combined(p->heads)));
     }
-    y = mtf_us_einsum(&c->context, mtf_shape_plus(rest, channels), 2, (mtf_tensor *[]){y, w});
+    y = layer_product(&c->context, o->f8, mtf_shape_plus(rest, channels), y, w);
     return o->bias ? mtf_add(y, bias(c, o, p, channels)) : y;
 }
 
 static projection projection_of(const stack_call *c, const mtf_attention_layer *o, const heads *h,
                                 char which)
 {
-    double    in = pow((double)c->model->d_model.size, -0.5), kv = (double)o->kv;
+    double    kv = (double)o->kv;
+    double    in = call_deviation(c, pow((double)c->model->d_model.size, -0.5), false);
     mtf_shape one = mtf_shape(h->kv), query = mtf_shape_plus(h->query, one);
     mtf_shape memory = mtf_shape_plus(h->memory, one);
     switch (which) {
     case 'q': return (projection){"q", query, o->scale_queries ? in : in * pow(kv, -0.5)};
     case 'k': return (projection){o->shared_kv ? "kv" : "k", memory, in};
     case 'v': return (projection){"v", memory, in};
-    default: return (projection){"o", query, pow((double)o->heads * kv, -0.5)};
+    default:
+        return (projection){"o", query,
+                            call_deviation(c, pow((double)o->heads * kv, -0.5), true)};
     }
+}
+
+static double query_scale(const mtf_attention_layer *o)
+{
+    return pow((double)o->kv, -0.5);
+}
+
+/* Can the products be scaled instead of the queries?  In short floats only where the scale is a power
+ * of two, which changes no rounding; a contextual bias is computed from scaled queries. */
+static bool scales_products(const mtf_attention_layer *o, mtf_dtype type)
+{
+    int  power;
+    bool exact = frexp(query_scale(o), &power) == 0.5 || type == MTF_F32;
+    return o->scale_queries && exact && o->relative != MTF_RELATIVE_CONTEXTUAL;
 }
 
 static mtf_tensor *queries(const stack_call *c, const mtf_attention_layer *o, const heads *h,
@@ -113,7 +130,7 @@ static mtf_tensor *queries(const stack_call *c, const mtf_attention_layer *o, co
 {
     projection  p = projection_of(c, o, h, 'q');
     mtf_tensor *q = project(c, o, &p, x);
-    return o->scale_queries ? mtf_scale(q, pow((double)o->kv, -0.5)) : q;
+    return q && o->scale_queries && !scales_products(o, q->type) ? mtf_scale(q, query_scale(o)) : q;
 }
 
 static void keys_and_values(const stack_call *c, const mtf_attention_layer *o, const heads *h,
@@ -141,11 +158,12 @@ static mtf_tensor *finish(stack_call *c, const mtf_attention_layer *o, const hea
 }
 
 static attend_opts opts_of(const stack_call *c, const mtf_attention_layer *o, const heads *h,
-                           mtf_dim memory)
+                           const mtf_tensor *q, mtf_dim memory)
 {
     attend_opts how = {.memory = memory,
                        .key = h->kv,
                        .value = h->kv,
+                       .scale = q && scales_products(o, q->type) ? query_scale(o) : 0,
                        .dropout = o->dropout,
                        .hybrid = o->hybrid,
                        .composed = o->composed,
@@ -204,7 +222,7 @@ mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mt
         q = rotate(c, q, h.kv, o->rotary, o->rotary_size);
         k = rotate(c, k, h.kv, o->rotary, o->rotary_size);
     }
-    attend_opts how = opts_of(c, o, &h, own_memory(c));
+    attend_opts how = opts_of(c, o, &h, q, own_memory(c));
     how.self = c->mode != CALL_DECODE;
     how.sees = sees_itself(c, o);
     how.bias = bias_of(c, o, &h, false, q);
@@ -242,7 +260,7 @@ mtf_tensor *enc_dec_attention_layer(stack_call *c, const mtf_attention_layer *o,
     heads       h = heads_of(o);
     mtf_tensor *q = queries(c, o, &h, x), *k, *v;
     encoded_keys(c, o, &h, &k, &v);
-    attend_opts how = opts_of(c, o, &h, c->memory);
+    attend_opts how = opts_of(c, o, &h, q, c->memory);
     if (c->segment && c->encoded_segment)
         how.sees = (visibility){.query_segment = c->segment, .memory_segment = c->encoded_segment};
     how.bias = bias_of(c, o, &h, true, q);

@@ -25,12 +25,12 @@ static mtf_dim value_of(const mtf_talking_heads_layer *o)
 /* ---- weights ---- */
 
 /* [shared.., reduced.., made..] */
-static mtf_tensor *kernel(const stack_call *c, const char *scope, mtf_shape shape, double variance)
+static mtf_tensor *kernel(const stack_call *c, const char *scope, mtf_shape shape, double deviation)
 {
     char        init[64];
     const char *outside = c->graph->scope;
     number_format(init, sizeof init, "normal(0, %.17g)",
-                  c->context.unit_scaling ? 1.0 : sqrt(variance));
+                  c->context.unit_scaling ? 1.0 : deviation);
     mtf_scope_push(c->graph, scope);
     mtf_tensor *w = call_weight(c, "kernel", mtf_shape_plus(c->model->ensemble, shape), init);
     c->graph->scope = outside; /* mtf_scope_pop would remove only one of two levels */
@@ -50,8 +50,9 @@ static mtf_tensor *project(const stack_call *c, mtf_tensor *x, const char *name,
                            double scale)
 {
     mtf_shape   model = mtf_shape(c->model->d_model);
-    mtf_tensor *w =
-        kernel(c, name, mtf_shape_plus(model, made), scale / (double)c->model->d_model.size);
+    double      all = call_deviation(c, 0, false);
+    double      own = all > 0 ? all * sqrt(scale) : sqrt(scale / (double)c->model->d_model.size);
+    mtf_tensor *w = kernel(c, name, mtf_shape_plus(model, made), own);
     return product(c, x, w, model, made);
 }
 
@@ -96,7 +97,8 @@ static mtf_tensor *mixed(const stack_call *c, const mixing *m, mtf_tensor *x, mt
                          mtf_tensor *memory)
 {
     if (!m->reduced.ndims && !m->made.ndims) return x;
-    mtf_tensor *w = kernel(c, m->name, matrix_of(m), 1 / (double)mtf_shape_size(m->reduced));
+    mtf_tensor *w =
+        kernel(c, m->name, matrix_of(m), sqrt(1 / (double)mtf_shape_size(m->reduced)));
     mtf_tensor *first = query ? query : memory;
     if (first) w = mtf_add(first, w);
     mtf_tensor *y = product(c, x, w, m->reduced, m->made);
@@ -229,6 +231,7 @@ mtf_tensor *talking_heads_layer(stack_call *c, const mtf_talking_heads_layer *o,
             mtf_dropout(weights, o->dropout, mtf_shape_minus(weights->shape, mtf_shape(c->length)));
     mtf_tensor *u = mtf_einsum(call_shape(c, heads), weights, part[VALUES]);
     mtf_shape   model = mtf_shape(c->model->d_model);
-    mtf_tensor *w = kernel(c, "y", mtf_shape_plus(heads, model), 1 / (double)mtf_shape_size(heads));
+    double      deviation = call_deviation(c, sqrt(1 / (double)mtf_shape_size(heads)), true);
+    mtf_tensor *w = kernel(c, "y", mtf_shape_plus(heads, model), deviation);
     return product(c, u, w, heads, model);
 }

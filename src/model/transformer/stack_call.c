@@ -1,12 +1,29 @@
 /* What the layers of a stack share: weights, padding, dropout. */
 #include "model/transformer/stack_call.h"
 
+#include <math.h>
+
+#include "base/numbers.h"
 #include "base/textbuf.h"
 #include "nn/layer.h"
 
 mtf_tensor *call_weight(const stack_call *c, const char *name, mtf_shape shape, const char *init)
 {
     return layer_weight(c->graph, &c->context, name, c->type, shape, init);
+}
+
+double call_deviation(const stack_call *c, double otherwise, bool outwards)
+{
+    double all = c->model->opts.init_deviation;
+    if (all == 0) return otherwise;
+    return outwards ? all / sqrt((double)(c->stack->opts.blocks * c->stack->nlayers)) : all;
+}
+
+const char *call_kernel_init(const stack_call *c, bool outwards, char text[KERNEL_INIT])
+{
+    if (c->model->opts.init_deviation == 0) return NULL;
+    number_format(text, KERNEL_INIT, "normal(0, %.17g)", call_deviation(c, 0, outwards));
+    return text;
 }
 
 mtf_shape call_shape(const stack_call *c, mtf_shape rest)

@@ -47,6 +47,12 @@ typedef struct stack_call {
 
 /* A variable in the current scope, of the model's types. */
 mtf_tensor *call_weight(const stack_call *c, const char *name, mtf_shape shape, const char *init);
+/* The deviation of initial weights: `otherwise`, unless the model has one for all.  Results of weights
+ * that lead `outwards` are added to the residual stream. */
+double call_deviation(const stack_call *c, double otherwise, bool outwards);
+/* The same for the kernel of a dense layer; NULL: its default. */
+enum { KERNEL_INIT = 40 };
+const char *call_kernel_init(const stack_call *c, bool outwards, char text[KERNEL_INIT]);
 /* x with zeros at padding. */
 mtf_tensor *call_mask_padding(const stack_call *c, mtf_tensor *x);
 /* Dropout whose mask all positions of a sequence share. */

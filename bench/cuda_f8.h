@@ -1,0 +1,9 @@
+/* Products in f8 against products in bf16, on a card. */
+#ifndef BENCH_CUDA_F8_H
+#define BENCH_CUDA_F8_H
+
+#include "bench.h"
+
+void cuda_measure_f8(bench *b);
+
+#endif

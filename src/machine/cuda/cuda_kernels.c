@@ -1,0 +1,81 @@
+/* The kernels of a program, compiled while other things are done.
+ *
+ * They are announced before the program's memory is taken and its variables are filled,
+ * and needed when the program is prepared for its first step.
+ */
+#include "machine/cuda/cuda_device.h"
+#include "machine/cuda/products.h"
+#include "program/epilogue.h"
+
+bool cuda_write_kernels(kernel_source *s, const instr *i, kernel_plan *plan)
+{
+    if (instr_is_collective(i) || instr_elements(i) == 0) return true;
+    if (i->kind == INSTR_CONTRACT && (product_suits(i) || epilogue_is_any(i))) return true;
+    return !kernel_writer_of(i->kind) || kernel_write(s, i, plan);
+}
+
+static bool write_all(cuda_context *c, program_kernels *k)
+{
+    const program *p = k->program;
+    int64_t        room = cuda_scratch(p, 1);
+    TRY(k->plans = arena_array(&k->arena, kernel_plan, p->ninstrs + 1));
+    for (int n = 0; n < p->ninstrs; n++) {
+        TRY(cuda_write_kernels(&k->source, &p->instrs[n], &k->plans[n]));
+        if (k->plans[n].scratch_bytes > room)
+            return fail(cuda_fault(c), ERR_INTERNAL,
+                        "\"%s\" takes more working space than was planned",
+                        instr_name(p->instrs[n].kind));
+    }
+    return true;
+}
+
+static program_kernels *start(cuda_context *c, const program *p)
+{
+    mtf_session     *s = c->device->face.session;
+    program_kernels *k = block_alloc(&s->allocator, &s->fault, sizeof *k, true);
+    if (!k) return NULL;
+    k->program = p;
+    k->arena = arena_make(&s->allocator, &s->fault);
+    k->source = kernel_source_make(&k->arena);
+    if (write_all(c, k) && cuda_start_missing(c, &k->source, &k->job)) return k;
+    cuda_drop_kernels(c, k);
+    return NULL;
+}
+
+void cuda_announce(device_context *face, const program *p)
+{
+    cuda_context *c = cuda_of(face);
+    cuda_drop_announced(c, NULL);
+    c->announced = start(c, p);
+}
+
+program_kernels *cuda_kernels_of(cuda_context *c, const program *p)
+{
+    program_kernels *k = c->announced;
+    if (!k || k->program != p) return start(c, p);
+    c->announced = NULL;
+    return k;
+}
+
+bool cuda_finish_kernels(cuda_context *c, program_kernels *k)
+{
+    kernel_job *job = k->job;
+    k->job = NULL;
+    return !job || cuda_load_compiled(c, &k->source, job);
+}
+
+void cuda_drop_kernels(cuda_context *c, program_kernels *k)
+{
+    kernel_images unused;
+    if (!k) return;
+    if (k->job) kernel_compile_finish(k->job, &unused);
+    arena_free(&k->arena);
+    block_free(&c->device->face.session->allocator, k);
+}
+
+void cuda_drop_announced(cuda_context *c, const program *p)
+{
+    if (!c->announced || (p && c->announced->program != p)) return;
+    cuda_drop_kernels(c, c->announced);
+    c->announced = NULL;
+}

@@ -1,0 +1,43 @@
+/* Epilogues: maps and folds that become part of a product. */
+#ifndef PLAN_EPILOGUES_H
+#define PLAN_EPILOGUES_H
+
+#include "plan/readers.h"
+#include "program/epilogue.h"
+
+typedef struct epilogue_pass {
+    program *program;
+    readers  readers;
+    bool    *gone; /* by instruction: another does its work */
+} epilogue_pass;
+
+/* ---- loops (epilogue_loops.c) ---- */
+
+/* The loops of an instruction as parts of a product's, which may be several of its own. */
+typedef struct loop_parts {
+    int     of[MAX_LOOPS];    /* the product's loop; -1: a single iteration */
+    int64_t steps[MAX_LOOPS]; /* that one iteration is of the product's loop */
+} loop_parts;
+
+/* Does the instruction go through the same elements of a buffer as the product does? */
+bool epilogue_align(const instr *product, const access *of_product, const instr *other,
+                    const access *of_other, loop_parts *to);
+/* An operand of the other instruction with strides along the product's loops; false: it has none. */
+bool epilogue_carry(const instr *product, const instr *other, const loop_parts *parts,
+                    const access *a, access *to);
+
+/* May a product have an epilogue at all? */
+bool epilogue_may_have(const instr *i);
+/* Is no buffer that the instruction reads written between two others, both not included? */
+bool epilogue_undisturbed(const epilogue_pass *e, const instr *i, int first, int last);
+/* Appends an operand; the number it has, -1 after an error. */
+int epilogue_add_input(program *p, instr *i, const access *a);
+int epilogue_add_output(program *p, instr *i, const access *a);
+
+/* ---- what is fused ---- */
+
+bool epilogues_of_maps(epilogue_pass *e);
+bool epilogues_of_folds(epilogue_pass *e); /* totals (epilogue_totals.c) */
+bool epilogues_of_sums(epilogue_pass *e);  /* of two products, in larger maps (epilogue_sums.c) */
+
+#endif

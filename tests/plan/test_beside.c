@@ -1,0 +1,97 @@
+/* Tests plans for devices that run collectives beside other work. */
+#include "plan/estimate.h"
+
+#include "ground.h"
+#include "scene.h"
+
+/* Two gradients of 80 x 80, of which the first is known while the second is computed. */
+static const char network[] = "x: f32[batch=64, in=80] = random_uniform\n"
+                              "w: f32[in=80, mid=80] = variable(init=\"ones\")\n"
+                              "v: f32[mid=80, out=80] = variable(init=\"ones\")\n"
+                              "h: [batch, mid] = tanh(einsum(x, w))\n"
+                              "z: [batch, out] = einsum(h, v)\n"
+                              "dw, dv = gradients(reduce_sum(square(z)); w, v)\n"
+                              "nv = assign(v, v - 0.1 * dv)\n"
+                              "y = assign(w, w - 0.1 * dw + 0.01 * reduce_sum(nv))\n";
+
+static estimate *priced(scene *c, const char *text, bool overlaps, double wire)
+{
+    price_rates r = PRICE_RATES;
+    r.flops = 1e9, r.memory = 1e9, r.wire = wire, r.latency = 1e-6;
+    scene_open(c, text, "p:4", "batch:p");
+    c->s->can.overlaps = overlaps;
+    return scene_priced(c, &r);
+}
+
+static int place_of(const program *p, instr_kind kind, const char *cause)
+{
+    for (int k = 0; k < p->ninstrs; k++)
+        if (p->instrs[k].kind == kind && p->instrs[k].cause &&
+            strcmp(mtf_name_of_tensor(p->instrs[k].cause), cause) == 0)
+            return k;
+    fail_msg("no \"%s\" for \"%s\"", instr_name(kind), cause);
+    return -1;
+}
+
+static double sum_between(const price *p, int begin, int end)
+{
+    double seconds = 0;
+    for (int k = begin; k < end; k++) seconds += p->lines[k].seconds;
+    return seconds;
+}
+
+/* The sum of dv begins when dv is known, and is waited for by the update; that of dw follows it. */
+static void test_sums_begin_early(void **state)
+{
+    (void)state;
+    scene     late, early;
+    estimate *a = priced(&late, network, false, 1e9), *b = priced(&early, network, true, 1e9);
+    int       dw = place_of(b->program, INSTR_REDUCE, "dw");
+    int       dv = place_of(b->program, INSTR_REDUCE, "dv");
+    assert_int_equal(dv, place_of(b->program, INSTR_CONTRACT, "dv") + 1);
+    assert_int_equal(dw, place_of(b->program, INSTR_CONTRACT, "dw") + 1);
+    assert_true(dv < dw && b->price.beside && b->price.beside->beside[dv]);
+    assert_null(a->price.beside);
+    assert_true(a->price.hidden_seconds == 0 && b->price.collectives == a->price.collectives);
+    assert_int_equal(b->price.sent_bytes, a->price.sent_bytes);
+    estimate_free(a);
+    estimate_free(b);
+    close_well(late.s);
+    close_well(early.s);
+}
+
+/* Between its begin and the first who waits, the longer of a collective and of other work counts. */
+static void expect_longer(double wire)
+{
+    scene          c;
+    estimate      *e = priced(&c, network, true, wire);
+    const price   *p = &e->price;
+    const program *q = e->program;
+    int            dv = place_of(q, INSTR_REDUCE, "dv"), dw = place_of(q, INSTR_REDUCE, "dw");
+    double         before = sum_between(p, 0, dv), after = sum_between(p, dw + 1, q->ninstrs);
+    double         work = sum_between(p, dv + 1, dw), 
+                   sums = p->lines[dv].seconds + p->lines[dw].seconds;
+    assert_int_equal(p->beside->awaits[dw], dv); /* it stays in the first queue: its reader is next */
+    double expected = before + fmax(work, p->lines[dv].seconds) + p->lines[dw].seconds + after;
+    assert_near(p->seconds, expected, 1e-12);
+    assert_near(p->hidden_seconds, fmin(work, p->lines[dv].seconds), 1e-12);
+    assert_near(p->wire_seconds, sums - p->hidden_seconds, 1e-12);
+    estimate_free(e);
+    close_well(c.s);
+}
+
+static void test_the_longer_counts(void **state)
+{
+    (void)state;
+    expect_longer(1e9);  /* the collective takes longer, */
+    expect_longer(1e12); /* or the work beside it */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sums_begin_early),
+        cmocka_unit_test(test_the_longer_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
