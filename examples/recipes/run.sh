@@ -3,16 +3,17 @@
 #
 #     run.sh [speeches|catalogues|all] [SECONDS]
 #
-# All runs go on side by side.  A first, short round measures how long a step takes; the second has as many steps as
-# fit into SECONDS (default 240), at most those of the recipe, the same for mtf and PyTorch.  With less than 120 seconds
-# it only shows that everything runs: dev is a small part then.
+# On a card the runs follow one another, with all steps of the recipe.  On processors all runs go on side by side: a
+# first, short round measures how long a step takes; the second has as many steps as fit into SECONDS (default 240), at
+# most those of the recipe, the same for mtf and PyTorch.  With less than 120 seconds it only shows that everything
+# runs: dev is a small part then.
 #
 #     MTF_RECIPE_DATA   folder with text/sotu.{train,dev}.txt.gz and translate/en-de.{train,dev}.tsv.gz,
 #                       or with these files directly (default: data)
 #     MTF, PYTHON       the programs (default: build/mtf, python3; PyTorch and NumPy must be there)
 #     DEVICE            cpu or cuda, for both (default: cuda if nvidia-smi finds a card); products of cuda in TF32
 #     THREADS           of each run (default: the cores divided by the runs)
-#     STEPS             this number of steps, without the first round
+#     STEPS             this number of steps, or "all", without the first round (default on a card: all)
 #     SEEDS             of the runs (default: 1 2)
 #     BATCH             rows of a step (default: 32, as in the recipes)
 #     OUT               folder for logs, checkpoints and the table (default: a new one in /tmp)
@@ -31,7 +32,7 @@ seeds=${SEEDS:-1 2} programs="mtf torch" batch=${BATCH:-32}
 runs=$(($(wc -w <<<"$recipes $recipes") * $(wc -w <<<"$seeds")))
 threads=${THREADS:-$(($(nproc) / runs > 0 ? $(nproc) / runs : 1))}
 eval_threads=$(($(nproc) * 2 / runs > threads ? $(nproc) * 2 / runs : threads)) # PyTorch has ended by then
-begin=$SECONDS
+begin=$SECONDS steps_given=${STEPS:-$([ $device = cuda ] && echo all)}
 mkdir -p "$out"
 
 fail() { echo "run.sh: $*" >&2; exit 1; }
@@ -96,7 +97,7 @@ train()
 {
     local recipe=$1 seed=$3 steps=$4 name=$5 gin="$here/../../share/gin/recipes/$1.gin" limit=""
     # A run that takes too long is ended, and the others are printed; but not where the seconds are too few for any.
-    [ "$seconds" -lt 120 ] || limit="timeout --foreground $((seconds - (SECONDS - begin) + 20))"
+    [ "$seconds" -lt 120 ] || [ "$steps_given" ] || limit="timeout --foreground $((seconds - (SECONDS - begin) + 20))"
     if [ $2 = mtf ]; then
         $limit "$mtf" train --gin_file "$gin" --text "$(text_of $recipe train :pack)" --seed $seed --threads $threads \
             --gin_param "run.train_steps = $steps" \
@@ -169,7 +170,7 @@ step_time()
     done | sort -g | tail -n 1
 }
 
-if [ -z "${STEPS:-}" ]; then
+if [ -z "$steps_given" ]; then
     most_waiting=$((seconds / 4 > 60 ? seconds / 4 : 60)) tried=()
     trap 'for group in "${tried[@]}"; do kill -- -$group 2>/dev/null; done; exit 1' INT TERM
     set -m # each run is a group of processes, which ends together
@@ -193,10 +194,16 @@ if [ -z "${STEPS:-}" ]; then
         echo "$recipe: $time s a step, $(cat "$out/$recipe.steps") steps" >&2
     done
 else
-    for recipe in $recipes; do echo $STEPS >"$out/$recipe.steps"; done
+    for recipe in $recipes; do
+        [ "$steps_given" = all ] && recipe_steps $recipe || echo $steps_given
+    done | { for recipe in $recipes; do read -r n && echo $n >"$out/$recipe.steps"; done; }
 fi
 
-start_run() { one_run $recipe $program $seed $(cat "$out/$recipe.steps") & }
+start_run()
+{
+    one_run $recipe $program $seed $(cat "$out/$recipe.steps") &
+    [ $device = cpu ] || wait $!
+}
 each_run start_run
 wait
 

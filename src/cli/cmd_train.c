@@ -335,7 +335,7 @@ static const option_spec table[] = {
     {"json", NULL, false, "print one JSON object a line: steps with losses, then the evaluation"},
     {"quiet", NULL, false, "no progress, only the result"},
     {"report", "FILE.html", false, "a page with curves, evaluations and the profile, at each save and at the end"},
-    {"profile", NULL, false, "a table of time by instruction and by scope at the end; cards run slower then"},
+    {"profile", NULL, false, "a table of time by instruction and by scope at the end"},
     {"events-dir", "DIR", false, "write event files for TensorBoard"},
     {"watch", "PATTERN", false, "statistics of tensors whose names match"},
     {"watch-every", "N", false, "steps between them; default 100"},

@@ -142,7 +142,8 @@ static void step_one(void *context, int index)
 static void report_failure(store *s)
 {
     if (!s->wire) return;
-    store_blame(s, s->wire->failed >= 0 ? s->wire->failed : s->first);
+    bool card = s->device->open_wire; /* a rank has one, which may be the one to look at */
+    store_name(s, s->wire->failed >= 0 ? s->wire->failed : s->first, card);
     if (s->ranks && !ranks_foreign(s->ranks)) ranks_tell(s->ranks);
 }
 

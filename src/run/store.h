@@ -65,7 +65,9 @@ bool store_restart(store *s, const mtf_tensor *w);
 void store_release(store *s, store_entry *e);
 /* Contexts, by processor, of the checking device; NULL after an error. */
 device_context **store_check_contexts(store *s);
-/* Adds the processor, and its rank, to an error that was found while it was dealt with; always false. */
+/* Adds a processor, and the rank where asked for, to an error that was found while it was dealt with. */
+void store_name(const store *s, int processor, bool rank);
+/* The same with the rank; always false. */
 bool store_blame(const store *s, int processor);
 void store_wait(const store *s); /* until all work of this process is done */
 /* Bytes of one processor's part of a tensor. */

@@ -114,7 +114,7 @@ static double expected(const trial *t, int64_t i, int64_t j, double *kept)
 static void assert_value(const char *name, mtf_dtype type, const void *got, int64_t at, double want,
                          double size)
 {
-    double rounding = type == MTF_F32 ? 1e-6 : type == MTF_BF16 ? 0x1p-6 : 0x1p-9;
+    double rounding = type == MTF_F32 ? 1e-5 : type == MTF_BF16 ? 0x1p-6 : 0x1p-9;
     double x = dtype_load(type, got, at);
     if (!(fabs(x - want) <= rounding * fmax(size, fabs(want))))
         fail_msg("%s, %s: %g, not %g", name, mtf_dtype_name(type), x, want);

@@ -50,7 +50,7 @@ END
 printf 'x: f32[batch=6, in=8] = random_uniform\n' >make.mtf
 "$MTF" run make.mtf --fetch x=x.npy
 net=(run net.mtf --feed x=x.npy --fetch k --fetch nw --device cuda)
-train=(train toy --batch 8 --steps 6 --quiet --device cuda)
+train=(train toy --batch 8 --steps 20 --quiet --device cuda)
 two=(--mesh x:2 --layout batch:x)
 named='"[a-z0-9_/]+"'
 

@@ -267,7 +267,7 @@ unset MTF_SHARE
 file nan.mtf 'x: f32[n=6] = constant(data={1, 2, 3, -1, 5, 6})' 'l = log(x)' 's = reduce_sum(l)'
 for n in 2 3; do
     ranks $n "$MTF" run nan.mtf --mesh x:3 --layout n:x --device check
-    fails "a NaN on $n ranks" 'processor x=1: instruction 0 (map) made the first NaN, in "l"'
+    fails "a NaN on $n ranks" 'value: processor x=1: instruction 0 (map) made the first NaN, in "l"'
 done
 
 printf 'mpi: %d passed, %d failed\n' $passed $failed
