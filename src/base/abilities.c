@@ -8,6 +8,7 @@
 /* A row that a CPU's kernel folds stays in its nearest caches; a card's goes to the memory that its
  * threads share, or is read again. */
 enum { ROW_OF_CHIP = 8192, ROW_OF_CARD = 128 * 1024 };
+enum { SLIM_OF_CARD = 8 };
 
 bool abilities_of_card(const char *device)
 {
@@ -27,6 +28,7 @@ abilities abilities_of(const char *device)
     if (card) short_types |= 1u << MTF_F8E4M3 | 1u << MTF_F8E5M2;
     return (abilities){.products = short_types,
                        .epilogues = card ? EPILOGUES_OF_CARD : 0,
+                       .slim = card ? SLIM_OF_CARD : 0,
                        .longest_row = card ? ROW_OF_CARD : ROW_OF_CHIP,
                        .sums_columns = card,
                        .recomputes = card,

@@ -11,23 +11,24 @@
 
 /* What a product of matrices may do before it stores its result (program/instr.h). */
 typedef enum ability_epilogue {
-    EPILOGUE_ADD = 1,      /* add a matrix */
-    EPILOGUE_BIAS = 2,     /* add a vector */
+    EPILOGUE_ADD = 1,  /* add a matrix */
+    EPILOGUE_BIAS = 2, /* add a vector */
     EPILOGUE_RELU = 4,
-    EPILOGUE_GELU = 8,     /* of short floats */
-    EPILOGUE_SLOPE = 16,   /* multiply by the derivative of gelu, of short floats */
-    EPILOGUE_TOTAL = 32    /* sum its result, or a factor, along a loop */
+    EPILOGUE_GELU = 8,   /* of short floats */
+    EPILOGUE_SLOPE = 16, /* multiply by the derivative of gelu, of short floats */
+    EPILOGUE_TOTAL = 32  /* sum its result, or a factor, along a loop */
 } ability_epilogue;
 
 typedef struct abilities {
     /* Bit t: it multiplies matrices of type t as they are, with sums of dtype_compute(t).  Operands of
      * other short floats are widened before.  Both f8 types go together. */
     unsigned products;
-    unsigned epilogues;   /* bits of ability_epilogue */
-    int      longest_row; /* elements along which one map may fold */
-    bool     overlaps;    /* it runs collectives beside other work */
+    unsigned epilogues; /* bits of ability_epilogue */
+    int      slim; /* columns up to which products have kernels of their own, and no epilogues */
+    int      longest_row;  /* elements along which one map may fold */
+    bool     overlaps;     /* it runs collectives beside other work */
     bool     sums_columns; /* a map may add up columns in passing */
-    bool     recomputes;  /* reading a value from memory takes longer than computing it again */
+    bool     recomputes;   /* reading a value from memory takes longer than computing it again */
 } abilities;
 
 /* A device that multiplies f8 matrices does so if all their sizes, and the distances of their rows and

@@ -70,20 +70,12 @@ bool epilogue_carry(const instr *product, const instr *other, const loop_parts *
     return true;
 }
 
-/* A product with few columns is bound by its matrix; devices have kernels of their own for these, with
- * the maps that follow. */
-static bool is_slim(const instr *i)
+bool epilogue_may_have(const program *p, const instr *i)
 {
-    enum { FEW = 8 };
-    int m = i->nloops - 3, n = m + 1;
-    return i->size[m] <= FEW || i->size[n] <= FEW;
-}
-
-bool epilogue_may_have(const instr *i)
-{
+    int       m = i->nloops - 3, n = m + 1, slim = p->session->can.slim;
     mtf_dtype type = i->out[0].type;
     int       row = epilogue_row(i);
-    bool      one = instr_elements(i) > 0 && !is_slim(i);
+    bool      one = instr_elements(i) > 0 && i->size[m] > slim && i->size[n] > slim;
     for (int d = 0; d < i->nloops - 3; d++) one = one && i->size[d] == 1;
     return one && (i->size[row] == 1 || i->out[0].stride[row] == 1) &&
            (type == MTF_F32 || type == MTF_BF16 || type == MTF_F16);

@@ -115,10 +115,10 @@ static int product_of(const epilogue_pass *e, const int *writer, int at, int k)
                : -1;
 }
 
-static bool may_add(const instr *i)
+static bool may_add(const program *p, const instr *i)
 {
     const contract_args *c = &i->contract;
-    return epilogue_may_have(i) && !c->add && !c->activation && !c->kept && !c->total;
+    return epilogue_may_have(p, i) && !c->add && !c->activation && !c->kept && !c->total;
 }
 
 /* Lets the later of two products whose results the map adds in step s add the earlier one. */
@@ -135,7 +135,7 @@ static bool try_step(epilogue_pass *e, const int *writer, int at, int s, bool *d
     if (of_a < 0 || of_b < 0 || of_a == of_b) return true;
     int    later = of_a > of_b ? a : b, earlier = later == a ? b : a;
     instr *i = &p->instrs[of_a > of_b ? of_a : of_b];
-    if (!may_add(i) || i->out[0].type != map->in[later].type) return true;
+    if (!may_add(p, i) || i->out[0].type != map->in[later].type) return true;
     access added = i->out[0];
     added.buffer = map->in[earlier].buffer;
     int number = epilogue_add_input(p, i, &added);

@@ -34,7 +34,7 @@ static bool suits(const epilogue_pass *e, const instr *fold, place *p)
 {
     const instr *i = &e->program->instrs[p->at];
     int          m = i->nloops - 3, n = m + 1;
-    if (i->kind != INSTR_CONTRACT || e->gone[p->at] || i->contract.total || !epilogue_may_have(i) ||
+    if (i->kind != INSTR_CONTRACT || e->gone[p->at] || i->contract.total || !epilogue_may_have(e->program, i) ||
         fold->out[0].type != i->out[0].type || fold->in[0].type != i->out[0].type)
         return false;
     if (p->of == TOTAL_OF_C)

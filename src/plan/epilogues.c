@@ -17,8 +17,8 @@ typedef struct match {
     int          result; /* the map's input that is the product's result */
     loop_parts   parts;
     instr        product; /* what takes the place of both */
-    access       out, kept, add, bias, at, total;
-    bool         has_kept, has_add, has_bias, has_at, has_total;
+    access       out, kept, add, bias, at;
+    bool         has_kept, has_add, has_bias, has_at;
     scalar_fn    activation;
 } match;
 
@@ -128,15 +128,12 @@ static bool take_result(match *m, int reg)
     return take_sum(m, reg);
 }
 
-/* Output o is what gelu is applied to, or the sum of the columns of the result. */
+/* Output o is what gelu is applied to. */
 static bool take_other(match *m, int result, int o)
 {
     const instr *map = m->map;
     int          reg = unrounded(m, map->map.results[o]);
-    if (map_sums(map, o)) {
-        m->has_total = epilogue_carry(&m->product, map, &m->parts, &map->out[o], &m->total);
-        return m->has_total && is_bias(m, &m->total) && reg == unrounded(m, result);
-    }
+    if (map_sums(map, o)) return false; /* the map adds up faster than the product would */
     const scalar_step *s = step_of(m, unrounded(m, result));
     if (m->has_kept || m->activation != FN_gelu || unrounded(m, s->a) != reg) return false;
     m->has_kept = epilogue_carry(&m->product, map, &m->parts, &map->out[o], &m->kept);
@@ -164,7 +161,6 @@ static bool is_possible(const program *p, const match *m)
 {
     bool gelu = m->activation == FN_gelu || m->activation == FN_gelu_grad;
     if (m->has_at && (m->has_bias || m->has_add)) return false;
-    if (m->has_total && (!m->has_at || !has_ability(p, EPILOGUE_TOTAL))) return false;
     return (!m->has_add || has_ability(p, EPILOGUE_ADD)) &&
            (!m->has_bias || has_ability(p, EPILOGUE_BIAS)) &&
            (m->activation != FN_relu || has_ability(p, EPILOGUE_RELU)) &&
@@ -179,7 +175,6 @@ static bool write_back(program *p, match *m, instr *to)
     i->out = NULL, i->nout = 0; /* the result goes elsewhere now */
     TRY(epilogue_add_output(p, i, &m->out) >= 0);
     contract_args c = {.activation = m->activation};
-    if (m->has_total) TRY((c.total = epilogue_add_output(p, i, &m->total)) > 0);
     if (m->has_kept) TRY((c.kept = epilogue_add_output(p, i, &m->kept)) > 0);
     if (m->has_add) TRY((c.add = epilogue_add_input(p, i, &m->add)) > 0);
     if (m->has_bias) TRY((c.bias = epilogue_add_input(p, i, &m->bias)) > 0);
@@ -225,7 +220,7 @@ static bool try_product(epilogue_pass *e, int k)
     program *p = e->program;
     instr   *i = &p->instrs[k];
     match    m;
-    if (i->kind != INSTR_CONTRACT || !epilogue_may_have(i)) return true;
+    if (i->kind != INSTR_CONTRACT || !epilogue_may_have(p, i)) return true;
     int at = only_reader(e, k);
     if (at < 0 || !epilogue_undisturbed(e, i, k, at)) return true;
     if (!find_match(i, &p->instrs[at], &m) || !is_possible(p, &m)) return true;

@@ -27,7 +27,7 @@ bool epilogue_carry(const instr *product, const instr *other, const loop_parts *
                     const access *a, access *to);
 
 /* May a product have an epilogue at all? */
-bool epilogue_may_have(const instr *i);
+bool epilogue_may_have(const program *p, const instr *i);
 /* Is no buffer that the instruction reads written between two others, both not included? */
 bool epilogue_undisturbed(const epilogue_pass *e, const instr *i, int first, int last);
 /* Appends an operand; the number it has, -1 after an error. */

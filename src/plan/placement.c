@@ -104,7 +104,7 @@ static void stretch_over_maps(program *p)
         while (end < k + MOST_MAPS && end + 1 < p->ninstrs &&
                p->instrs[end + 1].kind == INSTR_MAP && goes_on(p, end + 1))
             end++;
-        for (int o = 0; o < i->nin; o++) {
+        for (int o = 0; o < 2; o++) {
             buffer *b = &p->buffers[i->in[o].buffer];
             if (b->bytes <= SMALL && b->last == k) b->last = end;
         }

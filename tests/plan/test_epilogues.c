@@ -163,7 +163,8 @@ static void test_network(void **state)
     (void)state;
     list("cuda", text, NULL, NULL, listing);
     assert_int_equal(occurrences(listing, "] bias kept gelu %"), 1);
-    assert_int_equal(occurrences(listing, "] gelu_grad total of c %"), 1);
+    assert_int_equal(occurrences(listing, "gelu_grad r"), 1); /* in a map, which adds up columns */
+    assert_true(occurrences(listing, "sum %") > 0);
     assert_int_equal(occurrences(listing, "  fold ["), 0);
 }
 

@@ -426,6 +426,7 @@ static void test_epilogues(void **state)
         scene s;
         set_up(&s, text, "all:2", rules[k], "");
         s.session->can = abilities_of("cuda");
+        s.session->can.slim = 0; /* so that these small ones have epilogues */
         verify_answer a = verify_one(&s, mtf_find(s.graph, "dx"));
         assert_true(a.equal);
         program *p = plan_program(s.graph, 1, (mtf_tensor *[]){mtf_find(s.graph, "dx")}, NULL);

@@ -111,6 +111,36 @@ static void add_row_value(row_text *r, int step)
     text_add(&m->t, ";\n");
 }
 
+/* While a row is computed, the next one comes nearer: a block has few rows on their way. */
+static void add_early(row_text *r)
+{
+    map_text    *m = &r->m;
+    const instr *i = m->i;
+    map_line(m, "if (first + BLOCKS * %d + THREAD / %d < %lld) {", r->together, r->threads,
+             (long long)m->rows.elements);
+    m->indent++;
+    map_line(m, "%s next = (%s)(first + BLOCKS * %d + THREAD / %d);", m->wide ? "i64" : "i32",
+             m->wide ? "i64" : "i32", r->together, r->threads);
+    map_add_index(m, &m->rows, "n", "next", 1);
+    map_line(m, "UNROLL for (int k = 0; k < %d; k++) {", r->turns);
+    m->indent++;
+    map_line(m, "i32 piece = lane + k * %d;", r->threads);
+    map_line(m, "if (piece >= %lld) break;", (long long)r->pieces);
+    map_add_index(m, &m->nest, "l", "piece", m->vector);
+    for (int k = 0; k < i->nin; k++) {
+        if (r->passes.row[k] || nest_repeats(&m->rows, &i->in[k])) continue;
+        text_add(&m->t, "%*sfetch_early(in%d + (", 4 * m->indent, "", k);
+        map_add_offset(m, &m->rows, "n", &i->in[k]);
+        text_add(&m->t, ") + (");
+        map_add_offset(m, &m->nest, "l", &i->in[k]);
+        text_add(&m->t, "));\n");
+    }
+    m->indent--;
+    map_line(m, "}");
+    m->indent--;
+    map_line(m, "}");
+}
+
 static void begin_row(row_text *r)
 {
     map_text    *m = &r->m;
@@ -139,6 +169,7 @@ static void begin_row(row_text *r)
         map_line(m, "%s row = (%s)%s;", type, type, r->columns.sums ? "first" : "BLOCK");
         map_line(m, "i32 lane = THREAD;");
     }
+    if (r->columns.sums) add_early(r);
     map_add_index(m, &m->rows, "m", "row", 1);
     if (m->slanted) map_add_shift(m);
     for (int k = 0; k < i->nout + i->nin; k++) {
