@@ -3,8 +3,8 @@
 #
 #     run.sh [speeches|catalogues|all] [SECONDS]
 #
-# On a card the runs follow one another, with all steps of the recipe.  On processors all runs go on side by side: a
-# first, short round measures how long a step takes; the second has as many steps as fit into SECONDS (default 240), at
+# On a card one recipe follows the other, each with all its steps.  On processors all runs go on side by side: a first,
+# short round measures how long a step takes; the second has as many steps as fit into SECONDS (default 240), at
 # most those of the recipe, the same for mtf and PyTorch.  With less than 120 seconds it only shows that everything
 # runs: dev is a small part then.
 #
@@ -130,8 +130,11 @@ evaluate() { evaluate_on $device "$@" || { [ $device != cpu ] && evaluate_on cpu
 one_run()
 {
     local name=$out/$1.$2.$3
-    train $1 $2 $3 $4 "$name" && { [ $2 = torch ] || evaluate $1 "$name"; } ||
+    if train $1 $2 $3 $4 "$name" && { [ $2 = torch ] || evaluate $1 "$name"; }; then
+        echo "$1, $2, seed $3: $(result_of $1 $2 $3) after $((SECONDS - begin)) s" >&2
+    else
         { echo "$1, $2, seed $3:"; tail -n 3 "$name.err"; } >&2
+    fi
 }
 
 each_run() { for recipe in $recipes; do for program in $programs; do for seed in $seeds; do "$@"; done; done; done; }
@@ -199,13 +202,15 @@ else
     done | { for recipe in $recipes; do read -r n && echo $n >"$out/$recipe.steps"; done; }
 fi
 
-start_run()
-{
-    one_run $recipe $program $seed $(cat "$out/$recipe.steps") &
-    [ $device = cpu ] || wait $!
-}
-each_run start_run
-wait
+start_run() { one_run $recipe $program $seed $(cat "$out/$recipe.steps") & }
+if [ $device = cpu ]; then
+    each_run start_run
+    wait
+else
+    all=$recipes
+    for recipes in $all; do each_run start_run; wait; done
+    recipes=$all
+fi
 
 # ---- the table ----
 

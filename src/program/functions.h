@@ -273,7 +273,8 @@ static inline float scalar_gelu_grad_f32(float x)
     double   a = (double)in, other = (double)(f32_pick(negative, 1, e) / (1 + e));
     double   steep = a * f64_fuse(0.21406444881780076, a * a, 1.5957691216057308);
     float    factor = (float)f64_fuse(steep, other, 1);
-    return f32_pick(negative, f32_scale(p * factor, shifted), factor) / (1 + e);
+    float    slope = f32_pick(negative, f32_scale(p * factor, shifted), factor) / (1 + e);
+    return f32_pick(MASK(x != x), x, slope); /* else its sign would depend on how a loop is compiled */
 }
 
 /* ---- the error function ---- */
