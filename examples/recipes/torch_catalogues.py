@@ -130,7 +130,7 @@ def answer(model, path, device):
 
 
 def main():
-    o = options(batch=32, steps=5000, rate=0.002, warm_up=400)
+    o = options(batch=32, steps=4000, rate=0.002, warm_up=400)
     model = Translator()
     if o.weights:
         load(model, o.weights)
