@@ -127,6 +127,17 @@ evaluate_on()
 # By the processors where the card cannot.
 evaluate() { evaluate_on $device "$@" || { [ $device != cpu ] && evaluate_on cpu "$@"; }; }
 
+result_of()
+{
+    local name=$out/$1.$2.$3 got=""
+    if [ $1 = speeches ]; then
+        got=$(cat "$name.log" "$name.eval" 2>/dev/null | sed -n 's/.*"bits_per_byte": *\([0-9.]*\).*/\1/p' | tail -n 1)
+        [ -z "$got" ] || printf '%.3f' $got
+    elif [ -s "$name.answers" ]; then
+        "$python" -B "$here/bleu.py" "$out/wanted.txt" "$name.answers" | sed 's/ .*//'
+    fi
+}
+
 one_run()
 {
     local name=$out/$1.$2.$3
@@ -213,17 +224,6 @@ else
 fi
 
 # ---- the table ----
-
-result_of()
-{
-    local name=$out/$1.$2.$3 got=""
-    if [ $1 = speeches ]; then
-        got=$(cat "$name.log" "$name.eval" 2>/dev/null | sed -n 's/.*"bits_per_byte": *\([0-9.]*\).*/\1/p' | tail -n 1)
-        [ -z "$got" ] || printf '%.3f' $got
-    elif [ -s "$name.answers" ]; then
-        "$python" -B "$here/bleu.py" "$out/wanted.txt" "$name.answers" | sed 's/ .*//'
-    fi
-}
 
 row() { printf '| %s | %s |\n' "$1" "${2:-failed: $3}"; }
 
