@@ -104,7 +104,6 @@ static void test_four_processors(void **state)
 {
     (void)state;
     expect_figure(network, "x:4", "batch:x");
-    expect_figure(network, "x:2,y:2", "batch:x,b:y,d:y");
 }
 
 /* A real card's memory is also taken by others: mtf_gpt2 --work memory measures it, alone on the card. */
