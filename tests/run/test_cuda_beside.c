@@ -3,12 +3,12 @@
  * The emulated card does the work of its queues as late, or as early, as their waits allow: results
  * are those of a run in which one instruction follows the other, bit for bit.
  */
-#include <dlfcn.h>
 
 #include "program/hazards.h"
 #include "run/compiled.h"
 
 #include "ground.h"
+#include "run/emulated_card.h"
 
 enum { STEPS = 4, MOST_VALUES = 5000 }; /* the first is queued, the second recorded, others played */
 
@@ -114,26 +114,12 @@ static void test_results_are_the_same(void **state)
     }
 }
 
-/* With MTF_TEST_CARD=real the machine's own card. */
-static int use_card(void **state)
+int main(int argc, char **argv)
 {
-    (void)state;
-    static const char *const libraries[] = {"libcuda.so.1", "libnvrtc.so.13", "libcublasLt.so.13"};
-    const char              *card = getenv("MTF_TEST_CARD");
-    if (card && strcmp(card, "real") == 0) return 0;
-    setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
-    for (int k = 0; k < 3; k++) {
-        char path[1000];
-        snprintf(path, sizeof path, HOST_CUDA_FOLDER "/%s", libraries[k]);
-        if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) fail_msg("%s", dlerror());
-    }
-    return 0;
-}
-
-int main(void)
-{
+    (void)argc;
+    use_emulated_card(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results_are_the_same),
     };
-    return cmocka_run_group_tests(tests, use_card, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,12 @@
  * What the emulated card counts as taken is compared with the plan's figure: variables, slab, working
  * space of kernels and wires.
  */
-#include <dlfcn.h>
 
 #include "plan/price.h"
 #include "run/compiled.h"
 
 #include "ground.h"
+#include "run/emulated_card.h"
 
 /* An allocation begins at a multiple of so many bytes, and a large one takes whole pages of the card. */
 enum { UNIT = 256, PAGE = 2 << 20, WORDS = 1 };
@@ -57,6 +57,13 @@ static figures run_program(const char *text, const char *on, const char *rules)
     return f;
 }
 
+/* A real card's memory is also taken by others: mtf_gpt2 --work memory measures it, alone on the card. */
+static void needs_emulation(void)
+{
+    const char *card = getenv("MTF_TEST_CARD");
+    if (card && strcmp(card, "real") == 0) skip();
+}
+
 static void expect_figure(const char *text, const char *on, const char *rules)
 {
     figures f = run_program(text, on, rules);
@@ -97,36 +104,24 @@ static const char network[] =
 static void test_one_processor(void **state)
 {
     (void)state;
+    needs_emulation();
     expect_figure(network, "x:1", "");
 }
 
 static void test_four_processors(void **state)
 {
     (void)state;
+    needs_emulation();
     expect_figure(network, "x:4", "batch:x");
 }
 
-/* A real card's memory is also taken by others: mtf_gpt2 --work memory measures it, alone on the card. */
-static int use_card(void **state)
+int main(int argc, char **argv)
 {
-    (void)state;
-    static const char *const libraries[] = {"libcuda.so.1", "libnvrtc.so.13", "libcublasLt.so.13"};
-    const char              *card = getenv("MTF_TEST_CARD");
-    if (card && strcmp(card, "real") == 0) exit(0);
-    setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
-    for (int k = 0; k < 3; k++) {
-        char path[1000];
-        snprintf(path, sizeof path, HOST_CUDA_FOLDER "/%s", libraries[k]);
-        if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) fail_msg("%s", dlerror());
-    }
-    return 0;
-}
-
-int main(void)
-{
+    (void)argc;
+    use_emulated_card(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_processor),
         cmocka_unit_test(test_four_processors),
     };
-    return cmocka_run_group_tests(tests, use_card, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
