@@ -216,6 +216,11 @@ void map_add_offset(map_text *m, const nest *n, const char *prefix, const access
     if (!any) text_add(&m->t, "0");
 }
 
+const char *map_computed(const access *a)
+{
+    return kernel_type(dtype_compute(a->type));
+}
+
 static void begin_line(map_text *m)
 {
     text_add(&m->t, "%*s", 4 * m->indent, "");
@@ -254,9 +259,9 @@ void map_load(map_text *m, const access *a, const char *at, const char *array)
         return;
     }
     add_each(m);
-    text_add(&m->t, "%s[%s] = ", array, m->vector > 1 ? "e" : "0");
+    text_add(&m->t, "%s[%s] = widen(", array, m->vector > 1 ? "e" : "0");
     add_element(m, a, at);
-    text_add(&m->t, ";\n");
+    text_add(&m->t, ");\n");
 }
 
 void map_store(map_text *m, const access *a, const char *at, const char *array)
@@ -274,8 +279,9 @@ void map_store(map_text *m, const access *a, const char *at, const char *array)
         text_add(&m->t, "else ");
     }
     add_each(m);
+    text_add(&m->t, "store(&");
     add_element(m, a, at);
-    text_add(&m->t, " = %s[%s];\n", array, m->vector > 1 ? "e" : "0");
+    text_add(&m->t, ", %s[%s]);\n", array, m->vector > 1 ? "e" : "0");
 }
 
 /* ---- values ---- */

@@ -90,8 +90,24 @@ static INLINE f32 widen(f16 v)
     return r;
 }
 
+/* The nearest bf16, as an f32: its bits are the upper half. */
+static INLINE f32 round_bf16(f32 v)
+{
+    u32 r;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(v), "f"(0.0f));
+    return f32_of_bits(r);
+}
+
 /* a / b to two units in the last place, for |b| below 2^126. */
 static INLINE f32 quotient(f32 a, f32 b) { return __fdividef(a, b); }
+
+/* 1 / x to one unit in the last place; 0 for |x| from 2^126 on. */
+static INLINE f32 reciprocal_fast(f32 x)
+{
+    f32 r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
 
 /* The larger, the smaller; NaN where one is. */
 static INLINE f32 larger_f32(f32 a, f32 b)
@@ -297,6 +313,45 @@ template <int W, int N, class T> static INLINE void store_packs(T *to, const T (
     }
 }
 
+/* The same where they are computed with as C: widened on the way, or rounded.  Two of 16 bits that were
+ * moved as a word become numbers, or a word, in fewer steps than one at a time. */
+template <int W, int N, class C, class T> static INLINE void load_packs(C (&at)[N], const T *from)
+{
+    UNROLL for (int k = 0; k < N / W; k++) {
+        pack<T, W> p = load_pack<W>(from + k * W);
+        UNROLL for (int e = 0; e < W; e++) at[k * W + e] = widen(p.at[e]);
+    }
+}
+
+template <int W, int N> static INLINE void load_packs(f32 (&at)[N], const bf16 *from)
+{
+    UNROLL for (int k = 0; k < N / W; k++) {
+        pack<u32, W / 2> p = load_pack<W / 2>((const u32 *)(from + k * W));
+        UNROLL for (int e = 0; e < W; e++) at[k * W + e] = element_of<bf16>(p.at, e);
+    }
+}
+
+template <int W, int N, class C, class T> static INLINE void store_packs(T *to, const C (&at)[N])
+{
+    UNROLL for (int k = 0; k < N / W; k++) {
+        pack<T, W> p;
+        UNROLL for (int e = 0; e < W; e++) store(&p.at[e], at[k * W + e]);
+        store_pack<W>(to + k * W, p);
+    }
+}
+
+template <class T, int W, int N> static INLINE void store_pairs(T *to, const f32 (&at)[N])
+{
+    UNROLL for (int k = 0; k < N / W; k++) {
+        pack<u32, W / 2> p;
+        UNROLL for (int e = 0; e < W; e += 2)
+            p.at[e / 2] = narrow_pair<T>(at[k * W + e], at[k * W + e + 1]);
+        store_pack<W / 2>((u32 *)(to + k * W), p);
+    }
+}
+template <int W, int N> static INLINE void store_packs(bf16 *to, const f32 (&at)[N]) { store_pairs<bf16, W>(to, at); }
+template <int W, int N> static INLINE void store_packs(f16 *to, const f32 (&at)[N]) { store_pairs<f16, W>(to, at); }
+
 /* ---- the words that the values in scalars.h are written in (see scalar_text.h) ---- */
 
 namespace scalar {
@@ -335,19 +390,6 @@ static INLINE f64 SMALLER(f64 x, f64 y) { return (y < x) | (y != y) ? y : x; }
     }                                                                                              \
     static INLINE T SIGMOID(T x) { return GATE((T)1, x); }                                         \
     static INLINE T SILU(T x) { return GATE(x, x); }                                               \
-    static INLINE T GELU(T x)                                                                      \
-    {                                                                                              \
-        return GATE(x, (T)1.59576912160573071176 * (x + (T)0.044715 * x * x * x));                 \
-    }                                                                                              \
-    /* s (1 + x v' (1 - s)), where s = sigmoid(v); beyond 40 it is a limit, 0 or 1. */             \
-    static INLINE T GELU_GRAD(T x)                                                                 \
-    {                                                                                              \
-        T in = x < -40 ? (T)-40 : x > 40 ? (T)40 : x, square = in * in;                            \
-        T v = in * ((T)1.5957691216057308 + (T)0.0713548162726002516 * square);                    \
-        T slope = (T)1.5957691216057308 + (T)0.21406444881780076 * square;                         \
-        T e = exp(-fabs(v)), rest = RATIO(v < 0 ? (T)1 : e, 1 + e);                                \
-        return RATIO((v < 0 ? e : (T)1) * (1 + in * slope * rest), 1 + e);                         \
-    }                                                                                              \
     static INLINE T GELU_EXACT(T x)                                                                \
     {                                                                                              \
         return (x < -800 ? (T)-800 : x) * erfc(-x * (T)0.70710678118654752440) / 2;                \
@@ -356,6 +398,32 @@ static INLINE f64 SMALLER(f64 x, f64 y) { return (y < x) | (y != y) ? y : x; }
 FLOATS(f32)
 FLOATS(f64)
 #undef FLOATS
+
+/* x sigmoid(v), where v = x (1.5957691 + 0.0713548 x^2).  In f32 it is x / (1 + 2^t), where t is -v log2(e):
+ * what is lost in t is lost where 2^t is small beside 1, or the result small beside x. */
+static INLINE f64 GELU(f64 x) { return GATE(x, 1.59576912160573071176 * (x + 0.044715 * x * x * x)); }
+static INLINE f32 GELU(f32 x)
+{
+    f32 in = larger_f32(x, -800);
+    return in * reciprocal_fast(1 + exp2_fast(in * fmaf(in * in, -0.102943240f, -2.30220819f)));
+}
+
+/* s (1 + x v' (1 - s)), where s = sigmoid(v); it is 0 or 1 beyond the limits of x, where in f32 2^t is
+ * beyond what has a reciprocal. */
+static INLINE f64 GELU_GRAD(f64 x)
+{
+    f64 in = x < -40 ? -40 : x > 40 ? 40 : x, square = in * in;
+    f64 v = in * (1.5957691216057308 + 0.0713548162726002516 * square);
+    f64 slope = 1.5957691216057308 + 0.21406444881780076 * square;
+    f64 e = exp(-fabs(v)), rest = (v < 0 ? 1 : e) / (1 + e);
+    return (v < 0 ? e : 1) * (1 + in * slope * rest) / (1 + e);
+}
+static INLINE f32 GELU_GRAD(f32 x)
+{
+    f32 in = smaller_f32(larger_f32(x, -10.04f), 10.04f), square = in * in;
+    f32 e = exp2_fast(in * fmaf(square, -0.102943240f, -2.30220819f)), s = reciprocal_fast(1 + e);
+    return s * fmaf(in * fmaf(square, 0.214064449f, 1.59576912f), e * s, 1);
+}
 
 /* Through unsigned, where overflow is defined.  Division by -1 is negation, which covers the one
  * quotient that does not fit. */
@@ -435,7 +503,7 @@ static INLINE f64 fused(f64 a, f64 b, f64 c) { return fma(a, b, c); }
  * wraps around; a cast to a short float leaves an f32 that such a number can hold. */
 template <class T> static INLINE f32 cast_f32(T x) { return (f32)x; }
 template <class T> static INLINE f64 cast_f64(T x) { return (f64)x; }
-template <class T> static INLINE f32 cast_bf16(T x) { return widen(narrow_bf16((f32)x)); }
+template <class T> static INLINE f32 cast_bf16(T x) { return round_bf16((f32)x); }
 template <class T> static INLINE f32 cast_f16(T x) { return widen(narrow_f16((f32)x)); }
 template <class T> static INLINE f32 cast_f8e4m3(T x) { return widen(narrow_f8e4m3((f32)x)); }
 template <class T> static INLINE f32 cast_f8e5m2(T x) { return widen(narrow_f8e5m2((f32)x)); }

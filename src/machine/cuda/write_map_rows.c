@@ -271,12 +271,12 @@ static void add_piece(row_text *r, int pass, const bool *wanted)
         if (!wanted[k]) continue;
         snprintf(at, sizeof at, "in%d_row", k);
         snprintf(array, sizeof array, "a%d", k);
-        map_line(m, "%s a%d[%d];", kernel_type(i->in[k].type), k, m->vector);
+        map_line(m, "%s a%d[%d];", map_computed(&i->in[k]), k, m->vector);
         map_load(m, &i->in[k], at, array);
     }
     for (int o = 0; o < i->nout && last; o++)
         if (is_stored_each(r, o))
-            map_line(m, "%s y%d[%d];", kernel_type(i->out[o].type), o, m->vector);
+            map_line(m, "%s y%d[%d];", map_computed(&i->out[o]), o, m->vector);
     if (m->vector > 1)
         map_line(m, "UNROLL for (int e = 0; e < %d; e++) {", m->vector);
     else
@@ -288,7 +288,7 @@ static void add_piece(row_text *r, int pass, const bool *wanted)
         if (!wanted[k] || map_is_constant(m, k)) continue;
         add_assignment(r, k);
         if (k < i->nin)
-            text_add(&m->t, "widen(a%d[%s])", k, e);
+            text_add(&m->t, "a%d[%s]", k, e);
         else
             map_add_value(m, k - i->nin);
         text_add(&m->t, ";\n");
@@ -302,8 +302,7 @@ static void add_piece(row_text *r, int pass, const bool *wanted)
     }
     for (int o = 0; o < i->nout && last; o++)
         if (is_stored_each(r, o))
-            map_line(m, "y%d[%s] = narrow_%s(%s);", o, e, kernel_type(i->out[o].type),
-                     m->name[i->map.results[o]]);
+            map_line(m, "y%d[%s] = %s;", o, e, m->name[i->map.results[o]]);
     m->indent--;
     map_line(m, "}");
 }
