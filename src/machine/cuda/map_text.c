@@ -248,12 +248,41 @@ static void add_each(map_text *m)
         text_add(&m->t, "if (l0 + e >= 0 && l0 + e < %lld) ", (long long)m->nest.elements);
 }
 
+static bool has_words(const map_text *m, const access *a)
+{
+    return (a->type == MTF_BF16 || a->type == MTF_F16) && map_pack(m, a) > 1;
+}
+
+/* A type whose values are loaded several at once as they are; others are widened one by one. */
+static bool is_loaded_whole(const map_text *m, const access *a)
+{
+    return map_pack(m, a) > 1 && !has_words(m, a);
+}
+
+void map_declare(map_text *m, const access *a, const char *name, int times)
+{
+    const char *type = is_loaded_whole(m, a) ? kernel_type(a->type) : map_computed(a);
+    bool        words = has_words(m, a);
+    text_add(&m->t, "%*s%s %s", 4 * m->indent, "", words ? "u32" : type, name);
+    if (times > 1) text_add(&m->t, "[%d]", times);
+    text_add(&m->t, "[%d];\n", words ? m->vector / 2 : m->vector);
+}
+
+void map_add_element(map_text *m, const access *a, const char *array)
+{
+    const char *e = m->vector > 1 ? "e" : "0";
+    if (has_words(m, a))
+        text_add(&m->t, "element_of<%s>(%s, %s)", kernel_type(a->type), array, e);
+    else
+        text_add(&m->t, is_loaded_whole(m, a) ? "widen(%s[%s])" : "%s[%s]", array, e);
+}
+
 void map_load(map_text *m, const access *a, const char *at, const char *array)
 {
     int pack = map_pack(m, a);
     begin_line(m);
     if (pack > 1) {
-        text_add(&m->t, "load_packs<%d>(%s, %s + (", pack, array, at);
+        text_add(&m->t, "load_%s<%d>(%s, %s + (", has_words(m, a) ? "words" : "packs", pack, array, at);
         map_add_offset(m, &m->nest, "l", a);
         text_add(&m->t, "));\n");
         return;

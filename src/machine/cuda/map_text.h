@@ -53,14 +53,19 @@ void map_add_index(map_text *m, const nest *n, const char *prefix, const char *n
 /* Where an operand's element lies, along the loops of a nest. */
 void map_add_offset(map_text *m, const nest *n, const char *prefix, const access *a);
 
-/* Reads a piece of input k to an array, or writes one of output o from an array, of the type that is
- * computed with.  `at` is the pointer's name, `array` the array's. */
+/* An array for a piece of an input, or for `times` of them: a0[8], a0[3][8].  Short floats that are
+ * loaded several at once stay words until they are used. */
+void map_declare(map_text *m, const access *a, const char *name, int times);
+/* Reads a piece to such an array; `at` is the pointer's name, `array` the array's. */
 void map_load(map_text *m, const access *a, const char *at, const char *array);
-void map_store(map_text *m, const access *a, const char *at, const char *array);
+/* An element of it, as it is computed with. */
+void map_add_element(map_text *m, const access *a, const char *array);
+/* Writes a piece of an output from an array of the type that is computed with. */
+void        map_store(map_text *m, const access *a, const char *at, const char *array);
+const char *map_computed(const access *a); /* that type */
 
 /* r5 = ...: a step's value, without folds.  Constants have none. */
 void map_add_value(map_text *m, int step);
 bool map_is_constant(const map_text *m, int reg);
-const char *map_computed(const access *a); /* the type that an operand is computed with */
 
 #endif

@@ -200,6 +200,9 @@ static INLINE f32 exp2_fast(f32 x)
 }
 #endif
 
+/* e^x where it is at most about 1: what is lost of x is lost where the result is small. */
+static INLINE f32 exp_fast(f32 x) { return exp2_fast(x * 1.44269504f); }
+
 enum { WARP = 32 };
 #define LANE (THREAD % WARP)
 #define WARP_OF_BLOCK (THREAD / WARP)
@@ -313,24 +316,16 @@ template <int W, int N, class T> static INLINE void store_packs(T *to, const T (
     }
 }
 
-/* The same where they are computed with as C: widened on the way, or rounded.  Two of 16 bits that were
- * moved as a word become numbers, or a word, in fewer steps than one at a time. */
-template <int W, int N, class C, class T> static INLINE void load_packs(C (&at)[N], const T *from)
+/* The same of 16-bit floats, as words: see element_of. */
+template <int W, int N, class T> static INLINE void load_words(u32 (&at)[N], const T *from)
 {
-    UNROLL for (int k = 0; k < N / W; k++) {
-        pack<T, W> p = load_pack<W>(from + k * W);
-        UNROLL for (int e = 0; e < W; e++) at[k * W + e] = widen(p.at[e]);
-    }
-}
-
-template <int W, int N> static INLINE void load_packs(f32 (&at)[N], const bf16 *from)
-{
-    UNROLL for (int k = 0; k < N / W; k++) {
+    UNROLL for (int k = 0; k < 2 * N / W; k++) {
         pack<u32, W / 2> p = load_pack<W / 2>((const u32 *)(from + k * W));
-        UNROLL for (int e = 0; e < W; e++) at[k * W + e] = element_of<bf16>(p.at, e);
+        UNROLL for (int e = 0; e < W / 2; e++) at[k * W / 2 + e] = p.at[e];
     }
 }
 
+/* The same of numbers that are rounded first; two of 16 bits become a word at once. */
 template <int W, int N, class C, class T> static INLINE void store_packs(T *to, const C (&at)[N])
 {
     UNROLL for (int k = 0; k < N / W; k++) {
@@ -542,28 +537,36 @@ template <> INLINE i64 highest<i64>() { return 9223372036854775807LL; }
 template <> INLINE u8 highest<u8>() { return 1; }
 
 /* warp_NAME<N>(v): over each N neighbours of a warp, N a power of two, 32 by default.
- * block_NAME<N>(v): over a block of N threads, a power of two from 32 on.
- * group_NAME<N>(v): the one or the other.  All threads get the result. */
+ * block_NAME<N>(v): over a block of N threads, whole warps.
+ * group_NAME<N>(v): the one or the other.  All threads get the result.
+ * A PLACE is memory that no other fold uses: then threads need not wait for each other before the fold
+ * is made again, if they wait for another reason in between. */
 #define FOLDS(name, join)                                                                          \
     template <int N = WARP, class T> static INLINE T warp_##name(T v)                              \
     {                                                                                              \
         UNROLL for (int mask = N / 2; mask > 0; mask /= 2) v = join(v, shuffle_xor(v, mask));      \
         return v;                                                                                  \
     }                                                                                              \
-    template <int N, class T> static INLINE T block_##name(T v)                                    \
+    template <int N, int PLACE = -1, class T> static INLINE T block_##name(T v)                    \
     {                                                                                              \
-        SHARED T part[N / WARP];                                                                   \
+        enum { WARPS = N / WARP };                                                                 \
+        SHARED T part[WARPS];                                                                      \
         v = warp_##name(v);                                                                        \
         if (N == WARP) return v;                                                                   \
         if (LANE == 0) part[WARP_OF_BLOCK] = v;                                                    \
         SYNC();                                                                                    \
-        v = warp_##name<N / WARP>(part[THREAD % (N / WARP)]);                                      \
-        SYNC();                                                                                    \
+        if constexpr ((WARPS & (WARPS - 1)) == 0) {                                                \
+            v = warp_##name<WARPS>(part[THREAD % WARPS]);                                          \
+        } else {                                                                                   \
+            v = part[0];                                                                           \
+            UNROLL for (int w = 1; w < WARPS; w++) v = join(v, part[w]);                           \
+        }                                                                                          \
+        if (PLACE < 0) SYNC();                                                                     \
         return v;                                                                                  \
     }                                                                                              \
-    template <int N, class T> static INLINE T group_##name(T v)                                    \
+    template <int N, int PLACE = -1, class T> static INLINE T group_##name(T v)                    \
     {                                                                                              \
-        if constexpr (N > WARP) return block_##name<N>(v);                                         \
+        if constexpr (N > WARP) return block_##name<N, PLACE>(v);                                  \
         else return warp_##name<N>(v);                                                             \
     }
 FOLDS(sum, ADD)

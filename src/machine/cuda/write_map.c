@@ -54,12 +54,9 @@ static void declare_inputs(const pass *p)
 {
     map_text *m = p->m;
     for (int k = 0; k < m->i->nin; k++) {
-        if (is_fixed(m, k)) continue;
-        const char *type = map_computed(&m->i->in[k]);
-        if (p->together > 1)
-            map_line(m, "%s a%d[%d][%d];", type, k, p->together, m->vector);
-        else
-            map_line(m, "%s a%d[%d];", type, k, m->vector);
+        char name[NAME_ROOM];
+        snprintf(name, sizeof name, "a%d", k);
+        if (!is_fixed(m, k)) map_declare(m, &m->i->in[k], name, p->together);
     }
 }
 
@@ -89,7 +86,9 @@ static void add_elements(const pass *p)
         char array[NAME_ROOM];
         if (is_fixed(m, k)) continue;
         array_name(p, array, 'a', k);
-        map_line(m, "%s r%d = %s[%s];", kernel_type(m->type[k]), k, array, e);
+        text_add(&m->t, "%*s%s r%d = ", 4 * m->indent, "", kernel_type(m->type[k]), k);
+        map_add_element(m, &i->in[k], array);
+        text_add(&m->t, ";\n");
     }
     for (int s = 0; s < i->map.nsteps; s++) {
         int reg = i->nin + s;

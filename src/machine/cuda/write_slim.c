@@ -231,7 +231,7 @@ static void say_map(slim_text *w, const instr *map, int value, int number, int f
         }
         snprintf(at, sizeof at, "in%d", first_input++);
         snprintf(array, sizeof array, "a%d", k);
-        map_line(&m, "%s a%d[1];", map_computed(&map->in[k]), k);
+        map_declare(&m, &map->in[k], array, 1);
         map_load(&m, &map->in[k], at, array);
         map_line(&m, "%s r%d = a%d[0];", kernel_type(m.type[k]), k, k);
     }
