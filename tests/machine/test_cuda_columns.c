@@ -91,7 +91,8 @@ static void test_random_sizes(void **state)
 static void test_all_ways(void **state)
 {
     static const int64_t sizes[][2] = {{5000, 8},  {4500, 40}, {2300, 256}, {64, 768},
-                                       {40, 3072}, {33, 4095}, {2201, 768}, {9000, 3}};
+                                       {40, 3072}, {33, 4095}, {2201, 768}, {1100, 520},
+                                       {1057, 4160}, {9000, 3}};
     (void)state;
     seed_state = 52;
     card_trials_start(&list, 2);

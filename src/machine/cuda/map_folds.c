@@ -11,6 +11,12 @@ static const char *element_name(const row_text *r)
     return r->m.vector > 1 ? "e" : "0";
 }
 
+/* What a thread has of a fold. */
+static const char *part_name(const row_text *r)
+{
+    return r->at_once > 1 ? "s%d[q]" : "s%d";
+}
+
 static bool is_in(const row_text *r, int step, int pass)
 {
     return map_passes_fold(r->m.i, &r->passes, step) == pass;
@@ -80,13 +86,36 @@ void map_folds_begin(row_text *r, int pass)
         int         reg = m->i->nin + s;
         scalar_fn   fn = m->i->map.steps[s].fn;
         const char *type = kernel_type(m->type[reg]);
-        if (fn == FN_ROW_SUM)
-            map_line(m, "%s s%d = 0;", type, reg);
+        char        first[40];
+        snprintf(first, sizeof first, fn == FN_ROW_SUM ? "0" : "%s<%s>()",
+                 fn == FN_ROW_MAX ? "lowest" : "highest", type);
+        if (r->at_once > 1)
+            map_line(m, "%s s%d[%d] = {%s, %s};", type, reg, r->at_once, first, first);
         else
-            map_line(m, "%s s%d = %s<%s>();", type, reg, fn == FN_ROW_MAX ? "lowest" : "highest",
-                     type);
+            map_line(m, "%s s%d = %s;", type, reg, first);
         if (r->passes.top[reg]) add_subtracted(r, reg, "f32 ");
     }
+}
+
+static bool is_read_once(const instr *i, int reg)
+{
+    int n = 0;
+    for (int o = 0; o < i->nout; o++) n += i->map.results[o] == reg;
+    for (int s = 0; s < i->map.nsteps; s++) {
+        int of[3], operands = map_operands(&i->map.steps[s], of);
+        for (int k = 0; k < operands; k++) n += of[k] == reg;
+    }
+    return n == 1;
+}
+
+/* A product that is only added up: it need not be rounded before. */
+static const scalar_step *product_of(const row_text *r, const scalar_step *sum)
+{
+    const instr       *i = r->m.i;
+    const scalar_step *s = sum->a < i->nin ? NULL : &i->map.steps[sum->a - i->nin];
+    bool               is_product = s && (s->fn == FN_multiply || s->fn == FN_square);
+    if (!is_product || sum->fn != FN_ROW_SUM || r->m.type[sum->a] != MTF_F32) return NULL;
+    return is_read_once(i, sum->a) ? s : NULL;
 }
 
 void map_folds_add(row_text *r, int pass)
@@ -99,10 +128,16 @@ void map_folds_add(row_text *r, int pass)
         const char *join = step->fn == FN_ROW_SUM   ? "ADD"
                            : step->fn == FN_ROW_MAX ? "LARGER"
                                                     : "SMALLER";
+        char               part[NAME_ROOM];
+        const scalar_step *product = product_of(r, step);
+        snprintf(part, sizeof part, part_name(r), reg);
         if (r->passes.top[reg])
             map_line(m, "x%d[%s] = %s;", reg, element_name(r), m->name[map_passes_scaled(m->i, reg)]);
+        else if (product)
+            map_line(m, "%s = fused(%s, %s, %s);", part, m->name[product->a],
+                     m->name[product->fn == FN_square ? product->a : product->b], part);
         else
-            map_line(m, "s%d = %s(s%d, %s);", reg, join, reg, m->name[step->a]);
+            map_line(m, "%s = %s(%s, %s);", part, join, part, m->name[step->a]);
     }
 }
 
@@ -132,6 +167,11 @@ void map_folds_end(row_text *r, int pass)
             text_add(&m->t, "%*ss%d *= exp_fast(less%d - ", 4 * m->indent, "", reg, reg);
             add_limit(r, map_passes_limit(m->i, reg), top, all);
             text_add(&m->t, ");\n");
+        }
+        if (r->at_once > 1) {
+            map_line(m, "rows_%s<%d, %d>(s%d);", fold_word(m->i->map.steps[s].fn), r->threads,
+                     place_of(r, s), reg);
+            continue;
         }
         text_add(&m->t, "%*s%s r%d = group_%s<%d", 4 * m->indent, "", kernel_type(m->type[reg]), reg,
                  fold_word(m->i->map.steps[s].fn), r->threads);

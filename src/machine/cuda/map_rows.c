@@ -13,6 +13,7 @@ enum {
     MOST_WORDS = 64,    /* and words that it keeps of them */
     FEW_ROWS = 132 * 8, /* fewer do not fill a card with a warp each */
     IDLE = 8,           /* one of so many threads may be without work */
+    SEVERAL = 2,        /* rows at once */
 };
 
 /* A card's processor. */
@@ -21,7 +22,8 @@ enum {
     QUARTERS = 4,          /* that have registers of their own, */
     QUARTER_WORDS = 512,   /* so many for each thread of a warp */
     MOST_QUARTER_WARPS = 12,
-    OTHER_WORDS = 16       /* that a thread needs beside elements and sums */
+    OTHER_WORDS = 16,      /* that a thread needs beside elements and sums */
+    MOST_SEVERAL = 512 / 4 /* of a thread that has several rows at once */
 };
 
 static int64_t turns_of(int64_t pieces, int threads)
@@ -57,25 +59,35 @@ static int block_of(const row_text *r, bool wide)
     return most;
 }
 
-/* Words of all that a thread loads of a row. */
-static int loaded_words(const row_text *r)
+/* Words of all that a thread loads of a row, or, `repeated`, once. */
+static int loaded_words(const row_text *r, bool repeated)
 {
     const instr *i = r->m.i;
     int          words = 0;
     for (int k = 0; k < i->nin; k++) {
         int bytes = (int)mtf_dtype_bytes(i->in[k].type);
-        if (!r->passes.row[k]) words += (bytes * r->m.vector + 3) / 4 * r->turns;
+        if (r->passes.row[k] || nest_repeats(&r->m.rows, &i->in[k]) != repeated) continue;
+        words += (bytes * r->m.vector + 3) / 4 * r->turns;
     }
     return words;
 }
 
-/* As many blocks as have room for their registers. */
+/* Words of a thread that has so many rows at once.  When the next ones are there, what was loaded of these
+ * is in use, and counts as kept. */
+static int words_of(const row_text *r, int at_once)
+{
+    int elements = r->turns * r->m.vector;
+    int of_row = loaded_words(r, false) + elements * map_passes_kept_words(r->m.i, &r->passes);
+    return OTHER_WORDS + loaded_words(r, true) + elements * r->columns.sums + at_once * of_row;
+}
+
+/* Rows at once, and as many blocks as have room for their registers. */
 static void choose_beside(row_text *r)
 {
-    int words = OTHER_WORDS + loaded_words(r) +
-                r->turns * r->m.vector *
-                    (r->columns.sums + map_passes_kept_words(r->m.i, &r->passes));
-    int warps = QUARTER_WORDS / words;
+    bool folds = map_folds_rows(r->m.i) && r->threads > WARP_THREADS;
+    if (r->early && folds && r->m.rows.elements >= FEW_ROWS && words_of(r, SEVERAL) <= MOST_SEVERAL)
+        r->at_once = SEVERAL;
+    int warps = QUARTER_WORDS / words_of(r, r->at_once);
     if (warps > MOST_QUARTER_WARPS) warps = MOST_QUARTER_WARPS;
     r->beside = warps * QUARTERS * WARP_THREADS / (r->threads * r->together);
     if (r->beside < 1) r->beside = 1;
@@ -98,16 +110,17 @@ void map_rows_choose(row_text *r)
         while (r->together > rows && r->together / 2 >= least) r->together /= 2;
     }
     r->turns = r->keeps || r->columns.sums ? (int)turns_of(r->pieces, threads) : 0;
-    r->beside = 1;
+    r->beside = r->at_once = 1;
     if (!r->keeps) r->passes = map_passes_of(r->m.i, true);
     if (!r->columns.sums) return;
-    r->early = r->keeps && loaded_words(r) <= MOST_WORDS;
+    r->early = r->keeps && loaded_words(r, false) + loaded_words(r, true) <= MOST_WORDS;
     choose_beside(r);
 }
 
 int64_t map_rows_blocks(row_text *r)
 {
-    int64_t rows = r->m.rows.elements, blocks = (rows + r->together - 1) / r->together;
+    int64_t rows = r->m.rows.elements, taken = r->together * r->at_once;
+    int64_t blocks = (rows + taken - 1) / taken;
     int64_t most = MOST_PARTS / r->together, at_once = (int64_t)PROCESSORS * r->beside;
     if (!r->columns.sums) return blocks;
     if (most > at_once) most = at_once;

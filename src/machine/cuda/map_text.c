@@ -350,13 +350,24 @@ static void add_index_value(map_text *m, const scalar_step *s, mtf_dtype type)
     }
 }
 
+/* An input that was read from memory is rounded to its type already. */
+static bool is_rounded(const map_text *m, const scalar_step *cast)
+{
+    return cast->a < m->i->nin && m->i->in[cast->a].type == cast->type;
+}
+
 void map_add_value(map_text *m, int step)
 {
     const scalar_step *s = &m->i->map.steps[step];
     int                reg[3], n = map_operands(s, reg), to = m->i->nin + step;
     switch ((int)s->fn) {
     case FN_INDEX: add_index_value(m, s, m->type[to]); break;
-    case FN_CAST: text_add(&m->t, "cast_%s(%s)", kernel_type(s->type), m->name[reg[0]]); break;
+    case FN_CAST:
+        if (is_rounded(m, s))
+            text_add(&m->t, "%s", m->name[reg[0]]);
+        else
+            text_add(&m->t, "cast_%s(%s)", kernel_type(s->type), m->name[reg[0]]);
+        break;
     case FN_SELECT:
         text_add(&m->t, "%s ? %s : %s", m->name[reg[0]], m->name[reg[1]], m->name[reg[2]]);
         break;

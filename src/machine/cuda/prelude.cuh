@@ -539,6 +539,7 @@ template <> INLINE u8 highest<u8>() { return 1; }
 /* warp_NAME<N>(v): over each N neighbours of a warp, N a power of two, 32 by default.
  * block_NAME<N>(v): over a block of N threads, whole warps.
  * group_NAME<N>(v): the one or the other.  All threads get the result.
+ * rows_NAME<N, PLACE>(v): over a block, of several numbers at once, in place.
  * A PLACE is memory that no other fold uses: then threads need not wait for each other before the fold
  * is made again, if they wait for another reason in between. */
 #define FOLDS(name, join)                                                                          \
@@ -568,6 +569,19 @@ template <> INLINE u8 highest<u8>() { return 1; }
     {                                                                                              \
         if constexpr (N > WARP) return block_##name<N, PLACE>(v);                                  \
         else return warp_##name<N>(v);                                                             \
+    }                                                                                              \
+    template <int N, int PLACE, int R, class T> static INLINE void rows_##name(T (&v)[R])          \
+    {                                                                                              \
+        SHARED T part[R][N / WARP];                                                                \
+        UNROLL for (int r = 0; r < R; r++) v[r] = warp_##name(v[r]);                               \
+        UNROLL for (int r = 0; r < R; r++)                                                         \
+            if (LANE == 0) part[r][WARP_OF_BLOCK] = v[r];                                          \
+        SYNC();                                                                                    \
+        UNROLL for (int r = 0; r < R; r++) {                                                       \
+            v[r] = part[r][0];                                                                     \
+            UNROLL for (int w = 1; w < N / WARP; w++) v[r] = join(v[r], part[r][w]);               \
+        }                                                                                          \
+        if (PLACE < 0) SYNC();                                                                     \
     }
 FOLDS(sum, ADD)
 FOLDS(max, LARGER)

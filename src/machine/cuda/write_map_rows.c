@@ -8,6 +8,7 @@
 #include "machine/cuda/write_map.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "machine/cuda/map_rows.h"
 
@@ -25,26 +26,26 @@ static bool is_stored_each(const row_text *r, int o)
     return r->passes.each[o] && !map_sums(r->m.i, o);
 }
 
-static void add_pointer(map_text *m, const access *a, const char *name, const char *kind)
-{
-    text_add(&m->t, "%*s%s%s *%s_row = %s + (", 4 * m->indent, "", kind, kernel_type(a->type), name,
-             name);
-    map_add_offset(m, &m->rows, "m", a);
-    text_add(&m->t, ");\n");
-}
-
-static void add_row_value(row_text *r, int step)
-{
-    map_text *m = &r->m;
-    int       reg = m->i->nin + step;
-    text_add(&m->t, "%*s%s r%d = ", 4 * m->indent, "", kernel_type(m->type[reg]), reg);
-    map_add_value(m, step);
-    text_add(&m->t, ";\n");
-}
-
 static bool is_repeated(const row_text *r, int input)
 {
     return nest_repeats(&r->m.rows, &r->m.i->in[input]);
+}
+
+static const char *index_type(const row_text *r)
+{
+    return r->m.wide ? "i64" : "i32";
+}
+
+/* Does a thread have rows that there are not?  Those are not `live`. */
+static bool has_dead(const row_text *r)
+{
+    return r->m.rows.elements % (r->together * r->at_once) != 0;
+}
+
+static void end(map_text *m)
+{
+    m->indent--;
+    map_line(m, "}");
 }
 
 /* The pieces k = 0, 1, ... of a thread. */
@@ -57,13 +58,99 @@ static void begin_turns(row_text *r)
     if (r->pieces % r->threads) map_line(m, "if (piece >= %lld) break;", (long long)r->pieces);
 }
 
+/* ---- where a row is ---- */
+
+static void add_pointer(map_text *m, const access *a, const char *name, const char *kind)
+{
+    text_add(&m->t, "%*s%s%s *%s_row = %s + (", 4 * m->indent, "", kind, kernel_type(a->type), name,
+             name);
+    map_add_offset(m, &m->rows, "m", a);
+    text_add(&m->t, ");\n");
+}
+
+/* Of the row whose number is the expression `number`. */
+static void add_place(row_text *r, const char *number)
+{
+    map_text    *m = &r->m;
+    const instr *i = m->i;
+    int64_t      rows = m->rows.elements;
+    map_line(m, "%s row = %s;", index_type(r), number);
+    if (has_dead(r)) {
+        map_line(m, "bool live = row < %lld;", (long long)rows);
+        map_line(m, "if (!live) row = %lld; /* it takes part in folds */", (long long)(rows - 1));
+    }
+    map_add_index(m, &m->rows, "m", "row", 1);
+    if (m->slanted) map_add_shift(m);
+    for (int k = 0; k < i->nout + i->nin; k++) {
+        char name[20];
+        bool out = k < i->nout;
+        snprintf(name, sizeof name, "%s%d", out ? "out" : "in", out ? k : k - i->nout);
+        add_pointer(m, out ? &i->out[k] : &i->in[k - i->nout], name, out ? "" : "const ");
+    }
+}
+
+/* Each of the rows that a thread has at once; of one alone the place is known already. */
+static void begin_each(row_text *r)
+{
+    if (r->at_once == 1) return;
+    map_line(&r->m, "UNROLL for (int q = 0; q < %d; q++) {", r->at_once);
+    r->m.indent++;
+    add_place(r, "first + q");
+}
+
+static void end_each(row_text *r)
+{
+    if (r->at_once > 1) end(&r->m);
+}
+
+/* ---- rows that are loaded before they are computed ---- */
+
+/* Arrays of what a row has, or, `repeated`, of what is the same in all rows; returns how many. */
+static int declare_early(row_text *r, bool repeated, char letter)
+{
+    const instr *i = r->m.i;
+    int          n = 0;
+    for (int k = 0; k < i->nin; k++) {
+        char name[20];
+        bool several = !repeated && r->at_once > 1;
+        snprintf(name, sizeof name, several ? "%c%d[%d]" : "%c%d", letter, k, r->at_once);
+        if (r->passes.row[k] || is_repeated(r, k) != repeated) continue;
+        map_declare(&r->m, &i->in[k], name, r->turns);
+        n++;
+    }
+    return n;
+}
+
+/* An input's array of a piece. */
+static void early_name(const row_text *r, char letter, int input, char to[20])
+{
+    bool several = r->early && r->at_once > 1 && !is_repeated(r, input);
+    snprintf(to, 20, "%c%d%s%s", letter, input, several ? "[q]" : "",
+             r->early && r->turns > 1 ? "[k]" : "");
+}
+
+static void add_early(row_text *r, bool repeated, char letter)
+{
+    map_text    *m = &r->m;
+    const instr *i = m->i;
+    char         at[20], array[20];
+    begin_turns(r);
+    map_add_index(m, &m->nest, "l", "piece", m->vector);
+    for (int k = 0; k < i->nin; k++) {
+        if (r->passes.row[k] || is_repeated(r, k) != repeated) continue;
+        early_name(r, letter, k, array);
+        snprintf(at, sizeof at, repeated ? "in%d" : "in%d_row", k);
+        map_load(m, &i->in[k], at, array);
+    }
+    end(m);
+}
+
 /* While a row is computed, the next one comes nearer: a block has few rows on their way. */
 static void add_next(row_text *r)
 {
     map_text    *m = &r->m;
     const instr *i = m->i;
-    const char  *type = m->wide ? "i64" : "i32";
-    map_line(m, "%s next = row + (%s)BLOCKS * %d;", type, type, r->together);
+    map_line(m, "%s next = row + (%s)BLOCKS * %d;", index_type(r), index_type(r), r->together);
     map_line(m, "if (next < %lld) {", (long long)m->rows.elements);
     m->indent++;
     map_add_index(m, &m->rows, "n", "next", 1);
@@ -77,77 +164,120 @@ static void add_next(row_text *r)
         map_add_offset(m, &m->nest, "l", &i->in[k]);
         text_add(&m->t, "));\n");
     }
-    m->indent--;
-    map_line(m, "}");
-    m->indent--;
-    map_line(m, "}");
+    end(m);
+    end(m);
 }
 
-/* All of the row, or, `repeated`, what is the same in all rows. */
-static void add_early(row_text *r, bool repeated)
+/* ---- several rows at once ---- */
+
+static void declare_several(row_text *r, const char *inputs, char letter)
 {
-    map_text    *m = &r->m;
-    const instr *i = m->i;
-    char         at[20], array[20];
-    int          n = 0;
-    for (int k = 0; k < i->nin; k++) {
-        if (r->passes.row[k] || is_repeated(r, k) != repeated) continue;
-        snprintf(array, sizeof array, "a%d", k);
-        map_declare(m, &i->in[k], array, r->turns);
-        n++;
-    }
-    if (n == 0) return;
-    begin_turns(r);
-    map_add_index(m, &m->nest, "l", "piece", m->vector);
-    for (int k = 0; k < i->nin; k++) {
-        if (r->passes.row[k] || is_repeated(r, k) != repeated) continue;
-        snprintf(array, sizeof array, r->turns > 1 ? "a%d[k]" : "a%d", k);
-        snprintf(at, sizeof at, repeated ? "in%d" : "in%d_row", k);
-        map_load(m, &i->in[k], at, array);
-    }
-    m->indent--;
-    map_line(m, "}");
+    map_text *m = &r->m;
+    declare_early(r, false, letter);
+    for (int k = 0; k < m->i->nin; k++)
+        if (r->passes.row[k])
+            map_line(m, "%s %s%d[%d];", kernel_type(m->type[k]), inputs, k, r->at_once);
 }
 
-/* Which row it is. */
-static void add_number(row_text *r)
+static void load_several(row_text *r, const char *number, const char *inputs, char letter)
+{
+    map_text *m = &r->m;
+    map_line(m, "UNROLL for (int q = 0; q < %d; q++) {", r->at_once);
+    m->indent++;
+    map_line(m, "%s at = %s + q;", index_type(r), number);
+    if (m->rows.elements % r->at_once || strcmp(number, "first"))
+        map_line(m, "if (at >= %lld) at = %lld;", (long long)m->rows.elements,
+                 (long long)(m->rows.elements - 1));
+    add_place(r, "at");
+    for (int k = 0; k < m->i->nin; k++)
+        if (r->passes.row[k]) map_line(m, "%s%d[q] = load(in%d_row);", inputs, k, k);
+    add_early(r, false, letter);
+    end(m);
+}
+
+/* The first rows are loaded before the loop, the next ones while these are computed. */
+static void begin_several(row_text *r)
 {
     map_text   *m = &r->m;
-    const char *type = m->wide ? "i64" : "i32";
-    int64_t     rows = m->rows.elements;
-    map_line(m, r->together > 1 ? "i32 lane = THREAD %% %d;" : "i32 lane = THREAD;", r->threads);
-    map_line(m, "%s row = (%s)BLOCK * %d + THREAD / %d;", type, type, r->together, r->threads);
-    if (r->columns.sums) {
-        map_columns_declare(m, &r->columns);
-        if (r->early) add_early(r, true);
-        map_line(m, "for (%s first = row - THREAD / %d; first < %lld; first += (%s)BLOCKS * %d) {",
-                 type, r->threads, (long long)rows, type, r->together);
-        m->indent++;
-        map_line(m, "%s row = first + THREAD / %d;", type, r->threads);
+    const char *type = index_type(r);
+    declare_several(r, "r", 'a');
+    map_line(m, "%s first = (%s)BLOCK * %d;", type, type, r->at_once);
+    load_several(r, "first", "r", 'a');
+    map_line(m, "for (; first < %lld; first += (%s)BLOCKS * %d) {", (long long)m->rows.elements, type,
+             r->at_once);
+    m->indent++;
+    char next[60];
+    snprintf(next, sizeof next, "first + (%s)BLOCKS * %d", type, r->at_once);
+    declare_several(r, "n", 'b');
+    load_several(r, next, "n", 'b');
+    for (int k = 0; k < m->registers; k++) {
+        bool fold = k >= m->i->nin && map_folds(m->i->map.steps[k - m->i->nin].fn);
+        if (!r->passes.row[k] || map_is_constant(m, k)) continue;
+        snprintf(m->name[k], NAME_ROOM, fold ? "s%d[q]" : "r%d[q]", k);
+        if (k >= m->i->nin && !fold)
+            map_line(m, "%s r%d[%d];", kernel_type(m->type[k]), k, r->at_once);
     }
-    if (rows % r->together) {
-        map_line(m, "bool live = row < %lld;", (long long)rows);
-        map_line(m, "if (!live) row = %lld; /* it takes part in folds */", (long long)(rows - 1));
+}
+
+static void end_several(row_text *r)
+{
+    map_text *m = &r->m;
+    map_line(m, "UNROLL for (int q = 0; q < %d; q++) {", r->at_once);
+    m->indent++;
+    for (int k = 0; k < m->i->nin; k++) {
+        char to[20], from[20];
+        if (is_repeated(r, k) && !r->passes.row[k]) continue;
+        if (r->passes.row[k]) {
+            map_line(m, "r%d[q] = n%d[q];", k, k);
+            continue;
+        }
+        early_name(r, 'a', k, to);
+        early_name(r, 'b', k, from);
+        if (r->turns > 1) map_line(m, "UNROLL for (int k = 0; k < %d; k++)", r->turns);
+        map_line(m, "UNROLL for (int e = 0; e < (int)(sizeof %s / sizeof *%s); e++) %s[e] = %s[e];", to, to, to,
+                 from);
     }
+    end(m);
+}
+
+/* ---- the row ---- */
+
+static void add_row_value(row_text *r, int step)
+{
+    map_text *m = &r->m;
+    int       reg = m->i->nin + step;
+    text_add(&m->t, "%*s", 4 * m->indent, "");
+    if (r->at_once == 1) text_add(&m->t, "%s ", kernel_type(m->type[reg]));
+    text_add(&m->t, "%s = ", m->name[reg]);
+    map_add_value(m, step);
+    text_add(&m->t, ";\n");
 }
 
 static void begin_row(row_text *r)
 {
-    map_text    *m = &r->m;
-    const instr *i = m->i;
-    add_number(r);
-    map_add_index(m, &m->rows, "m", "row", 1);
-    if (m->slanted) map_add_shift(m);
-    for (int k = 0; k < i->nout + i->nin; k++) {
-        char name[20];
-        bool out = k < i->nout;
-        snprintf(name, sizeof name, "%s%d", out ? "out" : "in", out ? k : k - i->nout);
-        add_pointer(m, out ? &i->out[k] : &i->in[k - i->nout], name, out ? "" : "const ");
+    map_text   *m = &r->m;
+    const char *type = index_type(r);
+    char        number[100];
+    map_line(m, r->together > 1 ? "i32 lane = THREAD %% %d;" : "i32 lane = THREAD;", r->threads);
+    if (r->columns.sums) map_columns_declare(m, &r->columns);
+    if (r->early && declare_early(r, true, 'a')) add_early(r, true, 'a');
+    if (r->at_once > 1) {
+        begin_several(r);
+        return;
     }
-    for (int k = 0; k < i->nin; k++)
+    if (r->columns.sums) {
+        map_line(m, "for (%s first = (%s)BLOCK * %d; first < %lld; first += (%s)BLOCKS * %d) {", type,
+                 type, r->together, (long long)m->rows.elements, type, r->together);
+        m->indent++;
+        snprintf(number, sizeof number, "first + THREAD / %d", r->threads);
+    } else {
+        snprintf(number, sizeof number, "(%s)BLOCK * %d + THREAD / %d", type, r->together, r->threads);
+    }
+    add_place(r, number);
+    for (int k = 0; k < m->i->nin; k++)
         if (r->passes.row[k])
             map_line(m, "%s r%d = load(in%d_row);", kernel_type(m->type[k]), k, k);
-    if (r->early) add_early(r, false);
+    if (r->early && declare_early(r, false, 'a')) add_early(r, false, 'a');
     if (r->columns.sums) add_next(r);
 }
 
@@ -209,35 +339,33 @@ static void add_piece(row_text *r, int pass, const bool *wanted)
         map_line(m, "if (l0 + e < 0 || l0 + e >= %lld) continue;", (long long)m->nest.elements);
     for (int k = 0; k < m->registers; k++) {
         if (!wanted[k] || map_is_constant(m, k)) continue;
-        char array[20];
-        snprintf(array, sizeof array, r->early && r->turns > 1 ? "a%d[k]" : "a%d", k);
         add_assignment(r, k);
-        if (k < i->nin)
+        if (k < i->nin) {
+            char array[20];
+            early_name(r, 'a', k, array);
             map_add_element(m, &i->in[k], array);
-        else
+        } else {
             map_add_value(m, k - i->nin);
+        }
         text_add(&m->t, ";\n");
     }
     map_folds_add(r, pass);
     if (last && r->columns.sums) {
-        bool some = r->together > 1 && m->rows.elements % r->together != 0;
-        if (some) map_line(m, "if (live) {"), m->indent++;
+        if (has_dead(r)) map_line(m, "if (live) {"), m->indent++;
         map_columns_add(m);
-        if (some) m->indent--, map_line(m, "}");
+        if (has_dead(r)) end(m);
     }
     for (int o = 0; o < i->nout && last; o++)
         if (is_stored_each(r, o))
             map_line(m, "y%d[%s] = %s;", o, e, m->name[i->map.results[o]]);
-    m->indent--;
-    map_line(m, "}");
+    end(m);
     map_folds_piece(r, pass);
 }
 
 static void add_stores(row_text *r)
 {
     map_text *m = &r->m;
-    bool      some = r->together > 1 && m->rows.elements % r->together != 0;
-    if (some) map_line(m, "if (live) {"), m->indent++;
+    if (has_dead(r)) map_line(m, "if (live) {"), m->indent++;
     for (int o = 0; o < m->i->nout; o++) {
         char at[20], array[20];
         if (!is_stored_each(r, o)) continue;
@@ -245,7 +373,7 @@ static void add_stores(row_text *r)
         snprintf(array, sizeof array, "y%d", o);
         map_store(m, &m->i->out[o], at, array);
     }
-    if (some) m->indent--, map_line(m, "}");
+    if (has_dead(r)) end(m);
 }
 
 static void add_pass(row_text *r, int pass)
@@ -253,7 +381,10 @@ static void add_pass(row_text *r, int pass)
     map_text *m = &r->m;
     bool      wanted[MAX_REGISTERS];
     map_passes_wanted(m->i, &r->passes, pass, r->keeps, wanted);
+    if (r->at_once == 1) add_row_values(r, pass);
     map_folds_begin(r, pass);
+    begin_each(r);
+    if (r->at_once > 1) add_row_values(r, pass);
     if (r->turns) {
         begin_turns(r);
     } else {
@@ -263,8 +394,8 @@ static void add_pass(row_text *r, int pass)
     }
     add_piece(r, pass, wanted);
     if (pass == r->passes.n - 1) add_stores(r);
-    m->indent--;
-    map_line(m, "}");
+    end(m);
+    end_each(r);
     map_folds_end(r, pass);
 }
 
@@ -274,11 +405,11 @@ static void declare_kept(row_text *r)
     map_text *m = &r->m;
     for (int k = 0; k < m->registers; k++) {
         if (!is_kept(r, k)) continue;
-        map_line(m, "%s r%d[%d];", kernel_type(m->type[k]), k, r->turns * m->vector);
-        if (m->vector > 1)
-            snprintf(m->name[k], NAME_ROOM, "r%d[k * %d + e]", k, m->vector);
-        else
-            snprintf(m->name[k], NAME_ROOM, "r%d[k]", k);
+        char of[20];
+        snprintf(of, sizeof of, r->at_once > 1 ? "[%d]" : "", r->at_once);
+        map_line(m, "%s r%d%s[%d];", kernel_type(m->type[k]), k, of, r->turns * m->vector);
+        snprintf(m->name[k], NAME_ROOM, m->vector > 1 ? "r%d%s[k * %d + e]" : "r%d%s[k]", k,
+                 r->at_once > 1 ? "[q]" : "", m->vector);
     }
 }
 
@@ -287,19 +418,19 @@ static void add_row_outputs(row_text *r)
 {
     map_text    *m = &r->m;
     const instr *i = m->i;
-    bool         some = r->together > 1 && m->rows.elements % r->together != 0, any = false;
+    bool         any = false;
     for (int o = 0; o < i->nout; o++) {
         if (!is_row_output(r, o)) continue;
         if (!any) {
             map_line(m, r->threads > WARP_THREADS ? "SYNC();" : "WARP_SYNC();");
-            map_line(m, some ? "if (lane == 0 && live) {" : "if (lane == 0) {");
+            map_line(m, has_dead(r) ? "if (lane == 0 && live) {" : "if (lane == 0) {");
             m->indent++;
         }
         any = true;
         map_line(m, "*out%d_row = narrow_%s(%s);", o, kernel_type(i->out[o].type),
                  m->name[i->map.results[o]]);
     }
-    if (any) m->indent--, map_line(m, "}");
+    if (any) end(m);
 }
 
 /* The block has gone through all its rows. */
@@ -307,8 +438,8 @@ static void end_rows(row_text *r)
 {
     map_text *m = &r->m;
     char      part[80], piece[80];
-    m->indent--;
-    map_line(m, "}");
+    if (r->at_once > 1) end_several(r);
+    end(m);
     snprintf(part, sizeof part, "BLOCK * %d + THREAD / %d", r->together, r->threads);
     snprintf(piece, sizeof piece, "THREAD %% %d + k * %d", r->threads, r->threads);
     map_columns_keep(m, &r->columns, part, piece);
@@ -338,12 +469,11 @@ bool write_map_rows(kernel_source *s, const instr *i, kernel_plan *plan)
     int64_t blocks = map_rows_blocks(&r);
     begin_row(&r);
     declare_kept(&r);
-    for (int pass = 0; pass < r.passes.n; pass++) {
-        add_row_values(&r, pass);
-        add_pass(&r, pass);
-    }
+    for (int pass = 0; pass < r.passes.n; pass++) add_pass(&r, pass);
+    begin_each(&r);
     add_row_values(&r, r.passes.n);
     add_row_outputs(&r);
+    end_each(&r);
     if (r.columns.sums) end_rows(&r);
     const char *body = text_done(&r.m.t);
     TRY(body && kernel_add_together(s, plan, i, body, blocks, r.threads * r.together, 0, r.beside));
