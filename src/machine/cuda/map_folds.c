@@ -78,17 +78,23 @@ void map_folds_declare(row_text *r, int pass)
 
 /* ---- all folds ---- */
 
+/* What a fold begins with. */
+static void write_first(const row_text *r, int step, char to[40])
+{
+    scalar_fn fn = r->m.i->map.steps[step].fn;
+    snprintf(to, 40, fn == FN_ROW_SUM ? "0" : "%s<%s>()", fn == FN_ROW_MAX ? "lowest" : "highest",
+             kernel_type(r->m.type[r->m.i->nin + step]));
+}
+
 void map_folds_begin(row_text *r, int pass)
 {
     map_text *m = &r->m;
     for (int s = 0; s < m->i->map.nsteps; s++) {
         if (!is_in(r, s, pass)) continue;
         int         reg = m->i->nin + s;
-        scalar_fn   fn = m->i->map.steps[s].fn;
         const char *type = kernel_type(m->type[reg]);
         char        first[40];
-        snprintf(first, sizeof first, fn == FN_ROW_SUM ? "0" : "%s<%s>()",
-                 fn == FN_ROW_MAX ? "lowest" : "highest", type);
+        write_first(r, s, first);
         if (r->at_once > 1)
             map_line(m, "%s s%d[%d] = {%s, %s};", type, reg, r->at_once, first, first);
         else
@@ -167,6 +173,15 @@ void map_folds_end(row_text *r, int pass)
             text_add(&m->t, "%*ss%d *= exp_fast(less%d - ", 4 * m->indent, "", reg, reg);
             add_limit(r, map_passes_limit(m->i, reg), top, all);
             text_add(&m->t, ");\n");
+        }
+        if (map_rows_idle(r)) {
+            char first[40];
+            write_first(r, s, first);
+            if (r->at_once > 1)
+                map_line(m, "if (lane >= %lld) s%d[0] = s%d[1] = %s;", (long long)r->pieces, reg, reg,
+                         first);
+            else
+                map_line(m, "if (lane >= %lld) s%d = %s;", (long long)r->pieces, reg, first);
         }
         if (r->at_once > 1) {
             map_line(m, "rows_%s<%d, %d>(s%d);", fold_word(m->i->map.steps[s].fn), r->threads,

@@ -117,6 +117,11 @@ void map_rows_choose(row_text *r)
     choose_beside(r);
 }
 
+bool map_rows_idle(const row_text *r)
+{
+    return r->turns == 1 && r->pieces % r->threads != 0 && !r->m.slanted;
+}
+
 int64_t map_rows_blocks(row_text *r)
 {
     int64_t rows = r->m.rows.elements, taken = r->together * r->at_once;

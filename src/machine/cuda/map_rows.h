@@ -31,6 +31,11 @@ void map_rows_choose(row_text *r);
 /* How many blocks there are; where columns are added up, it says how in r->columns. */
 int64_t map_rows_blocks(row_text *r);
 
+/* Do some threads have no piece of a row, and the others one each?  They go along without a branch, so
+ * that registers and waiting are as if there were none: what they have of folds does not count, and they
+ * store nothing. */
+bool map_rows_idle(const row_text *r);
+
 /* ---- folds (map_folds.c) ---- */
 
 /* Declares what the threads of a row have of the folds of a pass. */

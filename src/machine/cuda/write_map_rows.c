@@ -48,12 +48,18 @@ static void end(map_text *m)
     map_line(m, "}");
 }
 
-/* The pieces k = 0, 1, ... of a thread. */
+/* The pieces k = 0, 1, ... of a thread.  One that has none computes with the last piece, in step with the
+ * others: see map_rows_idle. */
 static void begin_turns(row_text *r)
 {
     map_text *m = &r->m;
     map_line(m, "UNROLL for (int k = 0; k < %d; k++) {", r->turns);
     m->indent++;
+    if (map_rows_idle(r)) {
+        map_line(m, "i32 piece = lane < %lld ? lane : %lld;", (long long)r->pieces,
+                 (long long)(r->pieces - 1));
+        return;
+    }
     map_line(m, "i32 piece = lane + k * %d;", r->threads);
     if (r->pieces % r->threads) map_line(m, "if (piece >= %lld) break;", (long long)r->pieces);
 }
@@ -365,7 +371,10 @@ static void add_piece(row_text *r, int pass, const bool *wanted)
 static void add_stores(row_text *r)
 {
     map_text *m = &r->m;
-    if (has_dead(r)) map_line(m, "if (live) {"), m->indent++;
+    char tests[60] = "";
+    if (map_rows_idle(r)) snprintf(tests, sizeof tests, "lane < %lld", (long long)r->pieces);
+    if (has_dead(r)) strcat(tests, tests[0] ? " && live" : "live");
+    if (tests[0]) map_line(m, "if (%s) {", tests), m->indent++;
     for (int o = 0; o < m->i->nout; o++) {
         char at[20], array[20];
         if (!is_stored_each(r, o)) continue;
@@ -373,7 +382,7 @@ static void add_stores(row_text *r)
         snprintf(array, sizeof array, "y%d", o);
         map_store(m, &m->i->out[o], at, array);
     }
-    if (has_dead(r)) end(m);
+    if (tests[0]) end(m);
 }
 
 static void add_pass(row_text *r, int pass)
