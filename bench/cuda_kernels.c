@@ -86,8 +86,8 @@ static mtf_tensor *build_norm_grad(kernel *k, mtf_dim rows, mtf_dim columns)
     mtf_tensor *x = fresh(k, MTF_BF16, mtf_shape(rows, columns));
     mtf_tensor *d = fresh(k, MTF_BF16, mtf_shape(rows, columns));
     mtf_tensor *y = mtf_layer_norm(x, columns, NULL);
-    mtf_tensor *of[] = {x, mtf_find(k->graph, "layer_norm/scale"), mtf_find(k->graph, "layer_norm/bias")};
-    mtf_tensor *grads[3] = {NULL};
+    mtf_tensor *of[3] = {x}, *grads[3] = {NULL};
+    mtf_variables(k->graph, of + 1, 2);
     mtf_gradients(1, &y, 3, of, &d, grads);
     k->other = mtf_add(grads[1], grads[2]);
     return grads[0];
@@ -181,6 +181,6 @@ void cuda_measure_kernels(bench *b)
     race(b, "layer norm's gradient", build_norm_grad, rows, 768);
     race(b, "softmax", build_softmax, rows, 1024);
     race(b, "softmax", build_softmax, words, 50304);
-    race(b, "cross-entropy", build_loss, rows, 50304);
+    race(b, "cross-entropy", build_loss, words, 50304);
     race(b, "Adam", build_adam, rows, 1600);
 }
