@@ -415,7 +415,10 @@ static slim_tiles shared_tiles(const instr *i, const slim_form *f, int most)
 {
     int64_t    rows = i->size[f->big], terms = i->size[f->k];
     int64_t    bytes = (int64_t)mtf_dtype_bytes(f->w->type);
-    slim_tiles t = {.lanes = LINE_BYTES / (int)(f->vector * bytes), .shared = 1};
+    slim_tiles t = {.lanes = LINE_BYTES / (int)(f->vector * bytes),
+                    .shared = 1,
+                    .group = WARP_SIZE,
+                    .rows = ROWS};
     int64_t    wide = (int64_t)t.lanes * f->vector, tiles = kernel_parts(rows, wide);
     int64_t    turns = terms / (THREADS / t.lanes);
     while (2 * t.shared <= most && turns / (2 * t.shared) >= LEAST_TURNS &&
