@@ -353,9 +353,9 @@ static void say_across(slim_text *w)
         "        }\n"
         "        cluster_meet<$S>(sums, $N * $WIDE);\n"
         "        for (int r = THREAD; tile % $S == $S - 1 && r < $N * $WIDE; r += $THREADS) {\n"
-        "            f32 total = 0;\n"
-        "            UNROLL for (int s = 0; s < $S; s++) total = ADD(total, "
-        "cluster_value<$S>(sums, s, r));\n"
+        "            f32 total = 0, of[$S];\n"
+        "            cluster_values<$S>(sums, r, of);\n"
+        "            UNROLL for (int s = 0; s < $S; s++) total = ADD(total, of[s]);\n"
         "            i64 row = first + r % $WIDE, column = r / $WIDE;\n"
         "            if (row < $ROWS) {\n");
 }
