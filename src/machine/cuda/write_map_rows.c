@@ -484,7 +484,8 @@ bool write_map_rows(kernel_source *s, const instr *i, kernel_plan *plan)
     add_row_outputs(&r);
     end_each(&r);
     if (r.columns.sums) end_rows(&r);
-    const char *body = text_done(&r.m.t);
-    TRY(body && kernel_add_together(s, plan, i, body, blocks, r.threads * r.together, 0, r.beside));
+    const char  *body = text_done(&r.m.t);
+    kernel_shape shape = {.threads = r.threads * r.together, .together = r.beside, .cluster = 1};
+    TRY(body && kernel_add_shaped(s, plan, i, body, blocks, &shape));
     return !r.columns.sums || map_columns_join(s, &r.m, &r.columns, plan);
 }
