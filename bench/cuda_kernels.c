@@ -126,7 +126,8 @@ static bool feed(kernel *k, mtf_tensor *x)
         if (type == MTF_BF16)
             ((uint16_t *)values)[n] = (uint16_t)(0x3f80u | (bits >> 16 & 0x807fu));
         else
-            ((uint32_t *)values)[n] = type == MTF_F32 ? 0x3f800000u | (bits & 0x807fffffu) : bits >> 20;
+            ((uint32_t *)values)[n] =
+                type == MTF_F32 ? 0x3f800000u | (bits & 0x807fffffu) : bits >> 20;
     }
     bool fed = values && mtf_feed(k->program, x, values);
     free(values);
@@ -161,7 +162,8 @@ static void race(bench *b, const char *name, builder *build, int64_t rows, int64
         bench_race(2, racers, gpt2_is_tiny() ? 0.01 : 1);
         f.seconds = racers[0].best / STEPS, f.other = racers[1].best / STEPS;
         f.target = gpt2_is_tiny() ? 0 : share_target;
-        snprintf(f.name, sizeof f.name, "%s, %lld x %lld", name, (long long)rows, (long long)columns);
+        snprintf(f.name, sizeof f.name, "%s, %lld x %lld", name, (long long)rows,
+                 (long long)columns);
         bench_figure(b, &f);
     }
     store *s = mtf_ok(k.session) ? store_of(k.session) : NULL;

@@ -154,6 +154,6 @@ bool fuse_repeated(const instr *c, int k, const instr *p, int o, joint_loops *j)
     matching m = {.c = c, .p = p};
     for (int d = 0; d < MAX_LOOPS; d++) m.p_of[d] = m.c_of[d] = -1;
     *j = (joint_loops){0};
-    return !p->map.nrow && match_moving(&m, &c->in[k], &p->out[o]) &&
-           left_over(p, m.c_of) == 0 && list_loops(&m, false, j);
+    return !p->map.nrow && match_moving(&m, &c->in[k], &p->out[o]) && left_over(p, m.c_of) == 0 &&
+           list_loops(&m, false, j);
 }

@@ -90,8 +90,8 @@ static void test_random_sizes(void **state)
 /* Rows by some threads, by warps and by blocks; more rows than groups of threads; long rows. */
 static void test_all_ways(void **state)
 {
-    static const int64_t sizes[][2] = {{5000, 8},  {4500, 40}, {2300, 256}, {64, 768},
-                                       {40, 3072}, {33, 4095}, {2201, 768}, {1100, 520},
+    static const int64_t sizes[][2] = {{5000, 8},    {4500, 40}, {2300, 256}, {64, 768},
+                                       {40, 3072},   {33, 4095}, {2201, 768}, {1100, 520},
                                        {1057, 4160}, {9000, 3}};
     (void)state;
     seed_state = 52;

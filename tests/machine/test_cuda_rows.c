@@ -32,7 +32,7 @@ static void add_softmax(mtf_dtype type, int64_t columns, bool limits)
     static const int results[2][OUTPUTS] = {{5, 1, 4}, {9, 5, 8}};
     int64_t          size[] = {ROWS, columns};
     trial            t = trial_of(INSTR_MAP, 2, size);
-    access           x = {.type = type, .stride = {columns, 1}}, row = {.type = MTF_F32, .stride = {1}};
+    access x = {.type = type, .stride = {columns, 1}}, row = {.type = MTF_F32, .stride = {1}};
     t.i.map = (map_args){.nsteps = limits ? 9 : 5,
                          .steps = limits ? limited : plain,
                          .results = results[limits],

@@ -130,15 +130,16 @@ void map_folds_add(row_text *r, int pass)
     for (int s = 0; s < m->i->map.nsteps; s++) {
         const scalar_step *step = &m->i->map.steps[s];
         if (!is_in(r, s, pass)) continue;
-        int         reg = m->i->nin + s;
-        const char *join = step->fn == FN_ROW_SUM   ? "ADD"
-                           : step->fn == FN_ROW_MAX ? "LARGER"
-                                                    : "SMALLER";
+        int                reg = m->i->nin + s;
+        const char        *join = step->fn == FN_ROW_SUM   ? "ADD"
+                                  : step->fn == FN_ROW_MAX ? "LARGER"
+                                                           : "SMALLER";
         char               part[NAME_ROOM];
         const scalar_step *product = product_of(r, step);
         snprintf(part, sizeof part, part_name(r), reg);
         if (r->passes.top[reg])
-            map_line(m, "x%d[%s] = %s;", reg, element_name(r), m->name[map_passes_scaled(m->i, reg)]);
+            map_line(m, "x%d[%s] = %s;", reg, element_name(r),
+                     m->name[map_passes_scaled(m->i, reg)]);
         else if (product)
             map_line(m, "%s = fused(%s, %s, %s);", part, m->name[product->a],
                      m->name[product->fn == FN_square ? product->a : product->b], part);
@@ -178,8 +179,8 @@ void map_folds_end(row_text *r, int pass)
             char first[40];
             write_first(r, s, first);
             if (r->at_once > 1)
-                map_line(m, "if (lane >= %lld) s%d[0] = s%d[1] = %s;", (long long)r->pieces, reg, reg,
-                         first);
+                map_line(m, "if (lane >= %lld) s%d[0] = s%d[1] = %s;", (long long)r->pieces, reg,
+                         reg, first);
             else
                 map_line(m, "if (lane >= %lld) s%d = %s;", (long long)r->pieces, reg, first);
         }
@@ -188,8 +189,8 @@ void map_folds_end(row_text *r, int pass)
                      place_of(r, s), reg);
             continue;
         }
-        text_add(&m->t, "%*s%s r%d = group_%s<%d", 4 * m->indent, "", kernel_type(m->type[reg]), reg,
-                 fold_word(m->i->map.steps[s].fn), r->threads);
+        text_add(&m->t, "%*s%s r%d = group_%s<%d", 4 * m->indent, "", kernel_type(m->type[reg]),
+                 reg, fold_word(m->i->map.steps[s].fn), r->threads);
         if (r->threads > WARP_THREADS) text_add(&m->t, ", %d", place_of(r, s));
         text_add(&m->t, ">(s%d);\n", reg);
     }

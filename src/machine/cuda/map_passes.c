@@ -58,7 +58,8 @@ static int top_of(const instr *i, const map_passes *p, int reg, int x)
 static int find_top(const instr *i, const map_passes *p, int sum)
 {
     const scalar_step *s = step_of(i, sum), *power = step_of(i, s->a), *d = difference_of(i, sum);
-    if (s->fn != FN_ROW_SUM || s->type != MTF_F32 || power->fn != FN_exp || d->fn != FN_sub) return 0;
+    if (s->fn != FN_ROW_SUM || s->type != MTF_F32 || power->fn != FN_exp || d->fn != FN_sub)
+        return 0;
     return p->row[d->a] ? 0 : top_of(i, p, d->b, d->a);
 }
 
@@ -170,7 +171,10 @@ static int last_pass(const instr *i, const map_passes *p, int reg)
         if (p->each[o] && i->map.results[o] == reg) last = p->n - 1;
     for (int s = 0; s < i->map.nsteps; s++) {
         int of[3], n = reads_of(i, p, s, of), fold = map_passes_fold(i, p, s), self = i->nin + s;
-        int pass = fold >= 0 ? fold : p->row[self] ? -1 : p->first[self] < p->n ? p->first[self] : -1;
+        int pass = fold >= 0               ? fold
+                   : p->row[self]          ? -1
+                   : p->first[self] < p->n ? p->first[self]
+                                           : -1;
         for (int k = 0; k < n; k++)
             if (of[k] == reg) last = larger(last, pass);
     }
@@ -183,7 +187,8 @@ int map_passes_kept_words(const instr *i, const map_passes *p)
     for (int pass = 0; pass + 1 < p->n; pass++) {
         int words = 0;
         for (int k = 0; k < i->nin + i->map.nsteps; k++)
-            if (p->kept[k] && p->first[k] <= pass && last_pass(i, p, k) > pass) words += words_of(i, k);
+            if (p->kept[k] && p->first[k] <= pass && last_pass(i, p, k) > pass)
+                words += words_of(i, k);
         most = larger(most, words);
     }
     return most;

@@ -19,8 +19,8 @@ enum {
 /* A card's processor. */
 enum {
     PROCESSORS = 132,
-    QUARTERS = 4,          /* that have registers of their own, */
-    QUARTER_WORDS = 512,   /* so many for each thread of a warp */
+    QUARTERS = 4,        /* that have registers of their own, */
+    QUARTER_WORDS = 512, /* so many for each thread of a warp */
     MOST_QUARTER_WARPS = 12,
     OTHER_WORDS = 16,      /* that a thread needs beside elements and sums */
     MOST_SEVERAL = 512 / 4 /* of a thread that has several rows at once */

@@ -13,16 +13,16 @@
 #include "machine/cuda/map_passes.h"
 
 typedef struct row_text {
-    map_text    m;
-    map_passes  passes;
-    bool        keeps;    /* in registers */
-    int         threads;  /* for a row */
-    int         together; /* rows in a block */
-    int64_t     pieces;   /* of a row */
-    int         turns;    /* of a thread, where it keeps or adds up columns */
-    bool        early;    /* all of a row is loaded before anything is computed */
-    int         at_once;  /* rows that a thread has at once; of several, the next are loaded meanwhile */
-    int         beside;   /* blocks that share a processor of the card; 1: any number */
+    map_text   m;
+    map_passes passes;
+    bool       keeps;    /* in registers */
+    int        threads;  /* for a row */
+    int        together; /* rows in a block */
+    int64_t    pieces;   /* of a row */
+    int        turns;    /* of a thread, where it keeps or adds up columns */
+    bool       early;    /* all of a row is loaded before anything is computed */
+    int at_once; /* rows that a thread has at once; of several, the next are loaded meanwhile */
+    int beside;  /* blocks that share a processor of the card; 1: any number */
     map_columns columns;
 } row_text;
 
@@ -35,6 +35,20 @@ int64_t map_rows_blocks(row_text *r);
  * that registers and waiting are as if there were none: what they have of folds does not count, and they
  * store nothing. */
 bool map_rows_idle(const row_text *r);
+
+/* ---- where rows are, and how they are loaded (map_row_loads.c) ---- */
+
+/* Does a thread have rows that there are not?  Those are not `live`. */
+bool map_row_has_dead(const row_text *r);
+/* Declares a row's place and loads what is loaded early; where columns are added up, begins the loop over
+ * rows. */
+void map_row_begin(row_text *r);
+void map_row_end(row_text *r); /* of several rows at once, before the next ones */
+/* Begins what is done for each of the rows that a thread has at once. */
+void map_row_each(row_text *r);
+void map_row_each_end(row_text *r);
+void map_row_turns(row_text *r); /* begins the pieces k = 0, 1, ... of a thread */
+void map_row_input(const row_text *r, int input, char to[20]); /* its array of a piece */
 
 /* ---- folds (map_folds.c) ---- */
 

@@ -18,7 +18,8 @@ static void write_real(char to[NAME_ROOM], mtf_dtype type, double v)
     bool        single = type == MTF_F32;
     const char *t = single ? "f32" : "f64";
     if (v != v) {
-        snprintf(to, NAME_ROOM, "%s", single ? "f32_of_bits(0x7fc00000u)" : "f64_of_bits(0x7ff8ull << 48)");
+        snprintf(to, NAME_ROOM, "%s",
+                 single ? "f32_of_bits(0x7fc00000u)" : "f64_of_bits(0x7ff8ull << 48)");
     } else if (isinf(v)) {
         snprintf(to, NAME_ROOM, "%s<%s>()", v > 0 ? "highest" : "lowest", t);
     } else {
@@ -209,8 +210,7 @@ void map_add_offset(map_text *m, const nest *n, const char *prefix, const access
         int64_t stride = a->stride[n->loop[k]];
         if (stride == 0) continue;
         text_add(&m->t, "%s%s%d", any ? " + " : "", prefix, k);
-        if (stride != 1)
-            text_add(&m->t, stride < 0 ? " * (%lld)" : " * %lld", (long long)stride);
+        if (stride != 1) text_add(&m->t, stride < 0 ? " * (%lld)" : " * %lld", (long long)stride);
         any = true;
     }
     if (!any) text_add(&m->t, "0");
@@ -234,8 +234,7 @@ static void add_element(map_text *m, const access *a, const char *at)
     map_add_offset(m, &m->nest, "l", a);
     if (m->vector > 1 && stride != 0) {
         text_add(&m->t, " + e");
-        if (stride != 1)
-            text_add(&m->t, stride < 0 ? " * (%lld)" : " * %lld", (long long)stride);
+        if (stride != 1) text_add(&m->t, stride < 0 ? " * (%lld)" : " * %lld", (long long)stride);
     }
     text_add(&m->t, "]");
 }
@@ -282,7 +281,8 @@ void map_load(map_text *m, const access *a, const char *at, const char *array)
     int pack = map_pack(m, a);
     begin_line(m);
     if (pack > 1) {
-        text_add(&m->t, "load_%s<%d>(%s, %s + (", has_words(m, a) ? "words" : "packs", pack, array, at);
+        text_add(&m->t, "load_%s<%d>(%s, %s + (", has_words(m, a) ? "words" : "packs", pack, array,
+                 at);
         map_add_offset(m, &m->nest, "l", a);
         text_add(&m->t, "));\n");
         return;
@@ -333,8 +333,8 @@ static void add_index_value(map_text *m, const scalar_step *s, mtf_dtype type)
     const double most = INT32_MAX / 2;
     char         position[NAME_ROOM], shift[NAME_ROOM];
     bool         real = dtype_is_float(type);
-    bool         whole = !real || (s->value.real == floor(s->value.real) && fabs(s->value.real) < most);
-    long long    by = real ? (whole ? (long long)s->value.real : 0) : (long long)s->value.whole;
+    bool whole = !real || (s->value.real == floor(s->value.real) && fabs(s->value.real) < most);
+    long long by = real ? (whole ? (long long)s->value.real : 0) : (long long)s->value.whole;
     write_position(m, s->a, position);
     if (!whole) {
         write_real(shift, MTF_F64, s->value.real);

@@ -37,7 +37,7 @@ uint32_t map_indexed_loops(const instr *i); /* whose positions are asked for */
 
 /* The largest vector that suits the operands' types and divides the innermost loop, or, where that is
  * the only one and `rest` is allowed, leaves a rest. */
-int  map_vector(const map_text *m, bool rest);
+int map_vector(const map_text *m, bool rest);
 /* Elements of an operand that can be moved at once: 1 where they do not lie side by side. */
 int  map_pack(const map_text *m, const access *a);
 bool map_needs_wide(const instr *i); /* does some offset need 64 bits? */
@@ -46,7 +46,8 @@ bool map_needs_wide(const instr *i); /* does some offset need 64 bits? */
  * into pieces that are: the first and the last piece of a row then reach beyond it, and what lies there
  * is read but not used.  True where that is better; sets the vector. */
 bool map_slant(map_text *m);
-void map_add_shift(map_text *m); /* declares how many elements of the first piece lie before the row */
+void map_add_shift(
+    map_text *m); /* declares how many elements of the first piece lie before the row */
 
 /* Declares the loops of a nest from the number of a piece: "l" or "m", the innermost times `vector`. */
 void map_add_index(map_text *m, const nest *n, const char *prefix, const char *number, int vector);

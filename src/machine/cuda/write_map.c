@@ -14,9 +14,9 @@
 
 enum {
     BLOCK_THREADS = 256,
-    BYTES_ON_THE_WAY = 16,      /* that a thread reads before it computes */
+    BYTES_ON_THE_WAY = 16, /* that a thread reads before it computes */
     MOST_TOGETHER = 4,
-    MANY_BLOCKS = 132 * 8 * 2,  /* from here on a thread may take several pieces */
+    MANY_BLOCKS = 132 * 8 * 2, /* from here on a thread may take several pieces */
 };
 
 typedef struct pass {
