@@ -2,20 +2,14 @@
 #include "machine/cuda/attention_plans.h"
 
 #if MTF_HAVE_CUDNN
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/names.h"
 #include "machine/cuda/kernel_cache.h"
-#include "machine/cuda/side_job.h"
 
 struct library_attentions {
-    cudnnHandle_t    handle; /* NULL: the library is not there */
-    CUstream         stream; /* the handle's */
     attention_plan **plans;
     int              nplans, plans_room;
-    int              nmade;
-    side_job         job; /* has the plans and the handle while it runs */
 };
 
 /* ---- one plan ---- */
@@ -36,10 +30,10 @@ static cache_key key_of(const cuda_context *c, const attention_plan *p)
     return key;
 }
 
-static void make_anew(cuda_context *c, arena *a, attention_plan *p)
+static void make_anew(const cuda_context *c, arena *a, attention_plan *p)
 {
     const cuda_dnn *api = &c->device->api.dnn;
-    dnn_graph       g = dnn_begin(api, c->attentions->handle);
+    dnn_graph       g = dnn_begin(api, p->handle);
     kernel_images   kept = {.n = 1};
     attention_graph(&g, &p->problem);
     p->plan = dnn_choose(&g, p->most);
@@ -49,39 +43,32 @@ static void make_anew(cuda_context *c, arena *a, attention_plan *p)
     if (kept.image[0].bytes) kernel_cache_write(key_of(c, p), &kept);
 }
 
-static void make(cuda_context *c, attention_plan *p)
+static void make(const cuda_context *c, attention_plan *p)
 {
     const cuda_dnn *api = &c->device->api.dnn;
     fault           ignored = {0};
     arena           a = arena_make(&c->device->face.session->allocator, &ignored);
     kernel_images   kept = {0};
     if (kernel_cache_read(&a, key_of(c, p), &kept) && kept.n == 1)
-        p->plan = dnn_read(api, c->attentions->handle, kept.image[0].bytes, kept.image[0].size);
+        p->plan = dnn_read(api, p->handle, kept.image[0].bytes, kept.image[0].size);
     if (p->plan.plan && p->plan.workspace > p->most) dnn_drop(api, &p->plan);
     if (!p->plan.plan) make_anew(c, &a, p);
     arena_free(&a);
 }
 
+/* A handle belongs to the card of the calling thread. */
+static void make_beside(void *context)
+{
+    attention_plan *p = context;
+    const cuda_api *api = &p->context->device->api;
+    if (api->driver.cuCtxSetCurrent(p->context->card->context) != CUDA_SUCCESS) return;
+    if (api->dnn.cudnnCreate(&p->handle) == CUDNN_STATUS_SUCCESS)
+        make(p->context, p);
+    else
+        p->handle = NULL;
+}
+
 /* ---- all of a processor ---- */
-
-/* The library compiles for the card of the calling thread. */
-static bool open_library(cuda_context *c)
-{
-    const cuda_dnn *api = &c->device->api.dnn;
-    if (c->device->api.driver.cuCtxSetCurrent(c->card->context) != CUDA_SUCCESS) return false;
-    if (c->attentions->handle) return true;
-    if (api->cudnnCreate(&c->attentions->handle) == CUDNN_STATUS_SUCCESS) return true;
-    c->attentions->handle = NULL;
-    return false;
-}
-
-static void make_all(void *context)
-{
-    cuda_context       *c = context;
-    library_attentions *all = c->attentions;
-    if (!open_library(c)) return;
-    for (; all->nmade < all->nplans; all->nmade++) make(c, all->plans[all->nmade]);
-}
 
 static attention_plan *find(const library_attentions *all, const attention_problem *p)
 {
@@ -93,15 +80,15 @@ static attention_plan *find(const library_attentions *all, const attention_probl
 static bool add(cuda_context *c, const instr *i)
 {
     library_attentions *all = c->attentions;
-    attention_plan     *p;
+    attention_plan     *made;
     int64_t             most;
     attention_problem   wanted = library_attention_problem(i, &most);
     if (find(all, &wanted)) return true;
     TRY(arena_push(&c->arena, all->plans, all->nplans, all->plans_room));
-    TRY(p = arena_new(&c->arena, attention_plan));
-    p->problem = wanted;
-    p->most = most;
-    all->plans[all->nplans++] = p;
+    TRY(made = arena_new(&c->arena, attention_plan));
+    *made = (attention_plan){.problem = wanted, .most = most, .context = c};
+    all->plans[all->nplans++] = made;
+    side_job_start(&made->job, make_beside, made);
     return true;
 }
 
@@ -111,15 +98,12 @@ static bool is_known(const cuda_card *k)
     return strncmp(k->architecture, "sm_90", 5) == 0;
 }
 
-/* MTF_NO_CUDNN: kernels of our own, to compare them. */
-static bool is_wanted(cuda_context *c)
+static bool is_there(cuda_context *c)
 {
-    const char *refused = getenv("MTF_NO_CUDNN");
-    fault       ignored = {0};
-    if (refused && *refused) return false;
-    bool there;
-    pthread_mutex_lock(&c->device->product_lock);
-    there = is_known(c->card) && cuda_open_dnn(&c->device->api, &ignored);
+    fault ignored = {0};
+    TRY(is_known(c->card));
+    pthread_mutex_lock(&c->device->product_lock); /* processors share the table of functions */
+    bool there = cuda_open_dnn(&c->device->api, &ignored);
     pthread_mutex_unlock(&c->device->product_lock);
     return there;
 }
@@ -128,18 +112,10 @@ void library_attention_begin(cuda_context *c, const program *p)
 {
     bool any = false;
     for (int k = 0; k < p->ninstrs; k++) any = any || library_attention_suits(&p->instrs[k]);
-    if (!any || !is_wanted(c)) return;
-    library_attention_wait(c);
+    if (!any || !is_there(c)) return;
     if (!c->attentions && !(c->attentions = arena_new(&c->arena, library_attentions))) return;
-    library_attentions *all = c->attentions;
     for (int k = 0; k < p->ninstrs; k++)
         if (library_attention_suits(&p->instrs[k]) && !add(c, &p->instrs[k])) return;
-    if (all->nmade < all->nplans) side_job_start(&all->job, make_all, c);
-}
-
-void library_attention_wait(cuda_context *c)
-{
-    if (c->attentions) side_job_wait(&c->attentions->job);
 }
 
 void library_attention_close(cuda_context *c)
@@ -147,40 +123,36 @@ void library_attention_close(cuda_context *c)
     library_attentions *all = c->attentions;
     const cuda_dnn     *api = &c->device->api.dnn;
     if (!all) return;
-    library_attention_wait(c);
-    for (int k = 0; k < all->nplans; k++) dnn_drop(api, &all->plans[k]->plan);
-    if (all->handle) api->cudnnDestroy(all->handle);
+    for (int k = 0; k < all->nplans; k++) {
+        attention_plan *p = all->plans[k];
+        side_job_wait(&p->job);
+        dnn_drop(api, &p->plan);
+        if (p->handle) api->cudnnDestroy(p->handle);
+    }
     c->attentions = NULL;
 }
 
-const attention_plan *attention_plan_find(cuda_context *c, const attention_problem *p)
+attention_plan *attention_plan_find(cuda_context *c, const attention_problem *p)
 {
-    if (!c->attentions) return NULL;
-    library_attention_wait(c);
-    const attention_plan *found = find(c->attentions, p);
+    attention_plan *found = c->attentions ? find(c->attentions, p) : NULL;
+    if (found) side_job_wait(&found->job);
     return found && found->plan.plan ? found : NULL;
 }
 
-cudnnStatus_t attention_plan_run(cuda_context *c, const attention_plan *p, dnn_part pack)
+cudnnStatus_t attention_plan_run(cuda_context *c, attention_plan *p, dnn_part pack)
 {
-    const cuda_dnn     *api = &c->device->api.dnn;
-    library_attentions *all = c->attentions;
-    if (all->stream != c->stream) { /* loops are recorded on queues of their own */
-        cudnnStatus_t said = api->cudnnSetStream(all->handle, (cudaStream_t)c->stream);
+    const cuda_dnn *api = &c->device->api.dnn;
+    if (p->stream != c->stream) { /* loops are recorded on queues of their own */
+        cudnnStatus_t said = api->cudnnSetStream(p->handle, (cudaStream_t)c->stream);
         if (said != CUDNN_STATUS_SUCCESS) return said;
-        all->stream = c->stream;
+        p->stream = c->stream;
     }
-    return api->cudnnBackendExecute(all->handle, p->plan.plan, pack);
+    return api->cudnnBackendExecute(p->handle, p->plan.plan, pack);
 }
 #else
 void library_attention_begin(cuda_context *c, const program *p)
 {
     (void)c, (void)p;
-}
-
-void library_attention_wait(cuda_context *c)
-{
-    (void)c;
 }
 
 void library_attention_close(cuda_context *c)

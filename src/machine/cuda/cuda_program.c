@@ -181,15 +181,38 @@ static bool prepare_operands(cuda_context *c, const program *p, const run_state 
     return true;
 }
 
+/* The instruction whose only result is delta, of a gradient that is the only one to read it: the library
+ * computes delta by itself.  -1: there is none. */
+static int delta_only(const program *p, int grad)
+{
+    const instr *g = &p->instrs[grad];
+    int          b = g->in[g->attention->at[ATTENTION_DELTA]].buffer, writer = -1;
+    if (p->buffers[b].kind != BUFFER_TEMPORARY) return -1;
+    for (int k = 0; k < p->ninstrs; k++) {
+        const instr *i = &p->instrs[k];
+        for (int o = 0; o < i->nout; o++) {
+            if (i->out[o].buffer != b) continue;
+            if (writer >= 0 || i->nout > 1 || i->kind != INSTR_MAP) return -1;
+            writer = k;
+        }
+        for (int o = 0; o < i->nin; o++)
+            if (i->in[o].buffer == b && k != grad) return -1;
+    }
+    return writer;
+}
+
 /* After all else: the library may still be making plans. */
 static void find_attention(cuda_context *c, const program *p, const run_state *r, prepared_program *q)
 {
     int64_t room = cuda_scratch(p, 1);
     for (int k = 0; k < p->ninstrs; k++) {
         prepared_instr *to = &q->instrs[k];
-        if (library_attention_suits(&p->instrs[k]))
-            to->attention = library_attention_prepare(c, &q->arena, &p->instrs[k], to->addresses,
-                                                      r->scratch, room);
+        if (!is_queued(&p->instrs[k]) || !library_attention_suits(&p->instrs[k])) continue;
+        to->attention = library_attention_prepare(c, &q->arena, &p->instrs[k], to->addresses,
+                                                  r->scratch, room);
+        if (!to->attention || p->instrs[k].kind != INSTR_ATTENTION_GRAD) continue;
+        int delta = delta_only(p, k);
+        if (delta >= 0) q->instrs[delta].nlaunches = 0;
     }
 }
 

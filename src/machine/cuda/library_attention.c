@@ -7,6 +7,8 @@
 
 #if MTF_HAVE_CUDNN
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "machine/cuda/attention_plans.h"
 #include "program/attention_cost.h"
@@ -170,15 +172,14 @@ static attention_share choose_share(const instr *i, const attention_view *v)
     return share_of(i, 1, largest_part(v->heads, most_space / one.space));
 }
 
-bool library_attention_can(const instr *i)
-{
-    attention_view v;
-    return find_view(i, &v) && choose_share(i, &v).space <= most_space;
-}
-
+/* MTF_CUDNN=no: never, to compare; all: also where it takes longer, to test. */
 bool library_attention_suits(const instr *i)
 {
-    return library_attention_can(i) && attention_flops(i) >= worth_it;
+    const char    *said = getenv("MTF_CUDNN");
+    attention_view v;
+    if (said && strcmp(said, "no") == 0) return false;
+    return find_view(i, &v) && choose_share(i, &v).space <= most_space &&
+           (attention_flops(i) >= worth_it || (said && strcmp(said, "all") == 0));
 }
 
 int64_t library_attention_bytes(const instr *i)
@@ -192,10 +193,10 @@ int64_t library_attention_bytes(const instr *i)
 /* ---- instructions ---- */
 
 struct library_attention {
-    const attention_plan *plan;
-    float                 scale, least, one;
-    int                   ncalls;
-    dnn_part             *packs; /* of each call */
+    attention_plan *plan;
+    float           scale, least, one;
+    int             ncalls;
+    dnn_part       *packs; /* of each call */
 };
 
 attention_problem library_attention_problem(const instr *i, int64_t *most)
@@ -262,8 +263,8 @@ library_attention *library_attention_prepare(cuda_context *c, arena *a, const in
     attention_view    v;
     attention_problem p = library_attention_problem(i, &most);
     if (library_attention_bytes(i) > workspace_bytes || !find_view(i, &v)) return NULL;
-    const attention_plan *plan = attention_plan_find(c, &p);
-    library_attention    *l = plan ? arena_new(a, library_attention) : NULL;
+    attention_plan    *plan = attention_plan_find(c, &p);
+    library_attention *l = plan ? arena_new(a, library_attention) : NULL;
     if (!l) return NULL;
     *l = (library_attention){.plan = plan, .scale = (float)i->attention->scale, .one = 1};
     l->least = -INFINITY;
@@ -300,15 +301,10 @@ void library_attention_forget(cuda_context *c, library_attention *l)
         c->device->api.dnn.cudnnBackendDestroyDescriptor(l->packs[--l->ncalls]);
 }
 #else
-bool library_attention_can(const instr *i)
+bool library_attention_suits(const instr *i)
 {
     (void)i;
     return false;
-}
-
-bool library_attention_suits(const instr *i)
-{
-    return library_attention_can(i);
 }
 
 int64_t library_attention_bytes(const instr *i)

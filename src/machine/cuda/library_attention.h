@@ -14,13 +14,10 @@ typedef struct library_attention library_attention;
 /* Does the library carry it out, if it is there?  Then so much working space is planned for it. */
 bool    library_attention_suits(const instr *i);
 int64_t library_attention_bytes(const instr *i);
-/* The same without regard to how long it takes. */
-bool library_attention_can(const instr *i);
 
-/* Begins to make the plans of a program's instructions, beside other work: the first time that takes
- * longer than all else, since the library compiles kernels.  Plans are kept on disk. */
+/* Begins to make the plans of a program's instructions, beside other work: the first time the library
+ * compiles kernels, which takes most of a second.  Plans are kept on disk. */
 void library_attention_begin(cuda_context *c, const program *p);
-void library_attention_wait(cuda_context *c);
 void library_attention_close(cuda_context *c);
 
 /* An instruction that the library carries out; NULL: our kernels do.  `addresses` are those of the
