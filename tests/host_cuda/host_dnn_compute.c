@@ -60,33 +60,45 @@ static float *memory_between(run *r, const dnn_tensor *t)
     return p->memory;
 }
 
-static int index_of(const run *r, const dnn_tensor *t)
-{
-    int k = 0;
-    while (k < r->call->n && r->call->numbers[k] != t->number) k++;
-    return k;
-}
+/* A tensor, and where it is. */
+typedef struct operand {
+    const dnn_tensor *tensor;
+    float            *wide; /* of f32, and between operations */
+    uint16_t         *narrow;
+    float             value; /* of the host's memory */
+} operand;
 
-static float load(run *r, const dnn_tensor *t, int64_t offset)
+static operand bind(run *r, const dnn_tensor *t)
 {
-    if (t->between) return memory_between(r, t)[offset];
-    int k = index_of(r, t);
-    if (t->by_value) return r->call->values[k];
-    if (is_short(t->type))
-        return from_short(((const uint16_t *)r->call->at[k])[offset], t->type == CUDNN_DATA_HALF);
-    return ((const float *)r->call->at[k])[offset];
-}
-
-static void store(run *r, const dnn_tensor *t, int64_t offset, float value)
-{
-    uint16_t bits = to_short(value, t->type == CUDNN_DATA_HALF);
+    operand o = {.tensor = t};
+    int     k = 0;
+    if (!t->given) return o;
+    while (!t->between && r->call->numbers[k] != t->number) k++;
     if (t->between)
-        memory_between(r, t)[offset] =
-            is_short(t->type) ? from_short(bits, t->type == CUDNN_DATA_HALF) : value;
+        o.wide = memory_between(r, t);
+    else if (t->by_value)
+        o.value = r->call->values[k];
     else if (is_short(t->type))
-        ((uint16_t *)r->call->at[index_of(r, t)])[offset] = bits;
+        o.narrow = r->call->at[k];
     else
-        ((float *)r->call->at[index_of(r, t)])[offset] = value;
+        o.wide = r->call->at[k];
+    return o;
+}
+
+static float load(const operand *o, int64_t offset)
+{
+    if (o->wide) return o->wide[offset];
+    return o->narrow ? from_short(o->narrow[offset], o->tensor->type == CUDNN_DATA_HALF) : o->value;
+}
+
+static void store(const operand *o, int64_t offset, float value)
+{
+    bool     half = o->tensor->type == CUDNN_DATA_HALF;
+    uint16_t bits = to_short(value, half);
+    if (o->narrow)
+        o->narrow[offset] = bits;
+    else
+        o->wide[offset] = is_short(o->tensor->type) ? from_short(bits, half) : value;
 }
 
 /* Along dimensions of one element this is repeated. */
@@ -124,53 +136,54 @@ static float mapped(const dnn_operation *o, float a, float b, float flag, const 
 
 static void map(run *r, const dnn_operation *o)
 {
+    operand a = bind(r, &o->a), b = bind(r, &o->b), flags = bind(r, &o->flags), to = bind(r, &o->to);
     int64_t at[DNN_DIMS] = {0};
     do {
-        float a = load(r, &o->a, offset_of(&o->a, at));
-        float b = o->b.given ? load(r, &o->b, offset_of(&o->b, at)) : 0;
-        float flag = o->flags.given ? load(r, &o->flags, offset_of(&o->flags, at)) : 0;
-        store(r, &o->to, offset_of(&o->to, at), mapped(o, a, b, flag, at));
+        float x = load(&a, offset_of(&o->a, at));
+        float y = o->b.given ? load(&b, offset_of(&o->b, at)) : 0;
+        float flag = o->flags.given ? load(&flags, offset_of(&o->flags, at)) : 0;
+        store(&to, offset_of(&o->to, at), mapped(o, x, y, flag, at));
     } while (next(o->to.size, at));
 }
 
 static void fold(run *r, const dnn_operation *o)
 {
+    operand a = bind(r, &o->a), to = bind(r, &o->to);
     bool    most = o->mode == CUDNN_REDUCE_TENSOR_MAX;
     int64_t at[DNN_DIMS] = {0};
-    do store(r, &o->to, offset_of(&o->to, at), most ? -INFINITY : 0);
+    do store(&to, offset_of(&o->to, at), most ? -INFINITY : 0);
     while (next(o->to.size, at));
     do {
-        float   x = load(r, &o->a, offset_of(&o->a, at));
-        int64_t to = offset_of(&o->to, at);
-        float   sum = load(r, &o->to, to);
-        store(r, &o->to, to, most ? fmaxf(sum, x) : sum + x);
+        float   x = load(&a, offset_of(&o->a, at));
+        int64_t here = offset_of(&o->to, at);
+        float   sum = load(&to, here);
+        store(&to, here, most ? fmaxf(sum, x) : sum + x);
     } while (next(o->a.size, at));
 }
 
 static void multiply(run *r, const dnn_operation *o)
 {
+    operand a = bind(r, &o->a), b = bind(r, &o->b), to = bind(r, &o->to);
     int64_t at[DNN_DIMS] = {0};
     do {
+        int64_t first_a[DNN_DIMS] = {at[0], at[1], at[2], 0}, first_b[DNN_DIMS] = {at[0], at[1], 0, at[3]};
+        int64_t of_a = offset_of(&o->a, first_a), of_b = offset_of(&o->b, first_b);
         double  sum = 0;
-        int64_t a[DNN_DIMS], b[DNN_DIMS];
-        memcpy(a, at, sizeof a);
-        memcpy(b, at, sizeof b);
-        for (int64_t k = 0; k < o->a.size[3]; k++) {
-            a[3] = b[2] = k;
-            sum += (double)load(r, &o->a, offset_of(&o->a, a)) *
-                   (double)load(r, &o->b, offset_of(&o->b, b));
-        }
-        store(r, &o->to, offset_of(&o->to, at), (float)sum);
+        for (int64_t k = 0; k < o->a.size[3]; k++)
+            sum += (double)load(&a, of_a + k * o->a.stride[3]) *
+                   (double)load(&b, of_b + k * o->b.stride[2]);
+        store(&to, offset_of(&o->to, at), (float)sum);
     } while (next(o->to.size, at));
 }
 
 /* The element at the same place of memory. */
 static void view(run *r, const dnn_operation *o)
 {
+    operand a = bind(r, &o->a), to = bind(r, &o->to);
     int64_t at[DNN_DIMS] = {0};
     do {
         int64_t offset = offset_of(&o->to, at);
-        store(r, &o->to, offset, load(r, &o->a, offset));
+        store(&to, offset, load(&a, offset));
     } while (next(o->to.size, at));
 }
 

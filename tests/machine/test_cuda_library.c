@@ -12,7 +12,7 @@
 
 #if MTF_HAVE_CUDNN
 
-enum { OUTPUTS = 5, STEPS = 3 };
+enum { OUTPUTS = 5, STEPS = 2 }; /* the second step is recorded, and played */
 
 typedef struct form {
     const char *type, *q, *k, *v; /* shapes */
