@@ -118,6 +118,14 @@ void library_attention_begin(cuda_context *c, const program *p)
         if (library_attention_suits(&p->instrs[k]) && !add(c, &p->instrs[k])) return;
 }
 
+bool library_attention_is_begun(const cuda_context *c, const instr *i)
+{
+    int64_t most;
+    if (!c->attentions || !library_attention_suits(i)) return false;
+    attention_problem p = library_attention_problem(i, &most);
+    return find(c->attentions, &p) != NULL;
+}
+
 void library_attention_close(cuda_context *c)
 {
     library_attentions *all = c->attentions;
@@ -158,5 +166,11 @@ void library_attention_begin(cuda_context *c, const program *p)
 void library_attention_close(cuda_context *c)
 {
     (void)c;
+}
+
+bool library_attention_is_begun(const cuda_context *c, const instr *i)
+{
+    (void)c, (void)i;
+    return false;
 }
 #endif

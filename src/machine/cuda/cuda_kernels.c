@@ -40,6 +40,8 @@ static bool write_all(cuda_context *c, program_kernels *k)
     for (int n = 0; n < p->ninstrs;) {
         if (!k->one_by_one && slim_suits(&p->instrs[n]))
             TRY(write_group(k, &n));
+        else if (library_attention_is_begun(c, &p->instrs[n]))
+            n++;
         else
             TRY(cuda_write_kernels(&k->source, &p->instrs[n], &k->plans[n]) && ++n);
     }

@@ -181,39 +181,37 @@ static bool prepare_operands(cuda_context *c, const program *p, const run_state 
     return true;
 }
 
-/* The instruction whose only result is delta, of a gradient that is the only one to read it: the library
- * computes delta by itself.  -1: there is none. */
-static int delta_only(const program *p, int grad)
-{
-    const instr *g = &p->instrs[grad];
-    int          b = g->in[g->attention->at[ATTENTION_DELTA]].buffer, writer = -1;
-    if (p->buffers[b].kind != BUFFER_TEMPORARY) return -1;
-    for (int k = 0; k < p->ninstrs; k++) {
-        const instr *i = &p->instrs[k];
-        for (int o = 0; o < i->nout; o++) {
-            if (i->out[o].buffer != b) continue;
-            if (writer >= 0 || i->nout > 1 || i->kind != INSTR_MAP) return -1;
-            writer = k;
-        }
-        for (int o = 0; o < i->nin; o++)
-            if (i->in[o].buffer == b && k != grad) return -1;
-    }
-    return writer;
-}
-
 /* After all else: the library may still be making plans. */
 static void find_attention(cuda_context *c, const program *p, const run_state *r, prepared_program *q)
 {
     int64_t room = cuda_scratch(p, 1);
     for (int k = 0; k < p->ninstrs; k++) {
         prepared_instr *to = &q->instrs[k];
-        if (!is_queued(&p->instrs[k]) || !library_attention_suits(&p->instrs[k])) continue;
+        if (!is_queued(&p->instrs[k]) || !library_attention_is_begun(c, &p->instrs[k])) continue;
         to->attention = library_attention_prepare(c, &q->arena, &p->instrs[k], to->addresses,
                                                   r->scratch, room);
         if (!to->attention || p->instrs[k].kind != INSTR_ATTENTION_GRAD) continue;
-        int delta = delta_only(p, k);
+        int delta = library_attention_delta(p, k);
         if (delta >= 0) q->instrs[delta].nlaunches = 0;
     }
+}
+
+/* Our kernels for attention that the library does not carry out after all. */
+static bool replace_attention(cuda_context *c, const program *p, const run_state *r,
+                              prepared_program *q, program_kernels *k)
+{
+    kernel_source own = kernel_source_make(&k->arena);
+    own.cluster = k->source.cluster;
+    for (int n = 0; n < p->ninstrs; n++)
+        if (library_attention_is_begun(c, &p->instrs[n]) && !q->instrs[n].attention)
+            TRY(cuda_write_kernels(&own, &p->instrs[n], &k->plans[n]));
+    if (own.nkernels == 0) return true;
+    TRY(cuda_load_kernels(c, &own));
+    for (int n = 0; n < p->ninstrs; n++)
+        if (library_attention_is_begun(c, &p->instrs[n]) && !q->instrs[n].attention)
+            TRY(find_addresses(q, &p->instrs[n], r, &k->plans[n], &q->instrs[n]) &&
+                find_launches(c, &k->plans[n], &q->instrs[n]));
+    return true;
 }
 
 /* Kernels are compiled while products are measured. */
@@ -226,6 +224,7 @@ static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r
         if (is_queued(&p->instrs[n]) && k->operands[n])
             TRY(find_launches(c, &k->plans[n], &q->instrs[n]));
     find_attention(c, p, r, q);
+    TRY(replace_attention(c, p, r, q, k));
     for (int n = 0; n < d->n; n++) TRY(prepare_parts(c, p, r, q, d->all[n]));
     return true;
 }

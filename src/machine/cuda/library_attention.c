@@ -283,6 +283,24 @@ library_attention *library_attention_prepare(cuda_context *c, arena *a, const in
     return l;
 }
 
+int library_attention_delta(const program *p, int grad)
+{
+    const instr *g = &p->instrs[grad];
+    int          b = g->in[g->attention->at[ATTENTION_DELTA]].buffer, writer = -1;
+    if (p->buffers[b].kind != BUFFER_TEMPORARY) return -1;
+    for (int k = 0; k < p->ninstrs; k++) {
+        const instr *i = &p->instrs[k];
+        for (int o = 0; o < i->nout; o++) {
+            if (i->out[o].buffer != b) continue;
+            if (writer >= 0 || i->nout > 1 || i->kind != INSTR_MAP) return -1;
+            writer = k;
+        }
+        for (int o = 0; o < i->nin; o++)
+            if (i->in[o].buffer == b && k != grad) return -1;
+    }
+    return writer;
+}
+
 bool library_attention_run(cuda_context *c, const library_attention *l, const instr *i)
 {
     const cuda_dnn *api = &c->device->api.dnn;
@@ -319,6 +337,12 @@ library_attention *library_attention_prepare(cuda_context *c, arena *a, const in
 {
     (void)c, (void)a, (void)i, (void)addresses, (void)workspace, (void)workspace_bytes;
     return NULL;
+}
+
+int library_attention_delta(const program *p, int grad)
+{
+    (void)p, (void)grad;
+    return -1;
 }
 
 bool library_attention_run(cuda_context *c, const library_attention *l, const instr *i)

@@ -19,12 +19,17 @@ int64_t library_attention_bytes(const instr *i);
  * compiles kernels, which takes most of a second.  Plans are kept on disk. */
 void library_attention_begin(cuda_context *c, const program *p);
 void library_attention_close(cuda_context *c);
+/* Has the plan of an instruction been begun?  Then our kernels are compiled only if it fails. */
+bool library_attention_is_begun(const cuda_context *c, const instr *i);
 
 /* An instruction that the library carries out; NULL: our kernels do.  `addresses` are those of the
  * outputs, then of the inputs.  Freed by library_attention_forget. */
 library_attention *library_attention_prepare(cuda_context *c, arena *a, const instr *i,
                                              void *const *addresses, void *workspace,
                                              int64_t workspace_bytes);
+/* The instruction whose only result is delta, of a gradient that is the only one to read it: the library
+ * computes delta by itself.  -1: there is none. */
+int  library_attention_delta(const program *p, int grad);
 bool library_attention_run(cuda_context *c, const library_attention *l, const instr *i);
 void library_attention_forget(cuda_context *c, library_attention *l);
 
