@@ -178,6 +178,46 @@ static void test_large_forms(void **unused)
     for (size_t k = 0; k < sizeof large / sizeof *large; k++) assert_form(&large[k]);
 }
 
+/* A loop whose end depends on a value is recorded on a queue of its own. */
+static void run_loop(const char *library, float *to, int64_t n)
+{
+    static const char text[] =
+        "x0: f32[b=2, i=64, h=2, d=64] = input()\nx1: bf16 = cast(x0)\n"
+        "n0: i32[] = constant(value=0)\n"
+        "y, n = while(x1, n0) {\n    cond(x, n) {\n        yield less(n, 3)\n    }\n"
+        "    body(x, n) {\n        a, l = attention(x, x, x, query=i, memory=i, key=d, value=d, "
+        "scale=0.125, max_relative=0)\n        yield a, n + 1\n    }\n}\ny1: f32 = cast(y)\n";
+    setenv("MTF_CUDNN", library, 1);
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda"});
+    mtf_graph   *g = mtf_parse(s, text, "test");
+    if (!mtf_ok(s)) fail_msg("%s", mtf_error(s));
+    mtf_tensor  *y = mtf_find(g, "y1");
+    mtf_program *p = mtf_compile(g, y);
+    if (!mtf_ok(s)) fail_msg("%s", mtf_error(s));
+    assert_int_equal(mtf_shape_size(mtf_shape_of_tensor(y)), n);
+    state = 3;
+    feed(p, g, "x0");
+    for (int k = 0; k < STEPS + 1; k++)
+        if (!mtf_step(p)) fail_msg("%s", mtf_error(s));
+    assert_true(mtf_fetch(p, y, to));
+    close_well(s);
+}
+
+static void test_in_a_loop(void **unused)
+{
+    enum { N = 2 * 64 * 2 * 64 };
+    static float library[N], own[N];
+    double       apart = 0, whole = 0;
+    (void)unused;
+    run_loop("all", library, N);
+    run_loop("no", own, N);
+    for (int k = 0; k < N; k++) {
+        apart += (double)(library[k] - own[k]) * (double)(library[k] - own[k]);
+        whole += (double)own[k] * (double)own[k];
+    }
+    assert_true(memcmp(library, own, sizeof own) != 0 && sqrt(apart / whole) < 0x1p-7);
+}
+
 /* Our kernels are taken, without a word, where the library does not start, or wants more working space
  * than was planned. */
 static void test_our_kernels_otherwise(void **unused)
@@ -216,6 +256,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_forms),
         cmocka_unit_test(test_large_forms),
+        cmocka_unit_test(test_in_a_loop),
         cmocka_unit_test(test_our_kernels_otherwise),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
