@@ -35,15 +35,17 @@ static bool match_loops(const instr *grad, const instr *map, const access *delta
                         const access *y, access *to)
 {
     const attention_args *a = grad->attention;
-    const access *own_delta = &grad->in[a->at[ATTENTION_DELTA]], *own_dy = &grad->in[a->at[ATTENTION_DY]];
-    int           last = map->nloops - 1;
-    int64_t       rows = 1;
+    const access         *own_delta = &grad->in[a->at[ATTENTION_DELTA]],
+                 *own_dy = &grad->in[a->at[ATTENTION_DY]];
+    int     last = map->nloops - 1;
+    int64_t rows = 1;
     *to = (access){.buffer = y->buffer, .type = y->type, .offset = y->offset};
     for (int l = 0; l < grad->nloops; l++) {
         int m = 0;
         if (grad->size[l] == 1) continue;
-        while (m < last && (map->size[m] != grad->size[l] || delta->stride[m] != own_delta->stride[l] ||
-                            dy->stride[m] != own_dy->stride[l]))
+        while (m < last &&
+               (map->size[m] != grad->size[l] || delta->stride[m] != own_delta->stride[l] ||
+                dy->stride[m] != own_dy->stride[l]))
             m++;
         if (m == last) return false;
         to->stride[l] = y->stride[m];
@@ -59,7 +61,8 @@ static const access *place_of(const instr *map, int reg)
     if (reg < map->nin) return &map->in[reg];
     const scalar_step *s = &map->map.steps[reg - map->nin];
     for (int o = 0; o < map->nout; o++) {
-        bool rounds = s->fn == FN_CAST && s->type == map->out[o].type && s->a == map->map.results[o];
+        bool rounds =
+            s->fn == FN_CAST && s->type == map->out[o].type && s->a == map->map.results[o];
         if ((map->map.results[o] == reg || rounds) && !map_sums(map, o)) return &map->out[o];
     }
     return NULL;
@@ -119,13 +122,15 @@ bool read_attention(program *p)
     for (int at = 0; at < p->ninstrs; at++) {
         instr *grad = &p->instrs[at];
         access y;
-        if (grad->kind != INSTR_ATTENTION_GRAD || !attention_is_plain(grad) || !is_short(grad->in[0].type))
+        if (grad->kind != INSTR_ATTENTION_GRAD || !attention_is_plain(grad) ||
+            !is_short(grad->in[0].type))
             continue;
         int b = grad->in[grad->attention->at[ATTENTION_DELTA]].buffer, from = writer_of(p, at, b);
         if (from < 0 || p->instrs[from].kind != INSTR_MAP) continue;
         const instr *map = &p->instrs[from];
         for (int o = 0; o < map->nout; o++)
-            if (map->out[o].buffer == b && find_y(grad, map, o, &y) && is_kept(p, from, at, y.buffer)) {
+            if (map->out[o].buffer == b && find_y(grad, map, o, &y) &&
+                is_kept(p, from, at, y.buffer)) {
                 TRY(add_y(p, grad, &y));
                 break;
             }

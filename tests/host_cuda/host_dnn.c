@@ -93,7 +93,9 @@ static bool set_tensor(dnn_tensor *t, int name, int64_t n, const void *values)
         if (n == DNN_DIMS) memcpy(t->stride, values, sizeof t->stride);
         return n == DNN_DIMS;
     case CUDNN_ATTR_TENSOR_UNIQUE_ID: memcpy(&t->number, values, sizeof t->number); return n == 1;
-    case CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT: memcpy(&t->aligned, values, sizeof t->aligned); return n == 1;
+    case CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT:
+        memcpy(&t->aligned, values, sizeof t->aligned);
+        return n == 1;
     case CUDNN_ATTR_TENSOR_IS_VIRTUAL: t->between = *(const bool *)values; return n == 1;
     case CUDNN_ATTR_TENSOR_IS_BY_VALUE: t->by_value = *(const bool *)values; return n == 1;
     default: return false;
@@ -171,16 +173,22 @@ static bool set_graph(descriptor *d, int name, int64_t n, const void *values)
     return true;
 }
 
-cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t to, cudnnBackendAttributeName_t name,
-                                       cudnnBackendAttributeType_t type, int64_t n, const void *values)
+cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t    to,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type, int64_t n,
+                                       const void *values)
 {
     descriptor *d = to;
     bool        taken;
     (void)type;
     if (!d || d->finished || !values) return CUDNN_STATUS_BAD_PARAM;
     switch (d->kind) {
-    case CUDNN_BACKEND_TENSOR_DESCRIPTOR: taken = set_tensor(&d->tensor, (int)name, n, values); break;
-    case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR: taken = set_pack(&d->call, (int)name, n, values); break;
+    case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
+        taken = set_tensor(&d->tensor, (int)name, n, values);
+        break;
+    case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
+        taken = set_pack(&d->call, (int)name, n, values);
+        break;
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
     case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
     case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR: taken = set_graph(d, (int)name, n, values); break;
@@ -216,10 +224,12 @@ static int64_t workspace_of(const dnn_graph *g)
     }
     if (is_asked("greedy")) return (int64_t)1 << 50;
     if (products < 5) return SOME;
-    return pairs->size[0] * pairs->size[1] * rounded(pairs->size[2]) * rounded(pairs->size[3]) * 2 + SOME;
+    return pairs->size[0] * pairs->size[1] * rounded(pairs->size[2]) * rounded(pairs->size[3]) * 2 +
+           SOME;
 }
 
-cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const from, cudnnBackendAttributeName_t name,
+cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const from,
+                                       cudnnBackendAttributeName_t    name,
                                        cudnnBackendAttributeType_t type, int64_t room, int64_t *n,
                                        void *values)
 {
@@ -281,7 +291,8 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     c->graph = p->graph;
     c->workspace_bytes = (size_t)workspace_of(&p->graph);
     CUresult queued = CUDA_ERROR_INVALID_VALUE;
-    if (find_tensors(c)) queued = host_queue(handle->stream, "a graph of cuDNN", dnn_compute, &c, sizeof c);
+    if (find_tensors(c))
+        queued = host_queue(handle->stream, "a graph of cuDNN", dnn_compute, &c, sizeof c);
     if (queued != CUDA_SUCCESS) free(c); /* else it is needed as long as a recording of it is */
     return queued == CUDA_SUCCESS ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
 }

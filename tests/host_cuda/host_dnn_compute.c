@@ -118,7 +118,8 @@ static bool next(const int64_t size[DNN_DIMS], int64_t at[DNN_DIMS])
 
 /* ---- operations ---- */
 
-static float mapped(const dnn_operation *o, float a, float b, float flag, const int64_t at[DNN_DIMS])
+static float mapped(const dnn_operation *o, float a, float b, float flag,
+                    const int64_t at[DNN_DIMS])
 {
     switch (o->mode) {
     case CUDNN_POINTWISE_ADD: return a + b;
@@ -136,7 +137,8 @@ static float mapped(const dnn_operation *o, float a, float b, float flag, const 
 
 static void map(run *r, const dnn_operation *o)
 {
-    operand a = bind(r, &o->a), b = bind(r, &o->b), flags = bind(r, &o->flags), to = bind(r, &o->to);
+    operand a = bind(r, &o->a), b = bind(r, &o->b), flags = bind(r, &o->flags),
+            to = bind(r, &o->to);
     int64_t at[DNN_DIMS] = {0};
     do {
         float x = load(&a, offset_of(&o->a, at));
@@ -166,7 +168,8 @@ static void multiply(run *r, const dnn_operation *o)
     operand a = bind(r, &o->a), b = bind(r, &o->b), to = bind(r, &o->to);
     int64_t at[DNN_DIMS] = {0};
     do {
-        int64_t first_a[DNN_DIMS] = {at[0], at[1], at[2], 0}, first_b[DNN_DIMS] = {at[0], at[1], 0, at[3]};
+        int64_t first_a[DNN_DIMS] = {at[0], at[1], at[2], 0},
+                first_b[DNN_DIMS] = {at[0], at[1], 0, at[3]};
         int64_t of_a = offset_of(&o->a, first_a), of_b = offset_of(&o->b, first_b);
         double  sum = 0;
         for (int64_t k = 0; k < o->a.size[3]; k++)

@@ -23,13 +23,14 @@ typedef struct form {
 #define BIHD "[b=3, i=96, h=2, d=64]"
 static const form small[] = {
     {"bf16", BIHD, BIHD, BIHD, "i", "i", ", max_relative=0", NULL, NULL},
-    {"f16", "[b=2, i=72, h=2, d=128]", "[h=2, m=80, b=2, d=128]", "[m=80, b=2, h=2, d=128]", "i", "m", "",
-     NULL, NULL},
-    {"bf16", "[n=3, i=130, d=64]", "[n=3, m=70, d=64]", "[n=3, m=70, d=64]", "i", "m", ", max_relative=0",
-     NULL, NULL},
-    {"f16", "[i=100, d=64]", "[i=100, d=64]", "[i=100, d=64]", "i", "i", ", max_relative=0", NULL, NULL},
-    {"bf16", "[a=2, b=2, h=2, i=64, d=64]", "[a=2, b=2, h=2, i=64, d=64]", "[a=2, b=2, h=2, i=64, d=64]",
-     "i", "i", "", NULL, NULL},
+    {"f16", "[b=2, i=72, h=2, d=128]", "[h=2, m=80, b=2, d=128]", "[m=80, b=2, h=2, d=128]", "i",
+     "m", "", NULL, NULL},
+    {"bf16", "[n=3, i=130, d=64]", "[n=3, m=70, d=64]", "[n=3, m=70, d=64]", "i", "m",
+     ", max_relative=0", NULL, NULL},
+    {"f16", "[i=100, d=64]", "[i=100, d=64]", "[i=100, d=64]", "i", "i", ", max_relative=0", NULL,
+     NULL},
+    {"bf16", "[a=2, b=2, h=2, i=64, d=64]", "[a=2, b=2, h=2, i=64, d=64]",
+     "[a=2, b=2, h=2, i=64, d=64]", "i", "i", "", NULL, NULL},
     {"bf16", "[b=4, i=64, h=2, d=64]", "[b=4, i=64, h=2, d=64]", "[b=4, i=64, h=2, d=64]", "i", "i",
      ", max_relative=0", "p:2", "b:p"},
 };
@@ -41,15 +42,15 @@ static const form small[] = {
 static const form large[] = {
     {"bf16", LONG, LONG, LONG, "i", "i", ", max_relative=0", NULL, NULL},
     {"f16", WIDE, WIDE, WIDE, "i", "i", ", max_relative=0", NULL, NULL},
-    {"bf16", "[b=8, h=8, i=500, d=64]", "[b=8, m=712, h=8, d=64]", "[m=712, b=8, h=8, d=64]", "i", "m", "",
-     NULL, NULL},
+    {"bf16", "[b=8, h=8, i=500, d=64]", "[b=8, m=712, h=8, d=64]", "[m=712, b=8, h=8, d=64]", "i",
+     "m", "", NULL, NULL},
     {"bf16", MANY, MANY, MANY, "i", "i", ", max_relative=0", "p:2", "b:p"},
     {"bf16", PAIRS, PAIRS, PAIRS, "i", "i", "", NULL, NULL},
 };
 
 typedef struct results {
-    int64_t  n[OUTPUTS];
-    float   *values[OUTPUTS]; /* widened: exact */
+    int64_t n[OUTPUTS];
+    float  *values[OUTPUTS]; /* widened: exact */
 } results;
 
 static uint64_t state;
@@ -96,9 +97,9 @@ static results run(const form *f, const char *computed, const char *device, cons
              "dq1: f32 = cast(dq)\ndk1: f32 = cast(dk)\ndv1: f32 = cast(dv)\n",
              f->q, f->k, f->v, f->q, f->type, f->type, f->type, f->type, computed, computed,
              computed, computed, f->query, f->memory, f->limits);
-    mtf_session *s = mtf_open_with(&(mtf_session_opts){
-        .threads = 16, .device = device, .mesh = f->mesh, .layout = f->layout});
-    mtf_graph   *g = mtf_parse(s, text, "test");
+    mtf_session *s = mtf_open_with(
+        &(mtf_session_opts){.threads = 16, .device = device, .mesh = f->mesh, .layout = f->layout});
+    mtf_graph *g = mtf_parse(s, text, "test");
     assert_string_equal(mtf_error(s), "");
     for (int k = 0; k < OUTPUTS; k++) fetches[k] = mtf_find(g, names[k]);
     mtf_program *p = mtf_compile_n(g, OUTPUTS, fetches);

@@ -19,7 +19,8 @@ typedef struct row {
 
 static const row rows[] = {
     {OPERANDS("bf16") "y, l = attention(q, k, v, " ATTEND ")\n" GRADIENTS, "cuda", true},
-    {OPERANDS("f16") "y, l = attention(q, k, v, " ATTEND ", max_relative=0)\n" GRADIENTS, "cuda", true},
+    {OPERANDS("f16") "y, l = attention(q, k, v, " ATTEND ", max_relative=0)\n" GRADIENTS, "cuda",
+     true},
     /* the gradient of y comes from a map that computes delta as well */
     {OPERANDS("bf16") "y, l = attention(q, k, v, " ATTEND ")\nw = y * g\n"
                       "dq, dk, dv = gradients(w; q, k, v; g)\n",

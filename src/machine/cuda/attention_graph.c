@@ -16,7 +16,8 @@ static cudnnDataType_t type_of(const attention_problem *p)
 
 /* ---- tensors ---- */
 
-static dnn_shape lines_of(const attention_problem *p, graph_tensor which, int64_t length, int64_t size)
+static dnn_shape lines_of(const attention_problem *p, graph_tensor which, int64_t length,
+                          int64_t size)
 {
     const int64_t *stride = p->stride[which];
     return (dnn_shape){{p->batch, p->heads, length, size}, {stride[0], stride[1], stride[2], 1}};
@@ -82,7 +83,8 @@ static dnn_part scores(dnn_graph *g, const attention_problem *p, dnn_part a, dnn
 static dnn_part hide(dnn_graph *g, const attention_problem *p, dnn_part score)
 {
     if (!p->causal) return score;
-    dnn_part row = one_per_pair(g, p, CUDNN_DATA_INT32), position = one_per_pair(g, p, CUDNN_DATA_INT32);
+    dnn_part row = one_per_pair(g, p, CUDNN_DATA_INT32),
+             position = one_per_pair(g, p, CUDNN_DATA_INT32);
     dnn_part seen = one_per_pair(g, p, CUDNN_DATA_BOOLEAN), to = one_per_pair(g, p, wide);
     dnn_index(g, 2, score, row);
     dnn_index(g, 3, score, position);
@@ -143,12 +145,14 @@ static void gradient(dnn_graph *g, const attention_problem *p)
     s = map_pairs(g, p, CUDNN_POINTWISE_SUB, s, row_numbers(g, p, GRAPH_LSE));
     s = hide(g, p, s);
     dnn_part weight = map_pairs(g, p, CUDNN_POINTWISE_EXP, s, NULL);
-    dnn_multiply(g, turned(g, p, weight), dy, dnn_tensor(g, GRAPH_DV, type_of(p), positions(p, GRAPH_DV)));
+    dnn_multiply(g, turned(g, p, weight), dy,
+                 dnn_tensor(g, GRAPH_DV, type_of(p), positions(p, GRAPH_DV)));
     dnn_part slope = scores(g, p, dy, v);
     slope = map_pairs(g, p, CUDNN_POINTWISE_SUB, slope, delta);
     slope = map_pairs(g, p, CUDNN_POINTWISE_MUL, slope, weight);
     slope = map_pairs(g, p, CUDNN_POINTWISE_MUL, slope, scale);
-    dnn_multiply(g, turned(g, p, slope), q, dnn_tensor(g, GRAPH_DK, type_of(p), positions(p, GRAPH_DK)));
+    dnn_multiply(g, turned(g, p, slope), q,
+                 dnn_tensor(g, GRAPH_DK, type_of(p), positions(p, GRAPH_DK)));
     dnn_part upright = dnn_between(g, type_of(p), positions(p, GRAPH_K));
     dnn_view(g, k, upright);
     dnn_multiply(g, slope, upright, rows(g, p, GRAPH_DQ));

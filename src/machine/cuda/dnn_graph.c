@@ -36,8 +36,8 @@ static dnn_part make(dnn_graph *g, cudnnBackendDescriptorType_t kind)
 static void set(dnn_graph *g, dnn_part p, cudnnBackendAttributeName_t name,
                 cudnnBackendAttributeType_t type, int64_t n, const void *values)
 {
-    g->failed = g->failed || g->api->cudnnBackendSetAttribute(p, name, type, n, values) !=
-                                 CUDNN_STATUS_SUCCESS;
+    g->failed = g->failed ||
+                g->api->cudnnBackendSetAttribute(p, name, type, n, values) != CUDNN_STATUS_SUCCESS;
 }
 
 static void set_part(dnn_graph *g, dnn_part p, cudnnBackendAttributeName_t name, dnn_part value)
@@ -199,7 +199,8 @@ static void measure(const cuda_dnn *api, dnn_plan *p, int64_t most)
 {
     int64_t n = 0;
     if (api->cudnnBackendGetAttribute(p->plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
-                                      CUDNN_TYPE_INT64, 1, &n, &p->workspace) != CUDNN_STATUS_SUCCESS ||
+                                      CUDNN_TYPE_INT64, 1, &n,
+                                      &p->workspace) != CUDNN_STATUS_SUCCESS ||
         n != 1 || p->workspace > most)
         dnn_drop(api, p);
 }
@@ -239,10 +240,11 @@ dnn_plan dnn_choose(dnn_graph *g, int64_t most)
     set_part(g, advice, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, all);
     set(g, advice, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
     finish(g, advice);
-    for (int k = 0; k < MOST_CANDIDATES; k++) found[k] = make(g, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-    if (g->failed || g->api->cudnnBackendGetAttribute(advice, CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                                      CUDNN_TYPE_BACKEND_DESCRIPTOR, MOST_CANDIDATES,
-                                                      &n, found) != CUDNN_STATUS_SUCCESS)
+    for (int k = 0; k < MOST_CANDIDATES; k++)
+        found[k] = make(g, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    if (g->failed || g->api->cudnnBackendGetAttribute(
+                         advice, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                         MOST_CANDIDATES, &n, found) != CUDNN_STATUS_SUCCESS)
         return p;
     for (int k = 0; k < n && k < MOST_CANDIDATES && !p.plan; k++) p = plan_of(g, found[k], most);
     return p;
@@ -271,7 +273,8 @@ dnn_plan dnn_read(const cuda_dnn *api, cudnnHandle_t handle, const char *text, s
         CUDNN_STATUS_SUCCESS)
         return (dnn_plan){0};
     if (api->cudnnBackendSetAttribute(p.plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
-                                      CUDNN_TYPE_CHAR, (int64_t)bytes, text) == CUDNN_STATUS_SUCCESS &&
+                                      CUDNN_TYPE_CHAR, (int64_t)bytes,
+                                      text) == CUDNN_STATUS_SUCCESS &&
         api->cudnnBackendSetAttribute(p.plan, plan_handle, CUDNN_TYPE_HANDLE, 1, &handle) ==
             CUDNN_STATUS_SUCCESS &&
         api->cudnnBackendFinalize(p.plan) == CUDNN_STATUS_SUCCESS)
@@ -281,7 +284,8 @@ dnn_plan dnn_read(const cuda_dnn *api, cudnnHandle_t handle, const char *text, s
     return p;
 }
 
-dnn_part dnn_pack(const cuda_dnn *api, int n, const int64_t *numbers, void *const *at, void *workspace)
+dnn_part dnn_pack(const cuda_dnn *api, int n, const int64_t *numbers, void *const *at,
+                  void *workspace)
 {
     dnn_graph g = dnn_begin(api, NULL);
     dnn_part  p = make(&g, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);

@@ -43,7 +43,8 @@ dnn_part dnn_between(dnn_graph *g, cudnnDataType_t type, dnn_shape s); /* nowher
 
 /* The same, as the result of an operation. */
 void dnn_map(dnn_graph *g, cudnnPointwiseMode_t mode, dnn_part a, dnn_part b, dnn_part to);
-void dnn_select(dnn_graph *g, dnn_part flags, dnn_part a, dnn_part b, dnn_part to); /* flags ? a : b */
+void dnn_select(dnn_graph *g, dnn_part flags, dnn_part a, dnn_part b,
+                dnn_part to); /* flags ? a : b */
 void dnn_compare(dnn_graph *g, cudnnPointwiseMode_t mode, dnn_part a, dnn_part b, dnn_part to);
 void dnn_index(dnn_graph *g, int64_t dim, dnn_part of, dnn_part to);
 void dnn_multiply(dnn_graph *g, dnn_part a, dnn_part b, dnn_part to); /* matrices */
@@ -65,7 +66,8 @@ dnn_plan dnn_read(const cuda_dnn *api, cudnnHandle_t handle, const char *text, s
 void     dnn_drop(const cuda_dnn *api, dnn_plan *p);
 
 /* What a plan works on: tensors by number. */
-dnn_part dnn_pack(const cuda_dnn *api, int n, const int64_t *numbers, void *const *at, void *workspace);
+dnn_part dnn_pack(const cuda_dnn *api, int n, const int64_t *numbers, void *const *at,
+                  void *workspace);
 #endif
 
 #endif

@@ -23,15 +23,17 @@ typedef struct attention_view {
 } attention_view;
 
 enum { LEAST_QUERIES = 64, MOST_HEADS = 65535 };
-static const int64_t worth_it = (int64_t)1 << 32; /* flops: less takes some microseconds either way */
+enum { UNIT = 8, UNIT_OF_ROWS = 4 }; /* elements: 16 bytes */
+static const int64_t worth_it = (int64_t)1
+                                << 32; /* flops: less takes some microseconds either way */
 static const int64_t most_space = (int64_t)512 << 20; /* bytes of the gradient's working space */
 
 /* Operands by the names of graphs; NULL: it has none. */
 static const access *operand_of(const instr *i, graph_tensor which)
 {
-    static const int inputs[GRAPH_TENSORS] = {[GRAPH_Q] = ATTENTION_Q,   [GRAPH_K] = ATTENTION_K,
-                                              [GRAPH_V] = ATTENTION_V,   [GRAPH_Y] = ATTENTION_Y,
-                                              [GRAPH_LSE] = ATTENTION_LSE, [GRAPH_DY] = ATTENTION_DY};
+    static const int inputs[GRAPH_TENSORS] = {
+        [GRAPH_Q] = ATTENTION_Q, [GRAPH_K] = ATTENTION_K,     [GRAPH_V] = ATTENTION_V,
+        [GRAPH_Y] = ATTENTION_Y, [GRAPH_LSE] = ATTENTION_LSE, [GRAPH_DY] = ATTENTION_DY};
     bool grad = i->kind == INSTR_ATTENTION_GRAD;
     if (which >= GRAPH_DQ) return grad ? &i->out[which - GRAPH_DQ] : NULL;
     if (!grad && (which == GRAPH_Y || which == GRAPH_LSE)) return &i->out[which - GRAPH_Y];
@@ -103,7 +105,6 @@ static bool find_mask(const instr *i, attention_view *v)
 /* Does it lie in memory as the library wants it: lines aligned, nothing repeated, nothing backwards? */
 static bool lies_well(const instr *i, graph_tensor which, mtf_dtype type)
 {
-    enum { UNIT = 8, UNIT_OF_ROWS = 4 }; /* elements: 16 bytes */
     const access *x = operand_of(i, which);
     if (!x) return true;
     bool    numbers = which == GRAPH_LSE;
@@ -122,7 +123,8 @@ static bool find_view(const instr *i, attention_view *v)
     const attention_args *a = i->attention;
     bool                  grad = i->kind == INSTR_ATTENTION_GRAD;
     if (!(grad || i->kind == INSTR_ATTENTION) || !attention_is_plain(i)) return false;
-    if (a->query < 0 || i->size[a->query] < LEAST_QUERIES || a->memory < LEAST_QUERIES) return false;
+    if (a->query < 0 || i->size[a->query] < LEAST_QUERIES || a->memory < LEAST_QUERIES)
+        return false;
     if (a->key != a->value || (a->key != 64 && a->key != 128) || !(a->scale > 0)) return false;
     mtf_dtype type = i->in[a->at[ATTENTION_Q]].type;
     if ((type != MTF_BF16 && type != MTF_F16) || (grad && a->at[ATTENTION_Y] < 0)) return false;
@@ -172,14 +174,23 @@ static attention_share choose_share(const instr *i, const attention_view *v)
     return share_of(i, 1, largest_part(v->heads, most_space / one.space));
 }
 
+/* Is what the library stores of rows aligned at the beginning of each call? */
+static bool is_aligned(const instr *i, const attention_view *v, const attention_share *s)
+{
+    const access *lse = operand_of(i, GRAPH_LSE);
+    return (s->batch == v->batch || lse->stride[v->batch_loop] * s->batch % UNIT_OF_ROWS == 0) &&
+           (s->heads == v->heads || lse->stride[v->head_loop] * s->heads % UNIT_OF_ROWS == 0);
+}
+
 /* MTF_CUDNN=no: never, to compare; all: also where it takes longer, to test. */
 bool library_attention_suits(const instr *i)
 {
     const char    *said = getenv("MTF_CUDNN");
     attention_view v;
-    if (said && strcmp(said, "no") == 0) return false;
-    return find_view(i, &v) && choose_share(i, &v).space <= most_space &&
-           (attention_flops(i) >= worth_it || (said && strcmp(said, "all") == 0));
+    if (!find_view(i, &v) || (said && strcmp(said, "no") == 0)) return false;
+    attention_share s = choose_share(i, &v);
+    if (s.space > most_space || !is_aligned(i, &v, &s)) return false;
+    return attention_flops(i) >= worth_it || (said && strcmp(said, "all") == 0);
 }
 
 int64_t library_attention_bytes(const instr *i)
@@ -240,7 +251,8 @@ static dnn_part pack_of(cuda_context *c, const instr *i, library_attention *l,
         const access *x = operand_of(i, t);
         if (!x) continue;
         int64_t offset = batch * p->stride[t][0] + head * p->stride[t][1];
-        int     k = x >= i->out && x < i->out + i->nout ? (int)(x - i->out) : i->nout + (int)(x - i->in);
+        int     k =
+            x >= i->out && x < i->out + i->nout ? (int)(x - i->out) : i->nout + (int)(x - i->in);
         numbers[n] = t;
         at[n++] = (char *)addresses[k] + offset * (int64_t)mtf_dtype_bytes(x->type);
     }
@@ -315,8 +327,7 @@ bool library_attention_run(cuda_context *c, const library_attention *l, const in
 
 void library_attention_forget(cuda_context *c, library_attention *l)
 {
-    while (l->ncalls > 0)
-        c->device->api.dnn.cudnnBackendDestroyDescriptor(l->packs[--l->ncalls]);
+    while (l->ncalls > 0) c->device->api.dnn.cudnnBackendDestroyDescriptor(l->packs[--l->ncalls]);
 }
 #else
 bool library_attention_suits(const instr *i)
