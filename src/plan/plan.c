@@ -219,7 +219,7 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
     TRY(apart || (remake_values(p, scratch) && check(p, opts, plan_pass_name(PASS_REMAKING))));
     if (last == PASS_REMAKING) return true;
     find_rows(p);
-    TRY(update_in_place(p, scratch) && store_in_place(p) &&
+    TRY(read_attention(p) && update_in_place(p, scratch) && store_in_place(p) &&
         check(p, opts, plan_pass_name(PASS_STORING)));
     if (last == PASS_STORING) return true;
     TRY(is_addressable(p));

@@ -4,6 +4,7 @@
  * and needed when the program is prepared for its first step.
  */
 #include "machine/cuda/cuda_device.h"
+#include "machine/cuda/library_attention.h"
 #include "machine/cuda/products.h"
 #include "machine/cuda/slim_groups.h"
 #include "program/epilogue.h"
@@ -39,6 +40,8 @@ static bool write_all(cuda_context *c, program_kernels *k)
     for (int n = 0; n < p->ninstrs;) {
         if (!k->one_by_one && slim_suits(&p->instrs[n]))
             TRY(write_group(k, &n));
+        else if (library_attention_is_begun(c, &p->instrs[n]))
+            n++;
         else
             TRY(cuda_write_kernels(&k->source, &p->instrs[n], &k->plans[n]) && ++n);
     }
@@ -60,6 +63,7 @@ static program_kernels *start(cuda_context *c, const program *p, bool one_by_one
     k->arena = arena_make(&s->allocator, &s->fault);
     k->source = kernel_source_make(&k->arena);
     k->source.cluster = c->card->cluster;
+    library_attention_begin(c, p);
     if (write_all(c, k) && cuda_start_missing(c, &k->source, &k->job)) return k;
     cuda_drop_kernels(c, k);
     return NULL;
