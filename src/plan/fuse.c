@@ -14,6 +14,7 @@
 #include "program/map_form.h"
 
 enum { SHORTEST_ROW = 8 }; /* shorter rows are folded faster many at once */
+enum { FREE_STEPS = 4 };   /* that every reader may compute by itself */
 
 typedef struct fuser {
     program *program;
@@ -118,6 +119,16 @@ static bool can_wait(const fuser *f, const instr *p, int writer)
     return true;
 }
 
+/* Positions and constants, in a few steps: where reading takes longer than computing, each reader
+ * computes them. */
+static bool is_free(const fuser *f, const instr *p)
+{
+    int b = p->out[0].buffer;
+    return f->program->session->can.recomputes && p->nin == 0 && p->nout == 1 &&
+           p->map.nsteps <= FREE_STEPS && !map_folds_rows(p) && p->map.sums == 0 &&
+           f->writers[b] == 1 && f->program->buffers[b].kind == BUFFER_TEMPORARY;
+}
+
 /* Fuses c with the map that wrote its input k, if possible. */
 static bool take_in(fuser *f, int at, int k)
 {
@@ -126,22 +137,26 @@ static bool take_in(fuser *f, int at, int k)
     int      writer = f->wrote[c->in[k].buffer], o = 0;
     if (writer < f->first || f->gone[writer]) return false;
     instr *p = &q->instrs[writer];
-    if (p->kind != INSTR_MAP || instr_elements(p) == 0 || !can_wait(f, p, writer)) return false;
-    if (!worth_it(c, k, p)) return false;
+    if (p->kind != INSTR_MAP || instr_elements(p) == 0) return false;
+    bool is_copied = is_free(f, p);
+    if (!is_copied && (!can_wait(f, p, writer) || !worth_it(c, k, p))) return false;
     while (p->out[o].buffer != c->in[k].buffer) o++;
     joint_loops loops;
     bool        keep[MAX_REGISTERS];
-    if (p->nout > MAX_REGISTERS || !fuse_loops(c, k, p, o, &loops)) return false;
+    if (p->nout > MAX_REGISTERS) return false;
+    if (!(is_copied ? fuse_repeated : fuse_loops)(c, k, p, o, &loops)) return false;
     for (int out = 0; out < p->nout; out++) {
         int b = p->out[out].buffer, left = f->readers[b];
         for (int in = 0; in < c->nin; in++) left -= c->in[in].buffer == b;
-        keep[out] = left > 0 || q->buffers[b].kind != BUFFER_TEMPORARY;
+        keep[out] = !is_copied && (left > 0 || q->buffers[b].kind != BUFFER_TEMPORARY);
     }
     count(f, c, -1);
     bool fused = fuse_into(q, c, p, &loops, keep);
     count(f, c, 1);
-    if (fused) count(f, p, -1);
-    f->gone[writer] = fused;
+    if (fused && (!is_copied || f->readers[p->out[0].buffer] == 0)) {
+        count(f, p, -1);
+        f->gone[writer] = true;
+    }
     return fused;
 }
 

@@ -14,6 +14,8 @@ typedef struct joint_loops {
 
 /* Finds them, for c's input k that reads p's output o; false: the two cannot be fused. */
 bool fuse_loops(const instr *c, int k, const instr *p, int o, joint_loops *j);
+/* The same where p's value may be computed again wherever it is read: c repeats it along any loops. */
+bool fuse_repeated(const instr *c, int k, const instr *p, int o, joint_loops *j);
 /* Makes c compute what p computes as well.  keep[o]: p's output o is still stored.  False if the
  * map would be too large, and then c is unchanged, or after an error. */
 bool fuse_into(program *to, instr *c, const instr *p, const joint_loops *j, const bool *keep);

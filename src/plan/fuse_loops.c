@@ -3,7 +3,8 @@
  * The reader's loops with a stride in the buffer must be the writer's, each with
  * the same size and stride.  Loops of the reader with stride 0 repeat the value:
  * that is possible if they are the row, and if the row is also what the writer
- * folds, if it folds.  A reader without such loops takes the writer's row.
+ * folds, if it folds.  A reader without such loops takes the writer's row.  Only a value
+ * that may be computed more than once is repeated along any loops.
  */
 #include "plan/fuse.h"
 
@@ -146,4 +147,13 @@ bool fuse_loops(const instr *c, int k, const instr *p, int o, joint_loops *j)
     /* c reads one value for each row of p; it cannot have a row of its own as well. */
     if (!repeats && left_over(p, m.c_of) > 0 && c->map.nrow) return false;
     return same_rows(&m) && list_loops(&m, repeats, j);
+}
+
+bool fuse_repeated(const instr *c, int k, const instr *p, int o, joint_loops *j)
+{
+    matching m = {.c = c, .p = p};
+    for (int d = 0; d < MAX_LOOPS; d++) m.p_of[d] = m.c_of[d] = -1;
+    *j = (joint_loops){0};
+    return !p->map.nrow && match_moving(&m, &c->in[k], &p->out[o]) && left_over(p, m.c_of) == 0 &&
+           list_loops(&m, false, j);
 }

@@ -125,6 +125,8 @@ static INLINE float widen(f16 v)
 }
 
 static INLINE float quotient(float a, float b) { return a / b; }
+static INLINE float reciprocal_fast(float x) { return x != x ? x : fabsf(x) < 0x1p126f ? 1 / x : 0; }
+static INLINE float round_bf16(float v) { return f32_of_bits((unsigned)narrow_bf16(v).bits << 16); }
 static INLINE float larger_f32(float a, float b) { return b > a || b != b ? b : a; }
 static INLINE float smaller_f32(float a, float b) { return b < a || b != b ? b : a; }
 

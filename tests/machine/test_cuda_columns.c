@@ -35,8 +35,8 @@ static void map_and_sum(const instr *i, const run_state *r)
     free(values);
 }
 
-/* y = f(x, one value per row), and the sum of a step's columns. */
-static void add_map(mtf_dtype type, bool folds, int64_t rows, int64_t columns, bool plain)
+/* y = f(x, one value per row), with so many folds, and the sum of a step's columns. */
+static void add_map(mtf_dtype type, int folds, int64_t rows, int64_t columns, bool plain)
 {
     static const scalar_step steps[] = {
         {.fn = FN_multiply, .type = MTF_F32, .a = 0, .b = 1},
@@ -45,15 +45,19 @@ static void add_map(mtf_dtype type, bool folds, int64_t rows, int64_t columns, b
         {.fn = FN_IMMEDIATE, .type = MTF_F32, .value = {.real = 0.0078125}},
         {.fn = FN_multiply, .type = MTF_F32, .a = 4, .b = 5},
         {.fn = FN_sub, .type = MTF_F32, .a = 3, .b = 6},
+        {.fn = FN_square, .type = MTF_F32, .a = 7},
+        {.fn = FN_ROW_SUM, .type = MTF_F32, .a = 8},
+        {.fn = FN_multiply, .type = MTF_F32, .a = 9, .b = 5},
+        {.fn = FN_sub, .type = MTF_F32, .a = 7, .b = 10},
     };
-    static const int results[2][2] = {{2, 3}, {7, 3}};
+    static const int counts[] = {2, 6, 10}, results[3][2] = {{2, 3}, {7, 3}, {11, 3}};
     int64_t          size[] = {rows, columns};
     trial            t = trial_of(INSTR_MAP, 2, size);
     access  y = {.type = type}, x = {.type = type}, sum = {.type = chance(2) ? type : MTF_F32};
     access  each = {.type = MTF_F32, .stride = {1, 0}};
     int64_t y_count = card_lay_out(2, size, plain, &y), x_count = card_lay_out(2, size, plain, &x);
     sum.stride[1] = plain ? 1 : 2;
-    t.i.map = (map_args){.nsteps = folds ? 6 : 2,
+    t.i.map = (map_args){.nsteps = counts[folds],
                          .steps = steps,
                          .results = results[folds],
                          .nrow = 1,
@@ -79,20 +83,21 @@ static void test_random_sizes(void **state)
     seed_state = 51;
     card_trials_start(&list, 2);
     for (int round = 0; round < 40; round++)
-        add_map(types[round % 3], chance(2), pick(1, 120), pick(2, 90), chance(2));
+        add_map(types[round % 3], (int)pick(0, 2), pick(1, 120), pick(2, 90), chance(2));
     run();
 }
 
 /* Rows by some threads, by warps and by blocks; more rows than groups of threads; long rows. */
 static void test_all_ways(void **state)
 {
-    static const int64_t sizes[][2] = {{5000, 8},  {4500, 40}, {2300, 256}, {64, 768},
-                                       {40, 3072}, {33, 4095}, {9000, 3}};
+    static const int64_t sizes[][2] = {{5000, 8},    {4500, 40}, {2300, 256}, {64, 768},
+                                       {40, 3072},   {33, 4095}, {2201, 768}, {1100, 520},
+                                       {1057, 4160}, {9000, 3}};
     (void)state;
     seed_state = 52;
     card_trials_start(&list, 2);
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-        for (int folds = 0; folds < 2; folds++)
+        for (int folds = 0; folds < 3; folds++)
             add_map(k % 2 ? MTF_F32 : MTF_BF16, folds, sizes[k][0], sizes[k][1], true);
     run();
 }

@@ -18,7 +18,8 @@ static void write_real(char to[NAME_ROOM], mtf_dtype type, double v)
     bool        single = type == MTF_F32;
     const char *t = single ? "f32" : "f64";
     if (v != v) {
-        snprintf(to, NAME_ROOM, "%s", single ? "f32_of_bits(0x7fc00000u)" : "f64_of_bits(0x7ff8ull << 48)");
+        snprintf(to, NAME_ROOM, "%s",
+                 single ? "f32_of_bits(0x7fc00000u)" : "f64_of_bits(0x7ff8ull << 48)");
     } else if (isinf(v)) {
         snprintf(to, NAME_ROOM, "%s<%s>()", v > 0 ? "highest" : "lowest", t);
     } else {
@@ -209,11 +210,15 @@ void map_add_offset(map_text *m, const nest *n, const char *prefix, const access
         int64_t stride = a->stride[n->loop[k]];
         if (stride == 0) continue;
         text_add(&m->t, "%s%s%d", any ? " + " : "", prefix, k);
-        if (stride != 1)
-            text_add(&m->t, stride < 0 ? " * (%lld)" : " * %lld", (long long)stride);
+        if (stride != 1) text_add(&m->t, stride < 0 ? " * (%lld)" : " * %lld", (long long)stride);
         any = true;
     }
     if (!any) text_add(&m->t, "0");
+}
+
+const char *map_computed(const access *a)
+{
+    return kernel_type(dtype_compute(a->type));
 }
 
 static void begin_line(map_text *m)
@@ -229,8 +234,7 @@ static void add_element(map_text *m, const access *a, const char *at)
     map_add_offset(m, &m->nest, "l", a);
     if (m->vector > 1 && stride != 0) {
         text_add(&m->t, " + e");
-        if (stride != 1)
-            text_add(&m->t, stride < 0 ? " * (%lld)" : " * %lld", (long long)stride);
+        if (stride != 1) text_add(&m->t, stride < 0 ? " * (%lld)" : " * %lld", (long long)stride);
     }
     text_add(&m->t, "]");
 }
@@ -243,20 +247,50 @@ static void add_each(map_text *m)
         text_add(&m->t, "if (l0 + e >= 0 && l0 + e < %lld) ", (long long)m->nest.elements);
 }
 
+static bool has_words(const map_text *m, const access *a)
+{
+    return (a->type == MTF_BF16 || a->type == MTF_F16) && map_pack(m, a) > 1;
+}
+
+/* A type whose values are loaded several at once as they are; others are widened one by one. */
+static bool is_loaded_whole(const map_text *m, const access *a)
+{
+    return map_pack(m, a) > 1 && !has_words(m, a);
+}
+
+void map_declare(map_text *m, const access *a, const char *name, int times)
+{
+    const char *type = is_loaded_whole(m, a) ? kernel_type(a->type) : map_computed(a);
+    bool        words = has_words(m, a);
+    text_add(&m->t, "%*s%s %s", 4 * m->indent, "", words ? "u32" : type, name);
+    if (times > 1) text_add(&m->t, "[%d]", times);
+    text_add(&m->t, "[%d];\n", words ? m->vector / 2 : m->vector);
+}
+
+void map_add_element(map_text *m, const access *a, const char *array)
+{
+    const char *e = m->vector > 1 ? "e" : "0";
+    if (has_words(m, a))
+        text_add(&m->t, "element_of<%s>(%s, %s)", kernel_type(a->type), array, e);
+    else
+        text_add(&m->t, is_loaded_whole(m, a) ? "widen(%s[%s])" : "%s[%s]", array, e);
+}
+
 void map_load(map_text *m, const access *a, const char *at, const char *array)
 {
     int pack = map_pack(m, a);
     begin_line(m);
     if (pack > 1) {
-        text_add(&m->t, "load_packs<%d>(%s, %s + (", pack, array, at);
+        text_add(&m->t, "load_%s<%d>(%s, %s + (", has_words(m, a) ? "words" : "packs", pack, array,
+                 at);
         map_add_offset(m, &m->nest, "l", a);
         text_add(&m->t, "));\n");
         return;
     }
     add_each(m);
-    text_add(&m->t, "%s[%s] = ", array, m->vector > 1 ? "e" : "0");
+    text_add(&m->t, "%s[%s] = widen(", array, m->vector > 1 ? "e" : "0");
     add_element(m, a, at);
-    text_add(&m->t, ";\n");
+    text_add(&m->t, ");\n");
 }
 
 void map_store(map_text *m, const access *a, const char *at, const char *array)
@@ -274,8 +308,9 @@ void map_store(map_text *m, const access *a, const char *at, const char *array)
         text_add(&m->t, "else ");
     }
     add_each(m);
+    text_add(&m->t, "store(&");
     add_element(m, a, at);
-    text_add(&m->t, " = %s[%s];\n", array, m->vector > 1 ? "e" : "0");
+    text_add(&m->t, ", %s[%s]);\n", array, m->vector > 1 ? "e" : "0");
 }
 
 /* ---- values ---- */
@@ -298,8 +333,8 @@ static void add_index_value(map_text *m, const scalar_step *s, mtf_dtype type)
     const double most = INT32_MAX / 2;
     char         position[NAME_ROOM], shift[NAME_ROOM];
     bool         real = dtype_is_float(type);
-    bool         whole = !real || (s->value.real == floor(s->value.real) && fabs(s->value.real) < most);
-    long long    by = real ? (whole ? (long long)s->value.real : 0) : (long long)s->value.whole;
+    bool whole = !real || (s->value.real == floor(s->value.real) && fabs(s->value.real) < most);
+    long long by = real ? (whole ? (long long)s->value.real : 0) : (long long)s->value.whole;
     write_position(m, s->a, position);
     if (!whole) {
         write_real(shift, MTF_F64, s->value.real);
@@ -315,13 +350,24 @@ static void add_index_value(map_text *m, const scalar_step *s, mtf_dtype type)
     }
 }
 
+/* An input that was read from memory is rounded to its type already. */
+static bool is_rounded(const map_text *m, const scalar_step *cast)
+{
+    return cast->a < m->i->nin && m->i->in[cast->a].type == cast->type;
+}
+
 void map_add_value(map_text *m, int step)
 {
     const scalar_step *s = &m->i->map.steps[step];
     int                reg[3], n = map_operands(s, reg), to = m->i->nin + step;
     switch ((int)s->fn) {
     case FN_INDEX: add_index_value(m, s, m->type[to]); break;
-    case FN_CAST: text_add(&m->t, "cast_%s(%s)", kernel_type(s->type), m->name[reg[0]]); break;
+    case FN_CAST:
+        if (is_rounded(m, s))
+            text_add(&m->t, "%s", m->name[reg[0]]);
+        else
+            text_add(&m->t, "cast_%s(%s)", kernel_type(s->type), m->name[reg[0]]);
+        break;
     case FN_SELECT:
         text_add(&m->t, "%s ? %s : %s", m->name[reg[0]], m->name[reg[1]], m->name[reg[2]]);
         break;

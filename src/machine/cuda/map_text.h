@@ -37,7 +37,7 @@ uint32_t map_indexed_loops(const instr *i); /* whose positions are asked for */
 
 /* The largest vector that suits the operands' types and divides the innermost loop, or, where that is
  * the only one and `rest` is allowed, leaves a rest. */
-int  map_vector(const map_text *m, bool rest);
+int map_vector(const map_text *m, bool rest);
 /* Elements of an operand that can be moved at once: 1 where they do not lie side by side. */
 int  map_pack(const map_text *m, const access *a);
 bool map_needs_wide(const instr *i); /* does some offset need 64 bits? */
@@ -46,17 +46,24 @@ bool map_needs_wide(const instr *i); /* does some offset need 64 bits? */
  * into pieces that are: the first and the last piece of a row then reach beyond it, and what lies there
  * is read but not used.  True where that is better; sets the vector. */
 bool map_slant(map_text *m);
-void map_add_shift(map_text *m); /* declares how many elements of the first piece lie before the row */
+void map_add_shift(
+    map_text *m); /* declares how many elements of the first piece lie before the row */
 
 /* Declares the loops of a nest from the number of a piece: "l" or "m", the innermost times `vector`. */
 void map_add_index(map_text *m, const nest *n, const char *prefix, const char *number, int vector);
 /* Where an operand's element lies, along the loops of a nest. */
 void map_add_offset(map_text *m, const nest *n, const char *prefix, const access *a);
 
-/* Reads a piece of input k, or writes one of output o, from or to an array.  `at` is the pointer's
- * name, `array` the array's. */
+/* An array for a piece of an input, or for `times` of them: a0[8], a0[3][8].  Short floats that are
+ * loaded several at once stay words until they are used. */
+void map_declare(map_text *m, const access *a, const char *name, int times);
+/* Reads a piece to such an array; `at` is the pointer's name, `array` the array's. */
 void map_load(map_text *m, const access *a, const char *at, const char *array);
-void map_store(map_text *m, const access *a, const char *at, const char *array);
+/* An element of it, as it is computed with. */
+void map_add_element(map_text *m, const access *a, const char *array);
+/* Writes a piece of an output from an array of the type that is computed with. */
+void        map_store(map_text *m, const access *a, const char *at, const char *array);
+const char *map_computed(const access *a); /* that type */
 
 /* r5 = ...: a step's value, without folds.  Constants have none. */
 void map_add_value(map_text *m, int step);

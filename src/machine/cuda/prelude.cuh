@@ -122,8 +122,24 @@ static INLINE f32 widen(f16 v)
     return r;
 }
 
+/* The nearest bf16, as an f32: its bits are the upper half. */
+static INLINE f32 round_bf16(f32 v)
+{
+    u32 r;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(v), "f"(0.0f));
+    return f32_of_bits(r);
+}
+
 /* a / b to two units in the last place, for |b| below 2^126. */
 static INLINE f32 quotient(f32 a, f32 b) { return __fdividef(a, b); }
+
+/* 1 / x to one unit in the last place; 0 for |x| from 2^126 on. */
+static INLINE f32 reciprocal_fast(f32 x)
+{
+    f32 r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
 
 /* The larger, the smaller; NaN where one is. */
 static INLINE f32 larger_f32(f32 a, f32 b)
@@ -215,6 +231,9 @@ static INLINE f32 exp2_fast(f32 x)
     return r;
 }
 #endif
+
+/* e^x where it is at most about 1: what is lost of x is lost where the result is small. */
+static INLINE f32 exp_fast(f32 x) { return exp2_fast(x * 1.44269504f); }
 
 enum { WARP = 32 };
 #define LANE (THREAD % WARP)
@@ -329,6 +348,37 @@ template <int W, int N, class T> static INLINE void store_packs(T *to, const T (
     }
 }
 
+/* The same of 16-bit floats, as words: see element_of. */
+template <int W, int N, class T> static INLINE void load_words(u32 (&at)[N], const T *from)
+{
+    UNROLL for (int k = 0; k < 2 * N / W; k++) {
+        pack<u32, W / 2> p = load_pack<W / 2>((const u32 *)(from + k * W));
+        UNROLL for (int e = 0; e < W / 2; e++) at[k * W / 2 + e] = p.at[e];
+    }
+}
+
+/* The same of numbers that are rounded first; two of 16 bits become a word at once. */
+template <int W, int N, class C, class T> static INLINE void store_packs(T *to, const C (&at)[N])
+{
+    UNROLL for (int k = 0; k < N / W; k++) {
+        pack<T, W> p;
+        UNROLL for (int e = 0; e < W; e++) store(&p.at[e], at[k * W + e]);
+        store_pack<W>(to + k * W, p);
+    }
+}
+
+template <class T, int W, int N> static INLINE void store_pairs(T *to, const f32 (&at)[N])
+{
+    UNROLL for (int k = 0; k < N / W; k++) {
+        pack<u32, W / 2> p;
+        UNROLL for (int e = 0; e < W; e += 2)
+            p.at[e / 2] = narrow_pair<T>(at[k * W + e], at[k * W + e + 1]);
+        store_pack<W / 2>((u32 *)(to + k * W), p);
+    }
+}
+template <int W, int N> static INLINE void store_packs(bf16 *to, const f32 (&at)[N]) { store_pairs<bf16, W>(to, at); }
+template <int W, int N> static INLINE void store_packs(f16 *to, const f32 (&at)[N]) { store_pairs<f16, W>(to, at); }
+
 /* ---- the words that the values in scalars.h are written in (see scalar_text.h) ---- */
 
 namespace scalar {
@@ -367,19 +417,6 @@ static INLINE f64 SMALLER(f64 x, f64 y) { return (y < x) | (y != y) ? y : x; }
     }                                                                                              \
     static INLINE T SIGMOID(T x) { return GATE((T)1, x); }                                         \
     static INLINE T SILU(T x) { return GATE(x, x); }                                               \
-    static INLINE T GELU(T x)                                                                      \
-    {                                                                                              \
-        return GATE(x, (T)1.59576912160573071176 * (x + (T)0.044715 * x * x * x));                 \
-    }                                                                                              \
-    /* s (1 + x v' (1 - s)), where s = sigmoid(v); beyond 40 it is a limit, 0 or 1. */             \
-    static INLINE T GELU_GRAD(T x)                                                                 \
-    {                                                                                              \
-        T in = x < -40 ? (T)-40 : x > 40 ? (T)40 : x, square = in * in;                            \
-        T v = in * ((T)1.5957691216057308 + (T)0.0713548162726002516 * square);                    \
-        T slope = (T)1.5957691216057308 + (T)0.21406444881780076 * square;                         \
-        T e = exp(-fabs(v)), rest = RATIO(v < 0 ? (T)1 : e, 1 + e);                                \
-        return RATIO((v < 0 ? e : (T)1) * (1 + in * slope * rest), 1 + e);                         \
-    }                                                                                              \
     static INLINE T GELU_EXACT(T x)                                                                \
     {                                                                                              \
         return (x < -800 ? (T)-800 : x) * erfc(-x * (T)0.70710678118654752440) / 2;                \
@@ -388,6 +425,32 @@ static INLINE f64 SMALLER(f64 x, f64 y) { return (y < x) | (y != y) ? y : x; }
 FLOATS(f32)
 FLOATS(f64)
 #undef FLOATS
+
+/* x sigmoid(v), where v = x (1.5957691 + 0.0713548 x^2).  In f32 it is x / (1 + 2^t), where t is -v log2(e):
+ * what is lost in t is lost where 2^t is small beside 1, or the result small beside x. */
+static INLINE f64 GELU(f64 x) { return GATE(x, 1.59576912160573071176 * (x + 0.044715 * x * x * x)); }
+static INLINE f32 GELU(f32 x)
+{
+    f32 in = larger_f32(x, -800);
+    return in * reciprocal_fast(1 + exp2_fast(in * fmaf(in * in, -0.102943240f, -2.30220819f)));
+}
+
+/* s (1 + x v' (1 - s)), where s = sigmoid(v); it is 0 or 1 beyond the limits of x, where in f32 2^t is
+ * beyond what has a reciprocal. */
+static INLINE f64 GELU_GRAD(f64 x)
+{
+    f64 in = x < -40 ? -40 : x > 40 ? 40 : x, square = in * in;
+    f64 v = in * (1.5957691216057308 + 0.0713548162726002516 * square);
+    f64 slope = 1.5957691216057308 + 0.21406444881780076 * square;
+    f64 e = exp(-fabs(v)), rest = (v < 0 ? 1 : e) / (1 + e);
+    return (v < 0 ? e : 1) * (1 + in * slope * rest) / (1 + e);
+}
+static INLINE f32 GELU_GRAD(f32 x)
+{
+    f32 in = smaller_f32(larger_f32(x, -10.04f), 10.04f), square = in * in;
+    f32 e = exp2_fast(in * fmaf(square, -0.102943240f, -2.30220819f)), s = reciprocal_fast(1 + e);
+    return s * fmaf(in * fmaf(square, 0.214064449f, 1.59576912f), e * s, 1);
+}
 
 /* Through unsigned, where overflow is defined.  Division by -1 is negation, which covers the one
  * quotient that does not fit. */
@@ -467,7 +530,7 @@ static INLINE f64 fused(f64 a, f64 b, f64 c) { return fma(a, b, c); }
  * wraps around; a cast to a short float leaves an f32 that such a number can hold. */
 template <class T> static INLINE f32 cast_f32(T x) { return (f32)x; }
 template <class T> static INLINE f64 cast_f64(T x) { return (f64)x; }
-template <class T> static INLINE f32 cast_bf16(T x) { return widen(narrow_bf16((f32)x)); }
+template <class T> static INLINE f32 cast_bf16(T x) { return round_bf16((f32)x); }
 template <class T> static INLINE f32 cast_f16(T x) { return widen(narrow_f16((f32)x)); }
 template <class T> static INLINE f32 cast_f8e4m3(T x) { return widen(narrow_f8e4m3((f32)x)); }
 template <class T> static INLINE f32 cast_f8e5m2(T x) { return widen(narrow_f8e5m2((f32)x)); }
@@ -506,29 +569,51 @@ template <> INLINE i64 highest<i64>() { return 9223372036854775807LL; }
 template <> INLINE u8 highest<u8>() { return 1; }
 
 /* warp_NAME<N>(v): over each N neighbours of a warp, N a power of two, 32 by default.
- * block_NAME<N>(v): over a block of N threads, a power of two from 32 on.
- * group_NAME<N>(v): the one or the other.  All threads get the result. */
+ * block_NAME<N>(v): over a block of N threads, whole warps.
+ * group_NAME<N>(v): the one or the other.  All threads get the result.
+ * rows_NAME<N, PLACE>(v): over a block, of several numbers at once, in place.
+ * A PLACE is memory that no other fold uses: then threads need not wait for each other before the fold
+ * is made again, if they wait for another reason in between. */
 #define FOLDS(name, join)                                                                          \
     template <int N = WARP, class T> static INLINE T warp_##name(T v)                              \
     {                                                                                              \
         UNROLL for (int mask = N / 2; mask > 0; mask /= 2) v = join(v, shuffle_xor(v, mask));      \
         return v;                                                                                  \
     }                                                                                              \
-    template <int N, class T> static INLINE T block_##name(T v)                                    \
+    template <int N, int PLACE = -1, class T> static INLINE T block_##name(T v)                    \
     {                                                                                              \
-        SHARED T part[N / WARP];                                                                   \
+        enum { WARPS = N / WARP };                                                                 \
+        SHARED T part[WARPS];                                                                      \
         v = warp_##name(v);                                                                        \
         if (N == WARP) return v;                                                                   \
         if (LANE == 0) part[WARP_OF_BLOCK] = v;                                                    \
         SYNC();                                                                                    \
-        v = warp_##name<N / WARP>(part[THREAD % (N / WARP)]);                                      \
-        SYNC();                                                                                    \
+        if constexpr ((WARPS & (WARPS - 1)) == 0) {                                                \
+            v = warp_##name<WARPS>(part[THREAD % WARPS]);                                          \
+        } else {                                                                                   \
+            v = part[0];                                                                           \
+            UNROLL for (int w = 1; w < WARPS; w++) v = join(v, part[w]);                           \
+        }                                                                                          \
+        if (PLACE < 0) SYNC();                                                                     \
         return v;                                                                                  \
     }                                                                                              \
-    template <int N, class T> static INLINE T group_##name(T v)                                    \
+    template <int N, int PLACE = -1, class T> static INLINE T group_##name(T v)                    \
     {                                                                                              \
-        if constexpr (N > WARP) return block_##name<N>(v);                                         \
+        if constexpr (N > WARP) return block_##name<N, PLACE>(v);                                  \
         else return warp_##name<N>(v);                                                             \
+    }                                                                                              \
+    template <int N, int PLACE, int R, class T> static INLINE void rows_##name(T (&v)[R])          \
+    {                                                                                              \
+        SHARED T part[R][N / WARP];                                                                \
+        UNROLL for (int r = 0; r < R; r++) v[r] = warp_##name(v[r]);                               \
+        UNROLL for (int r = 0; r < R; r++)                                                         \
+            if (LANE == 0) part[r][WARP_OF_BLOCK] = v[r];                                          \
+        SYNC();                                                                                    \
+        UNROLL for (int r = 0; r < R; r++) {                                                       \
+            v[r] = part[r][0];                                                                     \
+            UNROLL for (int w = 1; w < N / WARP; w++) v[r] = join(v[r], part[r][w]);               \
+        }                                                                                          \
+        if (PLACE < 0) SYNC();                                                                     \
     }
 FOLDS(sum, ADD)
 FOLDS(max, LARGER)

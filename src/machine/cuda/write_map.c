@@ -14,9 +14,9 @@
 
 enum {
     BLOCK_THREADS = 256,
-    BYTES_ON_THE_WAY = 16,      /* that a thread reads before it computes */
+    BYTES_ON_THE_WAY = 16, /* that a thread reads before it computes */
     MOST_TOGETHER = 4,
-    MANY_BLOCKS = 132 * 8 * 2,  /* from here on a thread may take several pieces */
+    MANY_BLOCKS = 132 * 8 * 2, /* from here on a thread may take several pieces */
 };
 
 typedef struct pass {
@@ -54,12 +54,9 @@ static void declare_inputs(const pass *p)
 {
     map_text *m = p->m;
     for (int k = 0; k < m->i->nin; k++) {
-        if (is_fixed(m, k)) continue;
-        const char *type = kernel_type(m->i->in[k].type);
-        if (p->together > 1)
-            map_line(m, "%s a%d[%d][%d];", type, k, p->together, m->vector);
-        else
-            map_line(m, "%s a%d[%d];", type, k, m->vector);
+        char name[NAME_ROOM];
+        snprintf(name, sizeof name, "a%d", k);
+        if (!is_fixed(m, k)) map_declare(m, &m->i->in[k], name, p->together);
     }
 }
 
@@ -89,7 +86,9 @@ static void add_elements(const pass *p)
         char array[NAME_ROOM];
         if (is_fixed(m, k)) continue;
         array_name(p, array, 'a', k);
-        map_line(m, "%s r%d = widen(%s[%s]);", kernel_type(m->type[k]), k, array, e);
+        text_add(&m->t, "%*s%s r%d = ", 4 * m->indent, "", kernel_type(m->type[k]), k);
+        map_add_element(m, &i->in[k], array);
+        text_add(&m->t, ";\n");
     }
     for (int s = 0; s < i->map.nsteps; s++) {
         int reg = i->nin + s;
@@ -99,8 +98,7 @@ static void add_elements(const pass *p)
         text_add(&m->t, ";\n");
     }
     for (int o = 0; o < i->nout; o++)
-        map_line(m, "y%d[%s] = narrow_%s(%s);", o, e, kernel_type(i->out[o].type),
-                 m->name[i->map.results[o]]);
+        map_line(m, "y%d[%s] = %s;", o, e, m->name[i->map.results[o]]);
     m->indent--;
     map_line(m, "}");
 }
@@ -109,7 +107,7 @@ static void add_results(const pass *p)
 {
     map_text *m = p->m;
     for (int o = 0; o < m->i->nout; o++)
-        map_line(m, "%s y%d[%d];", kernel_type(m->i->out[o].type), o, m->vector);
+        map_line(m, "%s y%d[%d];", map_computed(&m->i->out[o]), o, m->vector);
     add_elements(p);
     for (int o = 0; o < m->i->nout; o++) {
         char array[NAME_ROOM], at[20];

@@ -237,9 +237,9 @@ static void say_map(slim_text *w, const instr *map, int value, int number, int f
         }
         snprintf(at, sizeof at, "in%d", first_input++);
         snprintf(array, sizeof array, "a%d", k);
-        map_line(&m, "%s a%d[1];", kernel_type(map->in[k].type), k);
+        map_declare(&m, &map->in[k], array, 1);
         map_load(&m, &map->in[k], at, array);
-        map_line(&m, "%s r%d = widen(a%d[0]);", kernel_type(m.type[k]), k, k);
+        map_line(&m, "%s r%d = a%d[0];", kernel_type(m.type[k]), k, k);
     }
     for (int step = 0; step < map->map.nsteps; step++) {
         int reg = map->nin + step;
@@ -250,7 +250,7 @@ static void say_map(slim_text *w, const instr *map, int value, int number, int f
     }
     const char *type = kernel_type(map->out[0].type), *result = m.name[map->map.results[0]];
     if (last) {
-        map_line(&m, "%s y[1] = {narrow_%s(%s)};", type, type, result);
+        map_line(&m, "%s y[1] = {%s};", map_computed(&map->out[0]), result);
         map_store(&m, &map->out[0], out, "y");
         map_line(&m, "value%d = 0;", number + 1);
     } else {
