@@ -169,8 +169,8 @@ static void declare_kept(row_text *r)
     map_text *m = &r->m;
     for (int k = 0; k < m->registers; k++) {
         if (!is_kept(r, k)) continue;
-        char of[20];
-        snprintf(of, sizeof of, r->at_once > 1 ? "[%d]" : "", r->at_once);
+        char of[20] = "";
+        if (r->at_once > 1) snprintf(of, sizeof of, "[%d]", r->at_once);
         map_line(m, "%s r%d%s[%d];", kernel_type(m->type[k]), k, of, r->turns * m->vector);
         snprintf(m->name[k], NAME_ROOM, m->vector > 1 ? "r%d%s[k * %d + e]" : "r%d%s[k]", k,
                  r->at_once > 1 ? "[q]" : "", m->vector);
