@@ -18,7 +18,7 @@
 
 enum { FURTHEST = 16 };        /* instructions between them */
 enum { WORTH_IT = 64 * 1024 }; /* bytes that are read once instead of twice */
-enum { MOST_OUTPUTS = 8 };
+enum { MOST_OUTPUTS = 8, MOST_SUMS = 4 };
 
 typedef struct joiner {
     program *program;
@@ -91,10 +91,18 @@ static bool over_loops_of(program *p, const instr *m, const instr *like, instr *
 
 /* ---- what is gained ---- */
 
-/* Neither folds nor sums: then it adds little to what a kernel keeps in registers. */
-static bool is_plain(const instr *m)
+static int count_sums(const instr *m)
 {
-    return m->map.sums == 0 && !map_folds_rows(m);
+    int n = 0;
+    for (int o = 0; o < m->nout; o++) n += map_sums(m, o);
+    return n;
+}
+
+/* A kernel keeps a row, and sums of columns, in registers. */
+static bool fit_together(const instr *a, const instr *b)
+{
+    return instr_elements(a) == instr_elements(b) && !(map_folds_rows(a) && map_folds_rows(b)) &&
+           count_sums(a) + count_sums(b) <= MOST_SUMS;
 }
 
 static bool is_joinable(const instr *i)
@@ -187,12 +195,27 @@ static bool is_only_reader(const instr *later, const instr *earlier)
 
 /* ---- joining ---- */
 
+static bool reads(const instr *i, int b)
+{
+    for (int k = 0; k < i->nin; k++)
+        if (i->in[k].buffer == b) return true;
+    return false;
+}
+
+/* Is the buffer needed by anyone but that instruction? */
+static bool is_needed(const program *p, int b, const instr *but)
+{
+    bool needed = p->buffers[b].kind != BUFFER_TEMPORARY;
+    for (int k = 0; k < p->ninstrs && !needed; k++)
+        needed = &p->instrs[k] != but && reads(&p->instrs[k], b);
+    return needed;
+}
+
 /* One map of both, over the loops of either. */
 static bool make_joint(program *p, const instr *earlier, const instr *later, instr *joint)
 {
-    static const bool keep[MOST_OUTPUTS] = {true, true, true, true, true, true, true, true};
-    instr             first;
-    bool              divides = over_loops_of(p, earlier, later, &first);
+    instr first;
+    bool  keep[MOST_OUTPUTS], divides = over_loops_of(p, earlier, later, &first);
     if (divides)
         *joint = *later;
     else if (over_loops_of(p, later, earlier, joint))
@@ -202,6 +225,7 @@ static bool make_joint(program *p, const instr *earlier, const instr *later, ins
     int a = first.map.nrow, b = joint->map.nrow;
     if ((a && b && a != b) || first.nout + joint->nout > MOST_OUTPUTS) return false;
     if (!share_operand(&first, joint)) return false;
+    for (int o = 0; o < first.nout; o++) keep[o] = is_needed(p, first.out[o].buffer, later);
     joint_loops loops = {.n = first.nloops, .nrow = a ? a : b};
     memcpy(loops.size, first.size, sizeof loops.size);
     for (int k = 0; k < loops.n; k++) loops.of_c[k] = loops.of_p[k] = k;
@@ -256,9 +280,9 @@ static bool join_later(joiner *j, int at)
         const instr *later = &p->instrs[k];
         if (j->gone[k] || !is_joinable(later) || !might_share(&earlier, later)) continue;
         if (later->remade) continue; /* it is where it is to save memory before */
-        if (instr_elements(later) != instr_elements(&earlier)) continue;
-        if (!is_plain(&earlier) && !is_plain(later)) continue;
-        if (!is_only_reader(later, &earlier) || !find_followers(&p->instrs[at], k - at, follows)) continue;
+        if (!fit_together(&earlier, later)) continue;
+        if (!is_only_reader(later, &earlier) || !find_followers(&p->instrs[at], k - at, follows))
+            continue;
         if (!make_joint(p, &earlier, later, &joint)) continue;
         put_in_order(j, at, k, follows, &joint);
         return true;

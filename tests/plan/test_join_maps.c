@@ -6,7 +6,7 @@
 enum { ROWS = 128, COLS = 256, MOST = ROWS * COLS };
 
 typedef struct outcome {
-    int     maps; /* over all of an input */
+    int     maps;                      /* over all of an input */
     int     products, products_before; /* all, and those before the last such map */
     int64_t peak;
     float   y[2][MOST];
@@ -67,7 +67,7 @@ static void expect(const char *text, int apart, int joined)
     "w: f32[c=256, d=256] = variable(init=\"normal(0, 0.1)\")\n"
 /* Takes so much memory that what follows does not matter for the peak. */
 #define PEAK                                                                                       \
-    "v: f32[c=256, k=4096] = variable(init=\"normal(0, 0.1)\")\nbig: [d, k] = einsum(w, v)\n"       \
+    "v: f32[c=256, k=4096] = variable(init=\"normal(0, 0.1)\")\nbig: [d, k] = einsum(w, v)\n"      \
     "s = reduce_sum(square(big))\n"
 
 /* As gelu and its derivative: a product has to wait for the joint map. */
@@ -75,7 +75,7 @@ static void test_two_maps_of_one_operand(void **state)
 {
     (void)state;
     static const char text[] =
-        INPUTS PEAK "h = gelu(a)\ny1: [r, d] = einsum(h, w)\ny2 = tanh(a) * b + s\n";
+        INPUTS        PEAK "h = gelu(a)\ny1: [r, d] = einsum(h, w)\ny2 = tanh(a) * b + s\n";
     expect(text, 2, 1);
     outcome *o = run(text, true);
     assert_int_equal(o->products, 2);
@@ -87,12 +87,12 @@ static void test_two_maps_of_one_operand(void **state)
 static void test_what_depends_on_the_first_map_follows(void **state)
 {
     (void)state;
-    static const char text[] =
-        INPUTS PEAK "t = rename_dimension(w, from=c, to=e)\nh = gelu(a)\n"
-                    "g1: [c, e] = einsum(h, rename_dimension(b, from=c, to=e))\n"
-                    "d1: [r, d] = einsum(b, w)\ng2: [c, e] = einsum(h, rename_dimension(a, from=c, to=e))\n"
-                    "d2: [r, e] = einsum(d1, t)\ny2 = tanh(a) * rename_dimension(d2, from=e, to=c) + s\n"
-                    "y1 = g1 + g2\n";
+    static const char text[] = INPUTS PEAK
+        "t = rename_dimension(w, from=c, to=e)\nh = gelu(a)\n"
+        "g1: [c, e] = einsum(h, rename_dimension(b, from=c, to=e))\n"
+        "d1: [r, d] = einsum(b, w)\ng2: [c, e] = einsum(h, rename_dimension(a, from=c, to=e))\n"
+        "d2: [r, e] = einsum(d1, t)\ny2 = tanh(a) * rename_dimension(d2, from=e, to=c) + s\n"
+        "y1 = g1 + g2\n";
     expect(text, 2, 1);
     outcome *o = run(text, true);
     assert_int_equal(o->products, 5);
@@ -106,7 +106,8 @@ static void test_results_and_folds(void **state)
     (void)state;
     expect(INPUTS PEAK "h = gelu(a)\ny1: [r, d] = einsum(h, w)\ny2 = h * b + s\n", 2, 1);
     expect(INPUTS PEAK "h = gelu(a)\ny1: [r, d] = einsum(h, w)\n"
-                       "y2 = a - reduce_sum(a * b, over=(c)) * s\n", 2, 1);
+                       "y2 = a - reduce_sum(a * b, over=(c)) * s\n",
+           2, 1);
 }
 
 /* One map's loop is two of the other's. */
@@ -114,10 +115,12 @@ static void test_other_loops(void **state)
 {
     (void)state;
     expect(INPUTS PEAK "x: [i=8, j=16, c=256] = reshape(a)\nh = gelu(x)\n"
-                       "y1: [i, j, d] = einsum(h, w)\ny2 = tanh(a) * b + s\n", 2, 1);
+                       "y1: [i, j, d] = einsum(h, w)\ny2 = tanh(a) * b + s\n",
+           2, 1);
     expect(INPUTS PEAK "h = gelu(a)\ny1: [r, d] = einsum(h, w)\n"
                        "x: [i=8, j=16, c=256] = reshape(a)\ny: [i=8, j=16, c=256] = reshape(b)\n"
-                       "y2 = tanh(x) * y + s\n", 2, 1);
+                       "y2 = tanh(x) * y + s\n",
+           2, 1);
 }
 
 static void test_what_stays_apart(void **state)
