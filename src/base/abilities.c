@@ -32,5 +32,6 @@ abilities abilities_of(const char *device)
                        .longest_row = card ? ROW_OF_CARD : ROW_OF_CHIP,
                        .sums_columns = card,
                        .recomputes = card,
+                       .groups = card,
                        .overlaps = strcmp(device, "cuda") == 0};
 }

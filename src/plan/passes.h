@@ -41,6 +41,8 @@ bool recompute_values(program *p, arena *scratch);
 bool remake_values(program *p, arena *scratch);
 /* Lets maps that read the same large operand become one, on devices where that is faster; after that. */
 bool join_maps(program *p, arena *scratch);
+/* Puts maps of variables first, for devices that carry them out together; after that. */
+bool hoist_maps(program *p, arena *scratch);
 /* Makes lines the rows of maps that read one value per line. */
 void find_rows(program *p);
 /* The program's counters, without collectives. */

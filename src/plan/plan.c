@@ -219,7 +219,8 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
     if (last == PASS_FUSING) return true;
     TRY(apart || (remake_values(p, scratch) && check(p, opts, plan_pass_name(PASS_REMAKING))));
     if (last == PASS_REMAKING) return true;
-    TRY(apart || (join_maps(p, scratch) && check(p, opts, plan_pass_name(PASS_JOINING))));
+    TRY(apart || (join_maps(p, scratch) && hoist_maps(p, scratch) &&
+                  check(p, opts, plan_pass_name(PASS_JOINING))));
     if (last == PASS_JOINING) return true;
     find_rows(p);
     TRY(update_in_place(p, scratch) && store_in_place(p) &&
