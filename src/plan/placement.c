@@ -316,6 +316,13 @@ bool count_alive(program *p, int64_t *most)
     TRY(run_through_time(p, NULL, 0));
     arena_back(&p->arena, mark);
     *most = p->live_bytes;
+    p->live_bytes = 0;
+    for (int b = 0; b < p->nbuffers; b++) { /* as they were: a draft gets no places */
+        buffer *x = &p->buffers[b];
+        x->first = x->last = 0;
+        x->offset = 0;
+        x->shares = b;
+    }
     return true;
 }
 
