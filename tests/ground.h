@@ -20,12 +20,14 @@
 
 #include <cmocka.h>
 
-/* On the device that the test is asked for, unless the options choose one. */
+/* On the device that the test is asked for, unless the options choose one; the one that checks then checks
+ * that device. */
 static inline mtf_session *open_as_asked(const mtf_session_opts *opts)
 {
     static bool      held;
     mtf_session_opts o = *opts;
     if (!o.device) o.device = asked_device();
+    if (asked_device() && strcmp(o.device, "check") == 0) o.device = "check:cuda";
     if (!held) asked_hold_card();
     held = true;
     mtf_session *s = mtf_open_with(&o);

@@ -154,10 +154,16 @@ bool run_on(const test_case *c, const stage *where, outcome *o)
 
 /* ---- comparing ---- */
 
+/* Tensor cores keep about 13 bits of a sum of products of f8. */
+static bool adds_roughly(const mesh_trials *t)
+{
+    return t->device && strstr(t->c->text, "f8");
+}
+
 static double allowed(const mesh_trials *t, mtf_dtype type)
 {
     switch (type) {
-    case MTF_F32: return t->f32;
+    case MTF_F32: return adds_roughly(t) ? 0x1p-11 : t->f32;
     case MTF_F64: return t->f64;
     case MTF_BF16: return 0x1p-7; /* rounded once, and that the other way: a unit, or two */
     case MTF_F16: return 0x1p-10;
@@ -196,7 +202,7 @@ static bool same_outcome(mesh_trials *t, const outcome *o, char *error)
         const fetched *a = &t->one.values[i];
         double         far = 0;
         bool           same = same_value(a, &o->values[i], allowed(t, a->type), &far, why);
-        if (a->type == MTF_F32 && far > t->farthest) {
+        if (a->type == MTF_F32 && far > t->farthest && !adds_roughly(t)) {
             t->farthest = far;
             snprintf(t->farthest_in, sizeof t->farthest_in, "%.40s of %.70s", t->one.names[i],
                      t->c->path);

@@ -56,15 +56,22 @@ static void find_folder(char *folder, size_t room)
     mkdir(folder, 0777);
 }
 
-/* Kernels are named where their text says KERNEL void __launch_bounds__(...) NAME( */
+static const char *word_after(const char *bracket)
+{
+    return bracket + 1 + strspn(bracket + 1, " \n");
+}
+
+/* Kernels are named where their text says KERNEL void __launch_bounds__(...) NAME(, or has a cluster's size
+ * before the name. */
 static void list_kernels(FILE *to, const char *text)
 {
-    static const char word[] = "KERNEL void __launch_bounds__(";
+    static const char word[] = "KERNEL void __launch_bounds__(", cluster[] = "__cluster_dims__(";
     for (const char *at = text; (at = strstr(at, word));) {
         at = strchr(at + sizeof word - 1, ')');
+        if (at && strncmp(word_after(at), cluster, sizeof cluster - 1) == 0) at = strchr(at + 1, ')');
         const char *end = at ? strchr(at, '(') : NULL;
         if (!end) return;
-        at += 1 + strspn(at + 1, " \n");
+        at = word_after(at);
         fprintf(to, "HOST_KERNEL(%.*s)\n", (int)(end - at), at);
     }
 }

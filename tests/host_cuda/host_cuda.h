@@ -25,6 +25,7 @@ __attribute__((visibility("default"))) const host_calls *host_cuda;
 #define UNROLL
 #define UNROLL_4
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 #define THREAD (host_cuda->now()->thread)
 #define THREADS (host_cuda->now()->threads)
 #define BLOCK (host_cuda->now()->block)
@@ -42,6 +43,19 @@ __attribute__((visibility("default"))) const host_calls *host_cuda;
 /* Kernels run one after another. */
 static INLINE void wait_for_turn() {}
 static INLINE void fetch_early(const void *) {}
+/* Blocks run in their order: those of a cluster leave their values here for the last one. */
+enum { HOST_CLUSTER = 8, HOST_CLUSTER_VALUES = 1024 };
+static thread_local float host_cluster[HOST_CLUSTER][HOST_CLUSTER_VALUES];
+template <int S> static INLINE void cluster_meet(const float *values, int n)
+{
+    static_assert(S <= HOST_CLUSTER, "a cluster is too large");
+    if (n > HOST_CLUSTER_VALUES) host_cuda->stop("a cluster has too many values");
+    SYNC();
+    if (THREAD == 0) memcpy(host_cluster[BLOCK % S], values, sizeof *values * (size_t)n);
+    SYNC();
+}
+template <int S> static INLINE float cluster_value(const float *, int s, int k) { return host_cluster[s][k]; }
+template <int S> static INLINE void cluster_leave() {}
 /* A handle is the address of the condition. */
 static INLINE void cudaGraphSetConditional(u64 loop, u32 value) { *(u32 *)loop = value; }
 

@@ -16,7 +16,7 @@
 #if MTF_HAVE_CUDA
 #include "machine/host_card.h"
 
-enum { MOST_OPERANDS = 24, LOOPS = 4, QUERY = 3, TRIALS = 44, FOR_A_CARD = 10 };
+enum { MOST_OPERANDS = 24, LOOPS = 4, QUERY = 3, TRIALS = 44, FEW_ROWS = 24, FOR_A_CARD = 10 };
 
 typedef struct trial {
     instr          instr;
@@ -30,7 +30,7 @@ typedef struct trial {
 static host_card     card;
 static kernel_source source, for_a_card; /* the second: a few of them, NVRTC takes its time */
 static arena         kept;
-static trial         trials[TRIALS + 40];
+static trial         trials[TRIALS + 40 + FEW_ROWS];
 static int           ntrials;
 static uint64_t      state;
 
@@ -415,6 +415,18 @@ static int set_up(void **unused)
         shape   s = {types[1 + k / 2 % 2], {2, 1, 1, length}, length, 16 << k % 3, 16 << k % 3, true, true};
         add_trial(&s, k % 2);
     }
+    int begin = ntrials;
+    source.cluster = for_a_card.cluster = atoi(card.architecture + strlen("sm_")) >= 90 ? 8 : 1;
+    for (int k = 0; k < FEW_ROWS; k++) { /* blocks of a cluster share the memory */
+        int64_t wide = 16 << k % 4, memory = (int64_t[]){64, 129, 700}[k / 4 % 3];
+        shape   s = {types[k % 3], {pick(1, 2), 1, pick(1, 2), pick(1, 2)}, memory, wide, wide, k % 5 == 0, false};
+        add_trial(&s, false);
+    }
+    for (int k = begin; k < ntrials; k += FEW_ROWS / 4) {
+        kernel_plan unused_plan = {0};
+        assert_true(write_attention(&for_a_card, &trials[k].instr, &unused_plan));
+    }
+    if (source.cluster > 1) assert_non_null(strstr(kernel_source_text(&for_a_card), "attention_slim("));
     for (int k = 0; k < ntrials; k += ntrials / FOR_A_CARD) {
         kernel_plan unused_plan = {0};
         assert_true(kernel_writer_of(trials[k].instr.kind)(&for_a_card, &trials[k].instr, &unused_plan));

@@ -48,25 +48,28 @@ static void test_slim_kernels_compile_for_a_card(void **state)
     host_card     card = host_card_open();
     arena         a = arena_make(&card.session->allocator, &card.session->fault);
     kernel_source s = kernel_source_make(&a);
+    bool          knows_clusters = atoi(card.architecture + strlen("sm_")) >= 90;
     (void)state;
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 6; k++)
         for (int columns = 1; columns <= 4; columns += 3) {
-            mtf_dtype         type = types[k];
+            mtf_dtype         type = types[k % 3];
+            int64_t           terms = k < 3 ? 264 : 1600; /* of which blocks have a share each */
             access            out = {.type = type, .stride = {columns, 1}};
             access            across[] = {{.type = type, .stride = {1, 0, 264}},
                                           {.type = type, .stride = {0, 1, columns}}};
-            access            along[] = {{.type = type, .stride = {264, 0, 1}}, across[1]};
+            access            along[] = {{.type = type, .stride = {terms, 0, 1}}, across[1]};
             access            in[] = {{.type = type, .stride = {columns, 1}}, {.type = type, .stride = {1}}};
             const scalar_step steps[] = {{.fn = FN_add, .type = MTF_F32, .a = 0, .b = 1},
                                          {.fn = FN_gelu, .type = MTF_F32, .a = 2}};
             instr product = {.kind = INSTR_CONTRACT, .nout = 1, .nin = 2, .out = &out, .nloops = 3,
-                             .size = {264, columns, 264}};
+                             .size = {264, columns, terms}};
             instr map = {.kind = INSTR_MAP, .nout = 1, .nin = 2, .out = &out, .in = in, .nloops = 2,
                          .size = {264, columns}, .map = {.nsteps = 2, .steps = steps, .results = &(int){3}}};
             instr       first = product, second = product;
             slim_member members[2] = {{.product = &first, .fixed = columns == 1},
                                       {.product = &second, .fixed = columns == 1}};
             kernel_plan plan = {0};
+            s.cluster = k < 3 || !knows_clusters ? 1 : 8;
             first.in = across, second.in = along;
             for (int m = 0; m < 2; m++) {
                 assert_true(slim_suits(members[m].product) && slim_takes(&members[m], &map, 0));
@@ -76,7 +79,9 @@ static void test_slim_kernels_compile_for_a_card(void **state)
             assert_int_equal(whole.nin, 6);
             assert_true(write_slim(&s, &whole, 2, members, &plan));
             assert_int_equal(plan.nlaunches, 1);
+            assert_true(plan.launch[0].blocks % s.cluster == 0);
         }
+    if (knows_clusters) assert_non_null(strstr(kernel_source_text(&s), "__cluster_dims__(8"));
     host_card_compile_for_real(&card, kernel_source_text(&s));
     arena_free(&a);
     host_card_close(&card);

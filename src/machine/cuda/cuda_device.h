@@ -19,6 +19,7 @@ typedef struct cuda_card {
     char            architecture[16]; /* as NVRTC calls it: sm_90a */
     int             multiprocessors;
     bool            takes_turns; /* kernels wait for the one before by themselves */
+    int             cluster;     /* blocks that a cluster may have */
     size_t          bytes;
     double          bandwidth; /* bytes a second from and to its memory; 0: not known */
     pthread_mutex_t lock;    /* of what follows */

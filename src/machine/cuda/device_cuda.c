@@ -108,6 +108,7 @@ static void name_architecture(const cuda_device *d, cuda_card *k)
     int version = 0;
     d->api.driver.cuDriverGetVersion(&version);
     k->takes_turns = major >= 9 && version >= 12030; /* older drivers do not record such starts */
+    k->cluster = major >= 9 ? 8 : 1;
 }
 
 /* From compute capability 8.9 on. */

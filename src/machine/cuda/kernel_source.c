@@ -7,7 +7,7 @@
 
 kernel_source kernel_source_make(arena *a)
 {
-    return (kernel_source){.arena = a, .names = {.arena = a}};
+    return (kernel_source){.arena = a, .names = {.arena = a}, .cluster = 1};
 }
 
 const char *kernel_type(mtf_dtype type)
@@ -29,8 +29,7 @@ int kernel_number(kernel_plan *plan, uint64_t value)
 static void write_parameters(textbuf *t, const instr *i, const kernel_plan *plan)
 {
     for (int k = 0; k < i->nout; k++) text_add(t, "%s *out%d, ", kernel_type(i->out[k].type), k);
-    for (int k = 0; k < i->nin; k++)
-        text_add(t, "const %s *in%d, ", kernel_type(i->in[k].type), k);
+    for (int k = 0; k < i->nin; k++) text_add(t, "const %s *in%d, ", kernel_type(i->in[k].type), k);
     text_add(t, "char *scratch, const step_words *words");
     for (int k = 0; k < plan->nnumbers; k++) text_add(t, ", u64 number%d", k);
 }
@@ -57,11 +56,12 @@ const char *kernel_source_text(const kernel_source *s)
 bool kernel_add(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
                 int64_t blocks, int threads, int shared)
 {
-    return kernel_add_together(s, plan, i, body, blocks, threads, shared, 1);
+    kernel_shape alone = {threads, shared, 1, 1};
+    return kernel_add_shaped(s, plan, i, body, blocks, &alone);
 }
 
-bool kernel_add_together(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
-                         int64_t blocks, int threads, int shared, int together)
+bool kernel_add_shaped(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
+                       int64_t blocks, const kernel_shape *shape)
 {
     static const char turn[] = "    wait_for_turn();\n";
     textbuf           rest = {.arena = s->arena}, whole = {.arena = s->arena};
@@ -72,18 +72,22 @@ bool kernel_add_together(kernel_source *s, kernel_plan *plan, const instr *i, co
     if (!text) return false;
     char name[48];
     snprintf(name, sizeof name, "%s_%016llx", instr_name(i->kind),
-             (unsigned long long)hash_bytes((uint64_t)(threads * together), text, (size_t)rest.used));
+             (unsigned long long)hash_bytes(
+                 (uint64_t)(shape->threads * shape->together + (shape->cluster << 20)), text,
+                 (size_t)rest.used));
     char *known = names_get(&s->names, name);
     char *kept = known ? known : arena_text(s->arena, name);
     TRY(kept != NULL);
     if (!known) {
-        text_add(&whole, "KERNEL void __launch_bounds__(%d", threads);
-        if (together > 1) text_add(&whole, ", %d", together);
-        text_add(&whole, ") %s(%s\n", kept, text);
+        text_add(&whole, "KERNEL void __launch_bounds__(%d", shape->threads);
+        if (shape->together > 1) text_add(&whole, ", %d", shape->together);
+        text_add(&whole, ") ");
+        if (shape->cluster > 1) text_add(&whole, "__cluster_dims__(%d, 1, 1) ", shape->cluster);
+        text_add(&whole, "%s(%s\n", kept, text);
         TRY(add_entry(s, kept, text_done(&whole)));
     }
-    plan->launch[plan->nlaunches++] =
-        (kernel_launch){.name = kept, .blocks = blocks, .threads = threads, .shared = shared};
+    plan->launch[plan->nlaunches++] = (kernel_launch){
+        .name = kept, .blocks = blocks, .threads = shape->threads, .shared = shape->shared};
     return true;
 }
 

@@ -60,6 +60,7 @@ typedef struct kernel_source {
     written_instr *written; /* instructions, each form once */
     int            nwritten, written_room;
     bool           only_sizes; /* plans are wanted, texts are not */
+    int            cluster; /* blocks that a cluster may have; 1: the card knows none */
     bool           wide; /* indices have 64 bits even where 32 suffice: for tests */
 } kernel_source;
 
@@ -70,9 +71,14 @@ kernel_source kernel_source_make(arena *a);
  * wait_for_turn(), unless it says so itself at another place. */
 bool kernel_add(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
                 int64_t blocks, int threads, int shared);
-/* The same, of which `together` blocks share a processor of the card: that bounds their registers. */
-bool kernel_add_together(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
-                         int64_t blocks, int threads, int shared, int together);
+/* How a kernel's blocks are made up. */
+typedef struct kernel_shape {
+    int threads, shared; /* bytes of dynamic shared memory */
+    int together;        /* blocks that share a processor of the card: that bounds their registers */
+    int cluster;         /* blocks in a row that can read one another's shared memory; 1: none */
+} kernel_shape;
+bool kernel_add_shaped(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
+                       int64_t blocks, const kernel_shape *shape);
 
 /* Adds an argument to those of the kernels that are added to the plan afterwards; its number. */
 int kernel_number(kernel_plan *plan, uint64_t value);

@@ -50,6 +50,37 @@ static INLINE void wait_for_turn()
 #endif
 }
 
+/* ---- clusters ----
+ * Blocks in a row; the last one of S reads values that the others have in shared memory.  All wait for one
+ * another in cluster_meet, and in cluster_leave, before which nobody may end. */
+
+template <int S> static INLINE void cluster_wait()
+{
+    if constexpr (S > 1)
+        asm volatile("barrier.cluster.arrive.aligned;\n barrier.cluster.wait.aligned;" ::: "memory");
+    else SYNC();
+}
+template <int S> static INLINE void cluster_meet(const f32 *, int) { cluster_wait<S>(); }
+template <int S> static INLINE void cluster_leave()
+{
+    if constexpr (S > 1) cluster_wait<S>();
+}
+
+/* Value k of block s. */
+template <int S> static INLINE f32 cluster_value(const f32 *values, int s, int k)
+{
+    if constexpr (S == 1) return values[k];
+    else {
+        u32 me, there;
+        f32 v;
+        asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(me));
+        asm("mapa.shared::cluster.u32 %0, %1, %2;"
+            : "=r"(there) : "r"((u32)__cvta_generic_to_shared(values + k)), "r"(me - (S - 1) + s));
+        asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v) : "r"(there) : "memory");
+        return v;
+    }
+}
+
 /* For kernels that say whether a loop of a recorded step goes on. */
 extern "C" __device__ void cudaGraphSetConditional(u64 loop, u32 value);
 

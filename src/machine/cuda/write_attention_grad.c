@@ -13,7 +13,8 @@ static bool add_kernel(kernel_source *s, const instr *i, kernel_plan *plan,
     attention_text(&t, i, f);
     text_add(&t, "    %s;\n", call);
     char *body = text_done(&t);
-    return body && kernel_add_together(s, plan, i, body, blocks, threads, shared, together);
+    kernel_shape shape = {threads, shared, together, 1};
+    return body && kernel_add_shaped(s, plan, i, body, blocks, &shape);
 }
 
 static bool add_rows(kernel_source *s, const instr *i, kernel_plan *plan)

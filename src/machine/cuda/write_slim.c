@@ -1,9 +1,9 @@
 /* Products with few columns, as kernels.
  *
  * c[m, n] = sum over k of w[m, k] x[k, n], n small.  Where elements of w are adjacent along
- * m, threads of a block have some of the terms of the same results; where they are adjacent
- * along k, a warp or a block has whole rows.  Sums are added up in an order that follows
- * from the sizes.
+ * m, threads of a block, or of a few, have some of the terms of the same results; where they
+ * are adjacent along k, a warp or a block has whole rows.  Sums are added up in an order that
+ * follows from the sizes.
  */
 #include "machine/cuda/slim.h"
 
@@ -23,7 +23,12 @@ enum {
     ROWS = 4,             /* of a warp, where terms are adjacent */
     THREADS = 512,        /* of a block, whatever it computes: so sums do not depend on the group */
     TOGETHER = 2,         /* blocks that share a processor of the card */
-    AHEAD = 8             /* pieces that a thread reads before it uses them */
+    AHEAD = 8,            /* pieces that a thread reads before it uses them */
+    LINE_BYTES = 128,     /* of memory, that are read together */
+    BLOCK_BYTES =
+        104000, /* of the matrix that a block reads, at most, where several share its rows */
+    ENOUGH_BLOCKS = 100,
+    LEAST_TURNS = 3 /* pieces of a thread, where several blocks share rows */
 };
 
 /* The loops of a product: w has `big` and k, x has k and `slim`. */
@@ -193,6 +198,7 @@ typedef struct slim_text {
     kernel_text  k;
     const instr *product;
     slim_form    f;
+    int          cluster; /* blocks of the kernel's clusters */
 } slim_text;
 
 /* Moves the pointers to a batch, whose number is `rest`. */
@@ -297,33 +303,34 @@ static void say_finish(slim_text *w, const slim_member *m, int output, int first
     if (m->scatter) say_scatter(w, m->scatter, m->nmaps, first_input);
 }
 
-/* w is adjacent along `row`: a thread has `vector` rows and every G-th term. */
+/* w is adjacent along `row`: a thread has `vector` rows and every G-th term of its block's. */
 static void say_across(slim_text *w)
 {
     kernel_say(
         &w->k,
-        "        SHARED f32 part[$WARPS][$N][$WIDE];\n"
-        "        i64 first = tile * $WIDE, mine = first + THREAD % $L * $V;\n"
-        "        i32 begin = THREAD / $L;\n"
+        "        i64 first = tile / $S * $WIDE, mine = first + THREAD % $L * $V;\n"
+        "        const i32 from = tile % $S * $EACH, end = SMALLER(from + $EACH, $K);\n"
+        "        const i32 begin = from + THREAD / $L;\n"
         "        f32 sum[$N][$V] = {};\n"
         "        pack<u32, $WORDS> v[$AHEAD];\n"
         "        auto take = [&](i32 k) {\n"
         "            UNROLL for (int u = 0; u < $AHEAD; u++)\n"
-        "                if (mine < $ROWS && k + u * $G < $K)\n"
+        "                if (mine < $ROWS && k + u * $G < end)\n"
         "                    v[u] = load_pack<$WORDS>((const u32 *)(w + mine + (i64)(k + u * $G) * "
         "($WK)));\n"
         "        };\n"
         "        if ($FIXED) {\n"
         "            take(begin);\n"
-        "            if (mine < $ROWS && THREAD % $L == 0)\n"
-        "                for (i32 k = begin + $G * $AHEAD; k < $K; k += $G) fetch_early(w + mine + "
+        "            if (mine < $ROWS && THREAD % $L % $SECTOR == 0)\n"
+        "                for (i32 k = begin + $G * $AHEAD; k < end; k += $G) fetch_early(w + mine "
+        "+ "
         "(i64)k * ($WK));\n"
         "        }\n"
         "        wait_for_turn();\n"
-        "        for (i32 k = begin; k < $K; k += $G * $AHEAD) {\n"
+        "        for (i32 k = begin; k < end; k += $G * $AHEAD) {\n"
         "            if (!$FIXED || k != begin) take(k);\n"
         "            UNROLL for (int u = 0; u < $AHEAD; u++)\n"
-        "                if (mine < $ROWS && k + u * $G < $K) UNROLL for (int n = 0; n < $N; n++) "
+        "                if (mine < $ROWS && k + u * $G < end) UNROLL for (int n = 0; n < $N; n++) "
         "{\n"
         "                    f32 y = load(x + (i64)(k + u * $G) * ($XK) + n * ($XN));\n"
         "                    UNROLL for (int e = 0; e < $V; e++)\n"
@@ -334,13 +341,21 @@ static void say_across(slim_text *w)
         "            UNROLL for (int e = 0; e < $V; e++) {\n"
         "                UNROLL for (int mask = 16; mask >= $L; mask /= 2)\n"
         "                    sum[n][e] = ADD(sum[n][e], shuffle_xor(sum[n][e], mask));\n"
-        "                if (LANE < $L) part[WARP_OF_BLOCK][n][LANE * $V + e] = sum[n][e];\n"
+        "                if (LANE < $L) part[(WARP_OF_BLOCK * $N + n) * $WIDE + LANE * $V + e] = "
+        "sum[n][e];\n"
         "            }\n"
         "        SYNC();\n"
         "        for (int r = THREAD; r < $N * $WIDE; r += $THREADS) {\n"
         "            f32 total = 0;\n"
-        "            for (int j = 0; j < $WARPS; j++) total = ADD(total, part[j][r / $WIDE][r % "
-        "$WIDE]);\n"
+        "            for (int j = 0; j < $WARPS; j++) total = ADD(total, part[j * $N * $WIDE + "
+        "r]);\n"
+        "            sums[r] = total;\n"
+        "        }\n"
+        "        cluster_meet<$S>(sums, $N * $WIDE);\n"
+        "        for (int r = THREAD; tile % $S == $S - 1 && r < $N * $WIDE; r += $THREADS) {\n"
+        "            f32 total = 0;\n"
+        "            UNROLL for (int s = 0; s < $S; s++) total = ADD(total, "
+        "cluster_value<$S>(sums, s, r));\n"
         "            i64 row = first + r % $WIDE, column = r / $WIDE;\n"
         "            if (row < $ROWS) {\n");
 }
@@ -390,14 +405,31 @@ static void say_along(slim_text *w, bool packed)
 /* How a product is spread over blocks. */
 typedef struct slim_tiles {
     int     lanes;       /* across: threads side by side */
+    int     shared;      /* blocks that share rows, a cluster */
     int     group, rows; /* along: threads of a row, rows of such a group */
     int64_t tiles;       /* blocks of a batch */
 } slim_tiles;
 
-static slim_tiles tiles_of(const instr *i, const slim_form *f)
+/* Whole lines of memory for a block, and few terms, so that many are under way at once. */
+static slim_tiles shared_tiles(const instr *i, const slim_form *f, int most)
+{
+    int64_t    rows = i->size[f->big], terms = i->size[f->k];
+    int64_t    bytes = (int64_t)mtf_dtype_bytes(f->w->type);
+    slim_tiles t = {.lanes = LINE_BYTES / (int)(f->vector * bytes), .shared = 1};
+    int64_t    wide = (int64_t)t.lanes * f->vector, tiles = kernel_parts(rows, wide);
+    int64_t    turns = terms / (THREADS / t.lanes);
+    while (2 * t.shared <= most && turns / (2 * t.shared) >= LEAST_TURNS &&
+           (f->batches * tiles * t.shared < ENOUGH_BLOCKS ||
+            wide * terms * bytes > BLOCK_BYTES * t.shared))
+        t.shared *= 2;
+    t.tiles = tiles * t.shared;
+    return t;
+}
+
+static slim_tiles tiles_of(const instr *i, const slim_form *f, int most_shared)
 {
     int64_t    rows = i->size[f->big], columns = i->size[f->slim];
-    slim_tiles t = {.lanes = 2, .group = WARP_SIZE, .rows = ROWS};
+    slim_tiles t = {.lanes = 2, .shared = 1, .group = WARP_SIZE, .rows = ROWS};
     if (f->adjacent_terms) {
         while (t.rows > 1 && (t.rows * columns > WARP_SIZE || columns > 2)) t.rows /= 2;
         bool few = f->batches * rows < (int64_t)PROCESSORS * THREADS / WARP_SIZE;
@@ -405,7 +437,10 @@ static slim_tiles tiles_of(const instr *i, const slim_form *f)
         t.tiles = kernel_parts(rows, (int64_t)(THREADS / t.group) * t.rows);
         return t;
     }
-    int64_t each = (int64_t)f->vector * columns * (THREADS / WARP_SIZE); /* floats of a lane */
+    int64_t    each = (int64_t)f->vector * columns * (THREADS / WARP_SIZE); /* floats of a lane */
+    slim_tiles wider = shared_tiles(i, f, most_shared);
+    if (wider.shared > 1 && wider.lanes <= WARP_SIZE && wider.lanes * each <= SHARED_FLOATS)
+        return wider;
     for (int more = 4; more <= WARP_SIZE; more *= 2) {
         int64_t wide = (int64_t)more * f->vector;
         bool    enough = f->batches * (rows / wide) >= PROCESSORS;
@@ -415,6 +450,14 @@ static slim_tiles tiles_of(const instr *i, const slim_form *f)
     }
     t.tiles = kernel_parts(rows, (int64_t)t.lanes * f->vector);
     return t;
+}
+
+/* Threads side by side whose pieces are fetched together. */
+static int64_t sector_lanes(const slim_form *f)
+{
+    enum { SECTOR_BYTES = 32 };
+    int64_t bytes = f->vector * (int64_t)mtf_dtype_bytes(f->w->type);
+    return bytes < SECTOR_BYTES ? SECTOR_BYTES / bytes : 1;
 }
 
 static void set_sizes(slim_text *w, const slim_tiles *t)
@@ -440,6 +483,9 @@ static void set_sizes(slim_text *w, const slim_tiles *t)
                    {"L", t->lanes},
                    {"G", THREADS / t->lanes},
                    {"WIDE", (int64_t)t->lanes * f->vector},
+                   {"S", t->shared},
+                   {"EACH", kernel_parts(i->size[f->k], t->shared)},
+                   {"SECTOR", sector_lanes(f)},
                    {"GROUP", t->group},
                    {"GROUPS", THREADS / t->group},
                    {"R", t->rows},
@@ -450,13 +496,15 @@ static void set_sizes(slim_text *w, const slim_tiles *t)
     kernel_set(&w->k, "T", "%s", kernel_type(f->w->type));
 }
 
-/* One member, whose blocks begin with number `begin`. */
+/* One member, whose blocks begin with number `begin`.  Clusters have blocks of one batch only: some may
+ * lie beyond the last row. */
 static int64_t say_member(slim_text *w, const slim_member *m, int output, int first_input,
                           int64_t begin)
 {
     w->product = m->product;
     w->f = form_of(m->product);
-    slim_tiles t = tiles_of(m->product, &w->f);
+    slim_tiles t = tiles_of(m->product, &w->f, w->k.source->cluster);
+    t.tiles = kernel_parts(t.tiles, w->cluster) * w->cluster;
     bool    turned = w->f.w == &m->product->in[1], packed = widest(m->product, w->f.x, w->f.k) > 1;
     int64_t end = begin + w->f.batches * t.tiles;
     set_sizes(w, &t);
@@ -475,23 +523,44 @@ static int64_t say_member(slim_text *w, const slim_member *m, int output, int fi
     else
         say_across(w);
     say_finish(w, m, output, first_input + 2);
-    kernel_say(&w->k, "            }\n        }\n    }\n");
+    kernel_say(&w->k, "            }\n        }\n");
+    if (t.shared > 1) kernel_say(&w->k, "        cluster_leave<$S>();\n");
+    kernel_say(&w->k, "    }\n");
     return end;
+}
+
+/* Partial sums of all members are in the same place: a block belongs to one of them. */
+static void say_room(slim_text *w, int n, const slim_member *members)
+{
+    int64_t most = 0;
+    for (int k = 0; k < n; k++) {
+        slim_form  f = form_of(members[k].product);
+        slim_tiles t = tiles_of(members[k].product, &f, w->k.source->cluster);
+        int64_t    sums =
+            f.adjacent_terms ? 0 : (int64_t)t.lanes * f.vector * members[k].product->size[f.slim];
+        if (sums > most) most = sums;
+        if (t.shared > w->cluster) w->cluster = t.shared;
+    }
+    kernel_set_number(&w->k, "SUMS", most);
+    kernel_set_number(&w->k, "WARPS", THREADS / WARP_SIZE);
+    if (most) kernel_say(&w->k, "    SHARED f32 part[$WARPS * $SUMS], sums[$SUMS];\n");
 }
 
 bool write_slim(kernel_source *s, const instr *whole, int n, const slim_member *members,
                 kernel_plan *plan)
 {
-    slim_text w = {.k = kernel_text_of(s, members[0].product, 0)};
+    slim_text w = {.k = kernel_text_of(s, members[0].product, 0), .cluster = 1};
     int64_t   blocks = 0;
     int       input = 0;
     w.k.i = whole;
+    say_room(&w, n, members);
     for (int k = 0; k < n; k++) {
         blocks = say_member(&w, &members[k], k, input, blocks);
         input += 2;
         for (int j = 0; j < members[k].nmaps; j++) input += members[k].map[j]->nin - 1;
         input += members[k].scatter != NULL;
     }
-    const char *body = text_done(&w.k.t);
-    return body && kernel_add_together(s, plan, whole, body, blocks, THREADS, 0, TOGETHER);
+    const char  *body = text_done(&w.k.t);
+    kernel_shape shape = {.threads = THREADS, .together = TOGETHER, .cluster = w.cluster};
+    return body && kernel_add_shaped(s, plan, whole, body, blocks, &shape);
 }
