@@ -268,8 +268,7 @@ static inline float scalar_near_gelu_f32(float x)
 static inline float scalar_gelu_grad_f32(float x)
 {
     float    shifted, in = f32_at_most(12, f32_at_least(-12, x));
-    /* Its argument is written as gelu's is: a map of both computes it once. */
-    float    p = f32_gelu_parts(f32_at_most(12, fabsf(x)), &shifted), e = f32_scale(p, shifted);
+    float    p = f32_gelu_parts(fabsf(in), &shifted), e = f32_scale(p, shifted);
     uint32_t negative = MASK(in < 0);
     double   a = (double)in, other = (double)(f32_pick(negative, 1, e) / (1 + e));
     double   steep = a * f64_fuse(0.21406444881780076, a * a, 1.5957691216057308);
