@@ -4,6 +4,9 @@
  * after gelu's derivative, of the same x; a norm is computed once more, and its
  * gradient reads the same operand.  One map does both: x is read once.
  *
+ * A loss and its gradient read the same logits: the gradient needs a few numbers for each
+ * row from a small map in between, which becomes part of the loss's first.
+ *
  * The later map stays where it is.  The earlier one moves down to it, and with it
  * what depends on it in between: products of gradients, mostly, which nothing reads
  * soon.  That may keep operands longer; so all is undone that raises the peak of
@@ -211,11 +214,33 @@ static bool is_needed(const program *p, int b, const instr *but)
     return needed;
 }
 
+/* Does the later map go on with numbers that the earlier one has for each row? */
+static bool goes_on_with_rows(const instr *later, const instr *earlier)
+{
+    return map_folds_rows(earlier) && later->map.nrow == 0 && later->map.sums == 0 &&
+           instr_elements(later) * map_row(earlier) == instr_elements(earlier);
+}
+
+/* One map of both, over the loops of the earlier one. */
+static bool make_by_rows(program *p, const instr *earlier, const instr *later, instr *joint)
+{
+    int         k = 0, o = 0;
+    bool        keep[MOST_OUTPUTS];
+    joint_loops loops;
+    while (k < later->nin && !writes(earlier, later->in[k].buffer)) k++;
+    if (k == later->nin || earlier->nout + later->nout > MOST_OUTPUTS) return false;
+    while (earlier->out[o].buffer != later->in[k].buffer) o++;
+    for (int n = 0; n < earlier->nout; n++) keep[n] = is_needed(p, earlier->out[n].buffer, later);
+    *joint = *later;
+    return fuse_loops(later, k, earlier, o, &loops) && fuse_into(p, joint, earlier, &loops, keep);
+}
+
 /* One map of both, over the loops of either. */
 static bool make_joint(program *p, const instr *earlier, const instr *later, instr *joint)
 {
     instr first;
-    bool  keep[MOST_OUTPUTS], divides = over_loops_of(p, earlier, later, &first);
+    if (goes_on_with_rows(later, earlier)) return make_by_rows(p, earlier, later, joint);
+    bool keep[MOST_OUTPUTS], divides = over_loops_of(p, earlier, later, &first);
     if (divides)
         *joint = *later;
     else if (over_loops_of(p, later, earlier, joint))
@@ -280,7 +305,7 @@ static bool join_later(joiner *j, int at)
         const instr *later = &p->instrs[k];
         if (j->gone[k] || !is_joinable(later) || !might_share(&earlier, later)) continue;
         if (later->remade) continue; /* it is where it is to save memory before */
-        if (!fit_together(&earlier, later)) continue;
+        if (!fit_together(&earlier, later) && !goes_on_with_rows(later, &earlier)) continue;
         if (!is_only_reader(later, &earlier) || !find_followers(&p->instrs[at], k - at, follows))
             continue;
         if (!make_joint(p, &earlier, later, &joint)) continue;
@@ -296,21 +321,24 @@ static bool join_later(joiner *j, int at)
 static bool join_all(joiner *j, int64_t most, int *joined)
 {
     program *p = j->program;
-    for (int k = 0; k < p->ninstrs; k++) {
+    for (int k = 0; k < p->ninstrs;) {
         instr   before[FURTHEST + 1];
         bool    gone[FURTHEST + 1];
         int     n = p->ninstrs - k <= FURTHEST ? p->ninstrs - k : FURTHEST + 1;
         int64_t peak;
         memcpy(before, &p->instrs[k], sizeof *before * (size_t)n);
         memcpy(gone, &j->gone[k], sizeof *gone * (size_t)n);
-        if (!join_later(j, k)) continue;
-        if (most) TRY(count_alive(p, &peak));
-        if (!most || peak <= most) {
-            ++*joined;
-            continue;
+        bool done = join_later(j, k);
+        if (done && most) {
+            TRY(count_alive(p, &peak));
+            done = peak <= most;
+            if (!done) memcpy(&p->instrs[k], before, sizeof *before * (size_t)n);
+            if (!done) memcpy(&j->gone[k], gone, sizeof *gone * (size_t)n);
         }
-        memcpy(&p->instrs[k], before, sizeof *before * (size_t)n);
-        memcpy(&j->gone[k], gone, sizeof *gone * (size_t)n);
+        if (done)
+            ++*joined; /* what is here now may be joined once more */
+        else
+            k++;
     }
     return mtf_ok(p->session);
 }
