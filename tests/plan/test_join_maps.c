@@ -110,6 +110,16 @@ static void test_results_and_folds(void **state)
            2, 1);
 }
 
+/* As a loss and its gradient: a small map between them goes on with numbers of rows, which something
+ * else has read before. */
+static void test_what_goes_on_with_rows(void **state)
+{
+    (void)state;
+    expect(INPUTS PEAK "l: [r] = log(reduce_sum(exp(a), over=(c)))\ny1 = reduce_sum(l)\n"
+                       "t = reciprocal(l + 20.0) * s\ny2 = exp(a) * t\n",
+           2, 1);
+}
+
 /* One map's loop is two of the other's. */
 static void test_other_loops(void **state)
 {
@@ -154,6 +164,7 @@ int main(void)
         cmocka_unit_test(test_two_maps_of_one_operand),
         cmocka_unit_test(test_what_depends_on_the_first_map_follows),
         cmocka_unit_test(test_results_and_folds),
+        cmocka_unit_test(test_what_goes_on_with_rows),
         cmocka_unit_test(test_other_loops),
         cmocka_unit_test(test_what_stays_apart),
     };
