@@ -106,6 +106,42 @@ static void test_updates_have_the_same_bits(void **state)
     }
 }
 
+/* ---- collectives ---- */
+
+/* A sum over processors runs beside the first of two maps with the same kernel; the second reads it. */
+static const char awaited[] = "x: f32[batch=12, in=65536] = random_uniform\n"
+                              "w: f32[a=65536] = variable(init=\"uniform(-0.4, 0.4)\")\n"
+                              "s: [in] = reduce_sum(x)\n"
+                              "n = assign(w, sin(w))\n"
+                              "t = sin(s)\n";
+
+static void run_awaited(bool measure, const char *late, float *values)
+{
+    if (late) setenv("MTF_HOST_CUDA_LATE", late, 1);
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){
+        .device = "cuda", .seed = 4, .mesh = "x:2", .layout = "batch:x", .measure = measure});
+    mtf_graph   *g = mtf_parse(s, awaited, "awaited");
+    mtf_tensor  *t = mtf_find(g, "t");
+    mtf_program *p = mtf_compile(g, t);
+    for (int k = 0; k < STEPS; k++) mtf_step(p);
+    mtf_fetch(p, t, values);
+    assert_string_equal(mtf_error(s), "");
+    close_well(s);
+    unsetenv("MTF_HOST_CUDA_LATE");
+}
+
+static void test_members_wait_for_collectives(void **state)
+{
+    static const char *const late[] = {NULL, "all", "first"};
+    static float             together[MOST_VALUES], apart[MOST_VALUES];
+    (void)state;
+    run_awaited(true, NULL, apart);
+    for (size_t k = 0; k < sizeof late / sizeof *late; k++) {
+        run_awaited(false, late[k], together);
+        assert_memory_equal(together, apart, sizeof together);
+    }
+}
+
 /* ---- which maps are grouped ---- */
 
 enum { ROWS = 64, BYTES = ROWS * 4, MOST_MAPS = 6 };
@@ -207,6 +243,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_what_is_grouped),
         cmocka_unit_test(test_what_stays_apart),
         cmocka_unit_test(test_updates_have_the_same_bits),
+        cmocka_unit_test(test_members_wait_for_collectives),
     };
     (void)argc;
     use_emulated_card(argv);
