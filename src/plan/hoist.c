@@ -37,6 +37,7 @@ static void find_stored(const program *p, bool *stored)
 /* Is it a map of variables alone, none of which was written before? */
 static bool is_early(const program *p, const hoister *h, const instr *i, int64_t most)
 {
+    if (i->remade) return false; /* it is where it is to save memory before */
     if (i->kind != INSTR_MAP || i->nin == 0 || instr_elements(i) == 0 || map_folds_rows(i) ||
         i->map.sums)
         return false;
