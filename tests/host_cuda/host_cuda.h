@@ -55,7 +55,10 @@ template <int S> static INLINE void cluster_meet(const float *values, int n)
     if (THREAD == 0) memcpy(host_cluster[BLOCK % S], values, sizeof *values * (size_t)n);
     SYNC();
 }
-template <int S> static INLINE float cluster_value(const float *, int s, int k) { return host_cluster[s][k]; }
+template <int S> static INLINE void cluster_values(const float *, int k, float (&to)[S])
+{
+    for (int s = 0; s < S; s++) to[s] = host_cluster[s][k];
+}
 template <int S> static INLINE void cluster_leave() {}
 /* A handle is the address of the condition. */
 static INLINE void cudaGraphSetConditional(u64 loop, u32 value) { *(u32 *)loop = value; }

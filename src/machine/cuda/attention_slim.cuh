@@ -119,7 +119,7 @@ static INLINE void attention_slim(const P &p, Y *y, f32 *lse, f32 *top, char *)
     for (int k = THREAD; k < N * P::KEY; k += SLIM_THREADS) {
         slim_sums<1> sums = {(f32)NOTHING_SEEN, 0, {0}};
         int          row = k / P::KEY, d = k % P::KEY;
-        for (int w = 0; w < WARPS; w++) {
+        UNROLL for (int w = 0; w < WARPS; w++) {
             const f32 *line = part + (w * N + row) * LINE;
             slim_join(sums, slim_sums<1>{line[P::KEY], line[P::KEY + 1], {line[d]}});
         }
@@ -130,9 +130,11 @@ static INLINE void attention_slim(const P &p, Y *y, f32 *lse, f32 *top, char *)
     for (int k = THREAD; BLOCK % S == S - 1 && k < N * P::KEY; k += SLIM_THREADS) {
         slim_sums<1> sums = {(f32)NOTHING_SEEN, 0, {0}};
         int          line = k / P::KEY * LINE, d = k % P::KEY;
-        for (int s = 0; s < S; s++)
-            slim_join(sums, slim_sums<1>{cluster_value<S>(all, s, line + P::KEY), cluster_value<S>(all, s, line + P::KEY + 1),
-                                         {cluster_value<S>(all, s, line + d)}});
+        f32          tops[S], of[S], o[S];
+        cluster_values<S>(all, line + P::KEY, tops);
+        cluster_values<S>(all, line + P::KEY + 1, of);
+        cluster_values<S>(all, line + d, o);
+        UNROLL for (int s = 0; s < S; s++) slim_join(sums, slim_sums<1>{tops[s], of[s], {o[s]}});
         slim_store(p, batch, k / P::KEY, d, sums, y, lse, top);
     }
     cluster_leave<S>();

@@ -66,18 +66,19 @@ template <int S> static INLINE void cluster_leave()
     if constexpr (S > 1) cluster_wait<S>();
 }
 
-/* Value k of block s. */
-template <int S> static INLINE f32 cluster_value(const f32 *values, int s, int k)
+/* Value k of each block; they are on their way together. */
+template <int S> static INLINE void cluster_values(const f32 *values, int k, f32 (&to)[S])
 {
-    if constexpr (S == 1) return values[k];
+    if constexpr (S == 1) to[0] = values[k];
     else {
-        u32 me, there;
-        f32 v;
+        u32 me;
         asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(me));
-        asm("mapa.shared::cluster.u32 %0, %1, %2;"
-            : "=r"(there) : "r"((u32)__cvta_generic_to_shared(values + k)), "r"(me - (S - 1) + s));
-        asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v) : "r"(there) : "memory");
-        return v;
+        UNROLL for (int s = 0; s < S; s++) {
+            u32 there;
+            asm("mapa.shared::cluster.u32 %0, %1, %2;"
+                : "=r"(there) : "r"((u32)__cvta_generic_to_shared(values + k)), "r"(me - (S - 1) + s));
+            asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(to[s]) : "r"(there) : "memory");
+        }
     }
 }
 

@@ -353,9 +353,9 @@ static void say_across(slim_text *w)
         "        }\n"
         "        cluster_meet<$S>(sums, $N * $WIDE);\n"
         "        for (int r = THREAD; tile % $S == $S - 1 && r < $N * $WIDE; r += $THREADS) {\n"
-        "            f32 total = 0;\n"
-        "            UNROLL for (int s = 0; s < $S; s++) total = ADD(total, "
-        "cluster_value<$S>(sums, s, r));\n"
+        "            f32 total = 0, of[$S];\n"
+        "            cluster_values<$S>(sums, r, of);\n"
+        "            UNROLL for (int s = 0; s < $S; s++) total = ADD(total, of[s]);\n"
         "            i64 row = first + r % $WIDE, column = r / $WIDE;\n"
         "            if (row < $ROWS) {\n");
 }
@@ -415,7 +415,10 @@ static slim_tiles shared_tiles(const instr *i, const slim_form *f, int most)
 {
     int64_t    rows = i->size[f->big], terms = i->size[f->k];
     int64_t    bytes = (int64_t)mtf_dtype_bytes(f->w->type);
-    slim_tiles t = {.lanes = LINE_BYTES / (int)(f->vector * bytes), .shared = 1};
+    slim_tiles t = {.lanes = LINE_BYTES / (int)(f->vector * bytes),
+                    .shared = 1,
+                    .group = WARP_SIZE,
+                    .rows = ROWS};
     int64_t    wide = (int64_t)t.lanes * f->vector, tiles = kernel_parts(rows, wide);
     int64_t    turns = terms / (THREADS / t.lanes);
     while (2 * t.shared <= most && turns / (2 * t.shared) >= LEAST_TURNS &&
