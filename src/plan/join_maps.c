@@ -130,7 +130,7 @@ static bool read_alike(const instr *a, const access *x, const instr *b)
         for (int k = 0; k < a->nloops && found; k++)
             found = a->size[k] == 1 || x->stride[k] == b->in[y].stride[k];
     }
-    return found && instr_elements(a) * (int64_t)mtf_dtype_bytes(x->type) >= WORTH_IT;
+    return found && instr_elements(a) >= WORTH_IT / (int64_t)mtf_dtype_bytes(x->type);
 }
 
 static bool share_operand(const instr *a, const instr *b)
@@ -218,7 +218,7 @@ static bool is_needed(const program *p, int b, const instr *but)
 static bool goes_on_with_rows(const instr *later, const instr *earlier)
 {
     return map_folds_rows(earlier) && later->map.nrow == 0 && later->map.sums == 0 &&
-           instr_elements(later) * map_row(earlier) == instr_elements(earlier);
+           instr_elements(earlier) / map_row(earlier) == instr_elements(later);
 }
 
 /* One map of both, over the loops of the earlier one. */
