@@ -1,4 +1,4 @@
-/* Maps over the same loops that read a large operand together.
+/* Maps that read the same large operand become one.
  *
  * A gradient computes gelu of x once more for the gradient of a weight, and soon
  * after gelu's derivative, of the same x; a norm is computed once more, and its
@@ -22,6 +22,7 @@
 enum { FURTHEST = 16 };        /* instructions between them */
 enum { WORTH_IT = 64 * 1024 }; /* bytes that are read once instead of twice */
 enum { MOST_OUTPUTS = 8, MOST_SUMS = 4 };
+enum { MOST_COUNTS = 256 }; /* of memory: each goes through the whole program */
 
 typedef struct joiner {
     program *program;
@@ -321,7 +322,7 @@ static bool join_later(joiner *j, int at)
 static bool join_all(joiner *j, int64_t most, int *joined)
 {
     program *p = j->program;
-    for (int k = 0; k < p->ninstrs;) {
+    for (int k = 0, counts = 0; k < p->ninstrs && counts < MOST_COUNTS;) {
         instr   before[FURTHEST + 1];
         bool    gone[FURTHEST + 1];
         int     n = p->ninstrs - k <= FURTHEST ? p->ninstrs - k : FURTHEST + 1;
@@ -331,6 +332,7 @@ static bool join_all(joiner *j, int64_t most, int *joined)
         bool done = join_later(j, k);
         if (done && most) {
             TRY(count_alive(p, &peak));
+            counts++;
             done = peak <= most;
             if (!done) memcpy(&p->instrs[k], before, sizeof *before * (size_t)n);
             if (!done) memcpy(&j->gone[k], gone, sizeof *gone * (size_t)n);

@@ -1,4 +1,4 @@
-/* Tests that maps of variables are put first, where memory allows it. */
+/* Tests that maps of variables are put first. */
 #include "run/compiled.h"
 
 #include "ground.h"

@@ -1,4 +1,4 @@
-/* Tests that maps which read the same large operand become one. */
+/* Tests that maps of one large operand are joined. */
 #include "run/compiled.h"
 
 #include "ground.h"
