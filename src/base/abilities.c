@@ -31,6 +31,7 @@ abilities abilities_of(const char *device)
                        .slim = card ? SLIM_OF_CARD : 0,
                        .longest_row = card ? ROW_OF_CARD : ROW_OF_CHIP,
                        .sums_columns = card,
+                       .attends = card,
                        .recomputes = card,
                        .groups = card,
                        .overlaps = strcmp(device, "cuda") == 0};

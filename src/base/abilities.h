@@ -28,6 +28,7 @@ typedef struct abilities {
     int      longest_row;  /* elements along which one map may fold */
     bool     overlaps;     /* it runs collectives beside other work */
     bool     sums_columns; /* a map may add up columns in passing */
+    bool     attends;      /* its library computes gradients of attention, and reads what attention gave */
     bool     recomputes;   /* reading a value from memory takes longer than computing it again */
     bool     groups;       /* it starts neighbouring maps at once that do not depend on one another */
 } abilities;

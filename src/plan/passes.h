@@ -45,6 +45,8 @@ bool join_maps(program *p, arena *scratch);
 bool hoist_maps(program *p, arena *scratch);
 /* Makes lines the rows of maps that read one value per line. */
 void find_rows(program *p);
+/* Lets gradients of attention read what attention gave, on devices whose library wants it. */
+bool read_attention(program *p);
 /* The program's counters, without collectives. */
 bool count_graph(program *p, const survey *s, const layout *l);
 /* Lets updates write into the old value instead of a copy, if it is no longer needed. */

@@ -9,6 +9,12 @@ bool attention_by_index(const attention_args *a)
            a->at[ATTENTION_QUERY_SEGMENT] < 0;
 }
 
+bool attention_is_plain(const instr *i)
+{
+    const attention_args *a = i->attention;
+    return attention_by_index(a) && a->at[ATTENTION_BIAS] < 0 && a->dropout == 0 && !a->parts;
+}
+
 static int64_t between(int64_t low, int64_t x, int64_t high)
 {
     return x < low ? low : x > high ? high : x;
@@ -81,7 +87,7 @@ static int64_t wide(const instr *i, attention_operand role)
 {
     const attention_args *a = i->attention;
     if (role == ATTENTION_Q || role == ATTENTION_K) return a->key;
-    return role == ATTENTION_V || role == ATTENTION_DY ? a->value : 1;
+    return role == ATTENTION_V || role == ATTENTION_DY || role == ATTENTION_Y ? a->value : 1;
 }
 
 int64_t attention_operand_elements(const instr *i, int operand, int64_t rows)

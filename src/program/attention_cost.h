@@ -6,6 +6,8 @@
 
 /* Do indices alone determine what a query sees? */
 bool attention_by_index(const attention_args *a);
+/* Is there no bias and no dropout, do indices determine what a query sees, and is it no partial result? */
+bool attention_is_plain(const instr *i);
 /* The positions of this processor's memory that its query number `query` may see by index. */
 span attention_seen(const attention_args *a, int64_t query);
 /* The number of pairs of a query and a position that it sees, if indices determine it, else of all

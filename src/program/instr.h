@@ -154,7 +154,7 @@ typedef struct window_args {
     int64_t     y_spatial[MAX_SPATIAL], y_out;
 } window_args;
 
-/* The inputs of attention.  LSE, DY, DELTA: the gradient only. */
+/* The inputs of attention.  LSE, DY, DELTA, Y: the gradient only. */
 typedef enum attention_operand {
     ATTENTION_Q,
     ATTENTION_K,
@@ -167,6 +167,7 @@ typedef enum attention_operand {
     ATTENTION_WRITE,
     ATTENTION_QUERY_SEGMENT,
     ATTENTION_MEMORY_SEGMENT,
+    ATTENTION_Y, /* what attention gave; then delta is the sum of dy y */
     ATTENTION_OPERANDS
 } attention_operand;
 

@@ -85,9 +85,8 @@ static card_work attention_work(const card_trial *c, const attention_case *a, bo
                  "scale=0.125, max_relative=0)\n",
                  gradient ? "z" : "y", k, k, k);
         if (gradient)
-            text_add(&w.text,
-                     "t%d = reduce_sum(z%d)\ny%d, y%d, y%d = gradients(t%d; h%d, h4, h5)\n", k, k,
-                     3 * k, 3 * k + 1, 3 * k + 2, k, k);
+            text_add(&w.text, "y%d, y%d, y%d = gradients(z%d; h%d, h4, h5; h%d)\n", 3 * k, 3 * k + 1,
+                     3 * k + 2, k, k, (k + 1) % CARD_LINKS);
     }
     w.outputs = gradient ? 3 : 1;
     return w;

@@ -184,6 +184,7 @@ static const char *const operand_names[ATTENTION_OPERANDS] = {
     [ATTENTION_WRITE] = "write",
     [ATTENTION_QUERY_SEGMENT] = "query_segment",
     [ATTENTION_MEMORY_SEGMENT] = "memory_segment",
+    [ATTENTION_Y] = "y",
 };
 
 static void add_number(textbuf *t, const char *name, int64_t value)

@@ -1,5 +1,6 @@
 /* Programs on a card: their kernels, launched instruction by instruction. */
 #include "machine/cuda/cuda_device.h"
+#include "machine/cuda/library_attention.h"
 #include "machine/cuda/products.h"
 #include "machine/cuda/slim.h"
 #include "machine/machine.h"
@@ -18,6 +19,7 @@ typedef struct prepared_instr {
     uint64_t              *numbers;    /* the plan's */
     void                 **parameters; /* where each address and each number stands */
     product_plan          *product;    /* NULL: the kernels do it */
+    library_attention     *attention;  /* likewise */
     int                    nafter;     /* what is queued after it: an epilogue in parts */
     struct prepared_instr *after;
 } prepared_instr;
@@ -199,6 +201,40 @@ static bool prepare_operands(cuda_context *c, const program *p, const run_state 
     return true;
 }
 
+/* After all else: the library may still be making plans. */
+static void find_attention(cuda_context *c, const program *p, const run_state *r,
+                           prepared_program *q, const program_kernels *all)
+{
+    int64_t room = cuda_scratch(p, 1);
+    for (int k = 0; k < p->ninstrs; k++) {
+        prepared_instr *to = &q->instrs[k];
+        if (!is_queued(&p->instrs[k]) || !library_attention_is_begun(c, &p->instrs[k])) continue;
+        to->attention = library_attention_prepare(c, &q->arena, &p->instrs[k], to->addresses,
+                                                  r->scratch, room);
+        if (!to->attention || p->instrs[k].kind != INSTR_ATTENTION_GRAD) continue;
+        int delta = library_attention_delta(p, k);
+        if (delta >= 0 && !all->groups[delta]) q->instrs[delta].nlaunches = 0;
+    }
+}
+
+/* Our kernels for attention that the library does not carry out after all. */
+static bool replace_attention(cuda_context *c, const program *p, const run_state *r,
+                              prepared_program *q, program_kernels *k)
+{
+    kernel_source own = kernel_source_make(&k->arena);
+    own.cluster = k->source.cluster;
+    for (int n = 0; n < p->ninstrs; n++)
+        if (library_attention_is_begun(c, &p->instrs[n]) && !q->instrs[n].attention)
+            TRY(cuda_write_kernels(&own, &p->instrs[n], &k->plans[n]));
+    if (own.nkernels == 0) return true;
+    TRY(cuda_load_kernels(c, &own));
+    for (int n = 0; n < p->ninstrs; n++)
+        if (library_attention_is_begun(c, &p->instrs[n]) && !q->instrs[n].attention)
+            TRY(find_addresses(q, &p->instrs[n], r, &k->plans[n], &q->instrs[n]) &&
+                find_launches(c, &k->plans[n], &q->instrs[n]));
+    return true;
+}
+
 /* Kernels are compiled while products are measured. */
 static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r,
                            prepared_program *q, program_kernels *k, parted *d)
@@ -209,6 +245,8 @@ static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r
     for (int n = 0; n < p->ninstrs; n++)
         if (is_queued(&p->instrs[n]) && k->operands[n])
             TRY(find_launches(c, &k->plans[n], &q->instrs[n]));
+    find_attention(c, p, r, q, k);
+    TRY(replace_attention(c, p, r, q, k));
     for (int n = 0; n < d->n; n++) TRY(prepare_parts(c, p, r, q, d->all[n]));
     return true;
 }
@@ -271,6 +309,8 @@ void cuda_forget(device_context *face, const program *p, run_state *r)
     cuda_beside_close(c, p, &q->beside);
     for (int k = 0; q->instrs && k < p->ninstrs; k++)
         if (q->instrs[k].product) product_forget(c, q->instrs[k].product);
+    for (int k = 0; q->instrs && k < p->ninstrs; k++)
+        if (q->instrs[k].attention) library_attention_forget(c, q->instrs[k].attention);
     face->device->release(face, q->words, sizeof *q->words);
     cuda_tables_close(c, &q->tables);
     arena_free(&q->arena);
@@ -282,6 +322,8 @@ const char *cuda_way(const instr *i)
 {
     if (i->kind == INSTR_CONTRACT)
         return product_suits(i) ? "cublaslt" : slim_suits(i) ? "slim" : "kernel";
+    if (i->kind == INSTR_ATTENTION || i->kind == INSTR_ATTENTION_GRAD)
+        return library_attention_suits(i) ? "cudnn" : "kernel";
     return NULL;
 }
 
@@ -310,6 +352,8 @@ int64_t cuda_scratch(const program *p, int threads)
                 plan.scratch_bytes = PRODUCT_WORKSPACE;
             if (kernel_wants_scratch(one)) cuda_write_kernels(&sizes, one, &plan);
             if (plan.scratch_bytes > most) most = plan.scratch_bytes;
+            if (library_attention_suits(one) && library_attention_bytes(one) > most)
+                most = library_attention_bytes(one);
         }
     }
     arena_free(&scratch);
@@ -389,6 +433,9 @@ static bool queue(cuda_context *c, const instr *i, const prepared_instr *q, cons
     if (q->product) {
         c->after_kernel = false;
         TRY(product_run(c, q->product, q->addresses, r->scratch));
+    } else if (q->attention) {
+        c->after_kernel = false;
+        TRY(library_attention_run(c, q->attention, i));
     } else {
         TRY(launch(c, i, q));
     }

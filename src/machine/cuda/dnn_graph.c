@@ -1,0 +1,300 @@
+/* Graphs of cuDNN: tensors, operations on them, and plans that carry them out. */
+#include "machine/cuda/dnn_graph.h"
+
+#if MTF_HAVE_CUDNN
+#include <assert.h>
+
+enum { ALIGNED = 16 };        /* bytes; all tensors in memory are */
+enum { MOST_CANDIDATES = 8 }; /* plans that are tried */
+
+/* Headers call these deprecated, versions before 9.8 need them. */
+static const cudnnBackendAttributeName_t plan_handle = (cudnnBackendAttributeName_t)400,
+                                         graph_handle = (cudnnBackendAttributeName_t)800;
+
+dnn_graph dnn_begin(const cuda_dnn *api, cudnnHandle_t handle)
+{
+    return (dnn_graph){.api = api, .handle = handle, .next = DNN_FIRST_BETWEEN};
+}
+
+void dnn_end(dnn_graph *g)
+{
+    while (g->nparts > 0) g->api->cudnnBackendDestroyDescriptor(g->parts[--g->nparts]);
+}
+
+/* ---- parts ---- */
+
+static dnn_part make(dnn_graph *g, cudnnBackendDescriptorType_t kind)
+{
+    dnn_part p = NULL;
+    assert(g->nparts < MOST_DNN_PARTS);
+    if (g->failed) return NULL;
+    g->failed = g->api->cudnnBackendCreateDescriptor(kind, &p) != CUDNN_STATUS_SUCCESS;
+    if (!g->failed) g->parts[g->nparts++] = p;
+    return p;
+}
+
+static void set(dnn_graph *g, dnn_part p, cudnnBackendAttributeName_t name,
+                cudnnBackendAttributeType_t type, int64_t n, const void *values)
+{
+    g->failed = g->failed ||
+                g->api->cudnnBackendSetAttribute(p, name, type, n, values) != CUDNN_STATUS_SUCCESS;
+}
+
+static void set_part(dnn_graph *g, dnn_part p, cudnnBackendAttributeName_t name, dnn_part value)
+{
+    set(g, p, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value);
+}
+
+static void finish(dnn_graph *g, dnn_part p)
+{
+    g->failed = g->failed || g->api->cudnnBackendFinalize(p) != CUDNN_STATUS_SUCCESS;
+}
+
+static void add_operation(dnn_graph *g, dnn_part p)
+{
+    finish(g, p);
+    assert(g->noperations < MOST_DNN_OPERATIONS);
+    g->operations[g->noperations++] = p;
+}
+
+/* ---- tensors ---- */
+
+dnn_shape dnn_dense(int64_t batch, int64_t heads, int64_t rows, int64_t columns)
+{
+    return (dnn_shape){{batch, heads, rows, columns},
+                       {heads * rows * columns, rows * columns, columns, 1}};
+}
+
+dnn_shape dnn_turned(dnn_shape s)
+{
+    return (dnn_shape){{s.size[0], s.size[1], s.size[3], s.size[2]},
+                       {s.stride[0], s.stride[1], s.stride[3], s.stride[2]}};
+}
+
+static dnn_part tensor(dnn_graph *g, int64_t number, cudnnDataType_t type, const dnn_shape *s,
+                       bool between, bool by_value)
+{
+    dnn_part p = make(g, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    int64_t  aligned = ALIGNED;
+    set(g, p, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
+    set(g, p, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, DNN_DIMS, s->size);
+    set(g, p, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, DNN_DIMS, s->stride);
+    set(g, p, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &number);
+    set(g, p, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &aligned);
+    set(g, p, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &between);
+    set(g, p, CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1, &by_value);
+    finish(g, p);
+    return p;
+}
+
+dnn_part dnn_tensor(dnn_graph *g, int64_t number, cudnnDataType_t type, dnn_shape s)
+{
+    return tensor(g, number, type, &s, false, false);
+}
+
+dnn_part dnn_number(dnn_graph *g, int64_t number)
+{
+    dnn_shape one = dnn_dense(1, 1, 1, 1);
+    return tensor(g, number, CUDNN_DATA_FLOAT, &one, false, true);
+}
+
+dnn_part dnn_between(dnn_graph *g, cudnnDataType_t type, dnn_shape s)
+{
+    return tensor(g, g->next++, type, &s, true, false);
+}
+
+/* ---- operations ---- */
+
+static void map(dnn_graph *g, dnn_part how, dnn_part a, dnn_part b, dnn_part flags, dnn_part to)
+{
+    dnn_part    p = make(g, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    const float one = 1;
+    finish(g, how);
+    set_part(g, p, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how);
+    set_part(g, p, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, a);
+    if (b) set_part(g, p, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b);
+    if (flags) set_part(g, p, CUDNN_ATTR_OPERATION_POINTWISE_TDESC, flags);
+    set_part(g, p, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, to);
+    set(g, p, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1, CUDNN_TYPE_FLOAT, 1, &one);
+    set(g, p, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, CUDNN_TYPE_FLOAT, 1, &one);
+    add_operation(g, p);
+}
+
+static dnn_part map_form(dnn_graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t type)
+{
+    dnn_part how = make(g, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    set(g, how, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
+    set(g, how, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &type);
+    return how;
+}
+
+void dnn_map(dnn_graph *g, cudnnPointwiseMode_t mode, dnn_part a, dnn_part b, dnn_part to)
+{
+    map(g, map_form(g, mode, CUDNN_DATA_FLOAT), a, b, NULL, to);
+}
+
+void dnn_select(dnn_graph *g, dnn_part flags, dnn_part a, dnn_part b, dnn_part to)
+{
+    map(g, map_form(g, CUDNN_POINTWISE_BINARY_SELECT, CUDNN_DATA_FLOAT), a, b, flags, to);
+}
+
+void dnn_compare(dnn_graph *g, cudnnPointwiseMode_t mode, dnn_part a, dnn_part b, dnn_part to)
+{
+    map(g, map_form(g, mode, CUDNN_DATA_BOOLEAN), a, b, NULL, to);
+}
+
+void dnn_index(dnn_graph *g, int64_t dim, dnn_part of, dnn_part to)
+{
+    dnn_part how = map_form(g, CUDNN_POINTWISE_GEN_INDEX, CUDNN_DATA_FLOAT);
+    set(g, how, CUDNN_ATTR_POINTWISE_AXIS, CUDNN_TYPE_INT64, 1, &dim);
+    map(g, how, of, NULL, NULL, to);
+}
+
+void dnn_multiply(dnn_graph *g, dnn_part a, dnn_part b, dnn_part to)
+{
+    dnn_part        how = make(g, CUDNN_BACKEND_MATMUL_DESCRIPTOR);
+    dnn_part        p = make(g, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
+    cudnnDataType_t type = CUDNN_DATA_FLOAT;
+    set(g, how, CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
+    finish(g, how);
+    set_part(g, p, CUDNN_ATTR_OPERATION_MATMUL_DESC, how);
+    set_part(g, p, CUDNN_ATTR_OPERATION_MATMUL_ADESC, a);
+    set_part(g, p, CUDNN_ATTR_OPERATION_MATMUL_BDESC, b);
+    set_part(g, p, CUDNN_ATTR_OPERATION_MATMUL_CDESC, to);
+    add_operation(g, p);
+}
+
+void dnn_fold(dnn_graph *g, cudnnReduceTensorOp_t how, dnn_part a, dnn_part to)
+{
+    dnn_part        form = make(g, CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
+    dnn_part        p = make(g, CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
+    cudnnDataType_t type = CUDNN_DATA_FLOAT;
+    set(g, form, CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
+    set(g, form, CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 1, &how);
+    finish(g, form);
+    set_part(g, p, CUDNN_ATTR_OPERATION_REDUCTION_DESC, form);
+    set_part(g, p, CUDNN_ATTR_OPERATION_REDUCTION_XDESC, a);
+    set_part(g, p, CUDNN_ATTR_OPERATION_REDUCTION_YDESC, to);
+    add_operation(g, p);
+}
+
+void dnn_view(dnn_graph *g, dnn_part a, dnn_part to)
+{
+    dnn_part p = make(g, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
+    set_part(g, p, CUDNN_ATTR_OPERATION_RESHAPE_XDESC, a);
+    set_part(g, p, CUDNN_ATTR_OPERATION_RESHAPE_YDESC, to);
+    add_operation(g, p);
+}
+
+/* ---- plans ---- */
+
+void dnn_drop(const cuda_dnn *api, dnn_plan *p)
+{
+    if (p->plan) api->cudnnBackendDestroyDescriptor(p->plan);
+    p->plan = NULL;
+}
+
+/* The working space of a finished plan; drops one that needs more than `most`. */
+static void measure(const cuda_dnn *api, dnn_plan *p, int64_t most)
+{
+    int64_t n = 0;
+    if (api->cudnnBackendGetAttribute(p->plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                                      CUDNN_TYPE_INT64, 1, &n,
+                                      &p->workspace) != CUDNN_STATUS_SUCCESS ||
+        n != 1 || p->workspace > most)
+        dnn_drop(api, p);
+}
+
+static dnn_plan plan_of(const dnn_graph *g, dnn_part configuration, int64_t most)
+{
+    const cuda_dnn *api = g->api;
+    dnn_plan        p = {0};
+    if (api->cudnnBackendCreateDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &p.plan) !=
+        CUDNN_STATUS_SUCCESS)
+        return (dnn_plan){0};
+    bool made = api->cudnnBackendSetAttribute(p.plan, plan_handle, CUDNN_TYPE_HANDLE, 1,
+                                              &g->handle) == CUDNN_STATUS_SUCCESS &&
+                api->cudnnBackendSetAttribute(p.plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+                                              CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                                              &configuration) == CUDNN_STATUS_SUCCESS &&
+                api->cudnnBackendFinalize(p.plan) == CUDNN_STATUS_SUCCESS;
+    if (made)
+        measure(api, &p, most);
+    else
+        dnn_drop(api, &p);
+    return p;
+}
+
+dnn_plan dnn_choose(dnn_graph *g, int64_t most)
+{
+    dnn_part               all = make(g, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    dnn_part               advice = make(g, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+    dnn_part               found[MOST_CANDIDATES];
+    cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;
+    int64_t                n = 0;
+    dnn_plan               p = {0};
+    set(g, all, graph_handle, CUDNN_TYPE_HANDLE, 1, &g->handle);
+    set(g, all, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, g->noperations,
+        g->operations);
+    finish(g, all);
+    set_part(g, advice, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, all);
+    set(g, advice, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+    finish(g, advice);
+    for (int k = 0; k < MOST_CANDIDATES; k++)
+        found[k] = make(g, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    if (g->failed || g->api->cudnnBackendGetAttribute(
+                         advice, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                         MOST_CANDIDATES, &n, found) != CUDNN_STATUS_SUCCESS)
+        return p;
+    for (int k = 0; k < n && k < MOST_CANDIDATES && !p.plan; k++) p = plan_of(g, found[k], most);
+    return p;
+}
+
+char *dnn_write(const cuda_dnn *api, arena *a, const dnn_plan *p, size_t *bytes)
+{
+    const cudnnBackendAttributeName_t text = CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION;
+    int64_t                           n = 0;
+    if (api->cudnnBackendGetAttribute(p->plan, text, CUDNN_TYPE_CHAR, 0, &n, NULL) !=
+            CUDNN_STATUS_SUCCESS ||
+        n <= 0)
+        return NULL;
+    char *to = arena_alloc(a, (size_t)n);
+    if (!to || api->cudnnBackendGetAttribute(p->plan, text, CUDNN_TYPE_CHAR, n, &n, to) !=
+                   CUDNN_STATUS_SUCCESS)
+        return NULL;
+    *bytes = (size_t)n;
+    return to;
+}
+
+dnn_plan dnn_read(const cuda_dnn *api, cudnnHandle_t handle, const char *text, size_t bytes)
+{
+    dnn_plan p = {0};
+    if (api->cudnnBackendCreateDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &p.plan) !=
+        CUDNN_STATUS_SUCCESS)
+        return (dnn_plan){0};
+    if (api->cudnnBackendSetAttribute(p.plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+                                      CUDNN_TYPE_CHAR, (int64_t)bytes,
+                                      text) == CUDNN_STATUS_SUCCESS &&
+        api->cudnnBackendSetAttribute(p.plan, plan_handle, CUDNN_TYPE_HANDLE, 1, &handle) ==
+            CUDNN_STATUS_SUCCESS &&
+        api->cudnnBackendFinalize(p.plan) == CUDNN_STATUS_SUCCESS)
+        measure(api, &p, INT64_MAX);
+    else
+        dnn_drop(api, &p);
+    return p;
+}
+
+dnn_part dnn_pack(const cuda_dnn *api, int n, const int64_t *numbers, void *const *at,
+                  void *workspace)
+{
+    dnn_graph g = dnn_begin(api, NULL);
+    dnn_part  p = make(&g, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    set(&g, p, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, n, numbers);
+    set(&g, p, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, n, at);
+    set(&g, p, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
+    finish(&g, p);
+    if (!g.failed) return p;
+    dnn_end(&g);
+    return NULL;
+}
+#endif

@@ -1,0 +1,73 @@
+/* Graphs of cuDNN: tensors, operations on them, and plans that carry them out.
+ *
+ * All tensors have four dimensions: batch, head, row, column.  After a call that fails
+ * the others do nothing, and `failed` is set; that is no error, the library only does
+ * not have what was asked for.
+ */
+#ifndef MACHINE_DNN_GRAPH_H
+#define MACHINE_DNN_GRAPH_H
+
+#include "machine/cuda/cuda_api.h"
+
+#if MTF_HAVE_CUDNN
+enum { DNN_DIMS = 4, MOST_DNN_PARTS = 160, MOST_DNN_OPERATIONS = 40 };
+
+typedef cudnnBackendDescriptor_t dnn_part;
+
+typedef struct dnn_shape {
+    int64_t size[DNN_DIMS], stride[DNN_DIMS]; /* in elements */
+} dnn_shape;
+
+typedef struct dnn_graph {
+    const cuda_dnn *api;
+    cudnnHandle_t   handle;
+    bool            failed;
+    dnn_part        parts[MOST_DNN_PARTS]; /* all that must be destroyed */
+    dnn_part        operations[MOST_DNN_OPERATIONS];
+    int             nparts, noperations;
+    int64_t         next; /* names of tensors between operations */
+} dnn_graph;
+
+dnn_graph dnn_begin(const cuda_dnn *api, cudnnHandle_t handle);
+void      dnn_end(dnn_graph *g);
+
+/* Dense, the columns adjacent. */
+dnn_shape dnn_dense(int64_t batch, int64_t heads, int64_t rows, int64_t columns);
+dnn_shape dnn_turned(dnn_shape s); /* rows and columns exchanged */
+
+/* Tensors in memory have numbers below this, by which they are found when the graph is carried out. */
+enum { DNN_FIRST_BETWEEN = 100 };
+dnn_part dnn_tensor(dnn_graph *g, int64_t number, cudnnDataType_t type, dnn_shape s);
+dnn_part dnn_number(dnn_graph *g, int64_t number); /* a float of the host's memory */
+dnn_part dnn_between(dnn_graph *g, cudnnDataType_t type, dnn_shape s); /* nowhere in memory */
+
+/* The same, as the result of an operation. */
+void dnn_map(dnn_graph *g, cudnnPointwiseMode_t mode, dnn_part a, dnn_part b, dnn_part to);
+void dnn_select(dnn_graph *g, dnn_part flags, dnn_part a, dnn_part b,
+                dnn_part to); /* flags ? a : b */
+void dnn_compare(dnn_graph *g, cudnnPointwiseMode_t mode, dnn_part a, dnn_part b, dnn_part to);
+void dnn_index(dnn_graph *g, int64_t dim, dnn_part of, dnn_part to);
+void dnn_multiply(dnn_graph *g, dnn_part a, dnn_part b, dnn_part to); /* matrices */
+void dnn_fold(dnn_graph *g, cudnnReduceTensorOp_t how, dnn_part a, dnn_part to);
+void dnn_view(dnn_graph *g, dnn_part a, dnn_part to); /* the same elements as another shape */
+
+/* ---- plans ---- */
+
+typedef struct dnn_plan {
+    dnn_part plan; /* NULL: the library has none */
+    int64_t  workspace;
+} dnn_plan;
+
+/* The plan that the library thinks best of those that need no more working space than `most`. */
+dnn_plan dnn_choose(dnn_graph *g, int64_t most);
+/* As text that contains compiled kernels, and from there; NULL, or no plan: it was not possible. */
+char    *dnn_write(const cuda_dnn *api, arena *a, const dnn_plan *p, size_t *bytes);
+dnn_plan dnn_read(const cuda_dnn *api, cudnnHandle_t handle, const char *text, size_t bytes);
+void     dnn_drop(const cuda_dnn *api, dnn_plan *p);
+
+/* What a plan works on: tensors by number. */
+dnn_part dnn_pack(const cuda_dnn *api, int n, const int64_t *numbers, void *const *at,
+                  void *workspace);
+#endif
+
+#endif

@@ -1,0 +1,271 @@
+/* Attention by cuDNN against kernels of our own and against the CPU.
+ *
+ * Several steps, so that the library's work is recorded as well.  On a card that is the host
+ * the library computes graphs operation by operation; with MTF_TEST_CARD=real it is the real
+ * one, and there are larger forms.
+ */
+#include "mtf_build.h"
+
+#include <dlfcn.h>
+
+#include "ground.h"
+
+#if MTF_HAVE_CUDNN
+
+enum { OUTPUTS = 5, STEPS = 2 }; /* the second step is recorded, and played */
+
+typedef struct form {
+    const char *type, *q, *k, *v; /* shapes */
+    const char *query, *memory, *limits;
+    const char *mesh, *layout;
+} form;
+
+#define BIHD "[b=3, i=96, h=2, d=64]"
+static const form small[] = {
+    {"bf16", BIHD, BIHD, BIHD, "i", "i", ", max_relative=0", NULL, NULL},
+    {"f16", "[b=2, i=72, h=2, d=128]", "[h=2, m=80, b=2, d=128]", "[m=80, b=2, h=2, d=128]", "i",
+     "m", "", NULL, NULL},
+    {"bf16", "[n=3, i=130, d=64]", "[n=3, m=70, d=64]", "[n=3, m=70, d=64]", "i", "m",
+     ", max_relative=0", NULL, NULL},
+    {"f16", "[i=100, d=64]", "[i=100, d=64]", "[i=100, d=64]", "i", "i", ", max_relative=0", NULL,
+     NULL},
+    {"bf16", "[a=2, b=2, h=2, i=64, d=64]", "[a=2, b=2, h=2, i=64, d=64]",
+     "[a=2, b=2, h=2, i=64, d=64]", "i", "i", "", NULL, NULL},
+    {"bf16", "[b=4, i=64, h=2, d=64]", "[b=4, i=64, h=2, d=64]", "[b=4, i=64, h=2, d=64]", "i", "i",
+     ", max_relative=0", "p:2", "b:p"},
+};
+
+#define LONG "[b=8, i=768, h=12, d=64]"
+#define WIDE "[b=4, h=6, i=1024, d=128]"
+#define MANY "[b=48, i=1024, h=12, d=64]" /* the gradient in several calls, as of the next */
+#define PAIRS "[b=2, i=4096, h=20, d=64]"
+static const form large[] = {
+    {"bf16", LONG, LONG, LONG, "i", "i", ", max_relative=0", NULL, NULL},
+    {"f16", WIDE, WIDE, WIDE, "i", "i", ", max_relative=0", NULL, NULL},
+    {"bf16", "[b=8, h=8, i=500, d=64]", "[b=8, m=712, h=8, d=64]", "[m=712, b=8, h=8, d=64]", "i",
+     "m", "", NULL, NULL},
+    {"bf16", MANY, MANY, MANY, "i", "i", ", max_relative=0", "p:2", "b:p"},
+    {"bf16", PAIRS, PAIRS, PAIRS, "i", "i", "", NULL, NULL},
+};
+
+typedef struct results {
+    int64_t n[OUTPUTS];
+    float  *values[OUTPUTS]; /* widened: exact */
+} results;
+
+static uint64_t state;
+
+static bool is_real(void)
+{
+    const char *card = getenv("MTF_TEST_CARD");
+    return card && strcmp(card, "real") == 0;
+}
+
+static float random_number(void)
+{
+    uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (float)(int)((z ^ z >> 31) % 4001) / 1000 - 2;
+}
+
+static void feed(mtf_program *p, mtf_graph *g, const char *name)
+{
+    mtf_tensor *x = mtf_find(g, name);
+    int64_t     n = mtf_shape_size(mtf_shape_of_tensor(x));
+    float      *values = malloc((size_t)n * sizeof *values);
+    for (int64_t k = 0; k < n; k++) values[k] = random_number();
+    assert_true(mtf_feed(p, x, values));
+    free(values);
+}
+
+/* Inputs are rounded to the form's type, then computed with in another. */
+static results run(const form *f, const char *computed, const char *device, const char *library)
+{
+    static const char *const inputs[] = {"q0", "k0", "v0", "g0"};
+    static const char *const names[OUTPUTS] = {"y1", "l", "dq1", "dk1", "dv1"};
+    char                     text[2000];
+    results                  r = {0};
+    mtf_tensor              *fetches[OUTPUTS];
+    setenv("MTF_CUDNN", library, 1);
+    snprintf(text, sizeof text,
+             "q0: f32%s = input()\nk0: f32%s = input()\nv0: f32%s = input()\ng0: f32%s = input()\n"
+             "q1: %s = cast(q0)\nk1: %s = cast(k0)\nv1: %s = cast(v0)\ng1: %s = cast(g0)\n"
+             "q: %s = cast(q1)\nk: %s = cast(k1)\nv: %s = cast(v1)\ng: %s = cast(g1)\n"
+             "y, l = attention(q, k, v, query=%s, memory=%s, key=d, value=d, scale=0.125%s)\n"
+             "dq, dk, dv = gradients(y; q, k, v; g)\ny1: f32 = cast(y)\n"
+             "dq1: f32 = cast(dq)\ndk1: f32 = cast(dk)\ndv1: f32 = cast(dv)\n",
+             f->q, f->k, f->v, f->q, f->type, f->type, f->type, f->type, computed, computed,
+             computed, computed, f->query, f->memory, f->limits);
+    mtf_session *s = mtf_open_with(
+        &(mtf_session_opts){.threads = 16, .device = device, .mesh = f->mesh, .layout = f->layout});
+    mtf_graph *g = mtf_parse(s, text, "test");
+    assert_string_equal(mtf_error(s), "");
+    for (int k = 0; k < OUTPUTS; k++) fetches[k] = mtf_find(g, names[k]);
+    mtf_program *p = mtf_compile_n(g, OUTPUTS, fetches);
+    if (!mtf_ok(s)) fail_msg("%s", mtf_error(s));
+    state = 1;
+    for (int k = 0; k < 4; k++) feed(p, g, inputs[k]);
+    for (int k = 0; k < STEPS; k++)
+        if (!mtf_step(p)) fail_msg("%s%s: %s", f->type, f->q, mtf_error(s));
+    for (int k = 0; k < OUTPUTS; k++) {
+        r.n[k] = mtf_shape_size(mtf_shape_of_tensor(fetches[k]));
+        r.values[k] = malloc((size_t)r.n[k] * sizeof *r.values[k]);
+        assert_true(mtf_fetch(p, fetches[k], r.values[k]));
+    }
+    if (!mtf_ok(s)) fail_msg("%s", mtf_error(s));
+    close_well(s);
+    return r;
+}
+
+static void drop(results *r)
+{
+    for (int k = 0; k < OUTPUTS; k++) free(r->values[k]);
+}
+
+static bool is_same(const results *a, const results *b)
+{
+    for (int k = 0; k < OUTPUTS; k++)
+        if (memcmp(a->values[k], b->values[k], (size_t)a->n[k] * sizeof(float)) != 0) return false;
+    return true;
+}
+
+/* The length of the difference, relative to that of what is right. */
+static double distance(const results *a, const results *right, int k)
+{
+    double apart = 0, whole = 0;
+    for (int64_t e = 0; e < right->n[k]; e++) {
+        double x = (double)a->values[k][e], y = (double)right->values[k][e];
+        apart += (x - y) * (x - y), whole += y * y;
+    }
+    return sqrt(apart / whole);
+}
+
+/* Within the rounding of results; `exact`: of sums of exponentials. */
+static void assert_all_near(const form *f, const results *a, const results *right, double exact)
+{
+    double step = strcmp(f->type, "bf16") == 0 ? 0x1p-7 : 0x1p-10;
+    for (int k = 0; k < OUTPUTS; k++) {
+        double apart = distance(a, right, k);
+        if (!(apart < (k == 1 ? exact : step)))
+            fail_msg("%s%s: result %d is %g apart", f->type, f->q, k, apart);
+    }
+}
+
+static void assert_form(const form *f)
+{
+    results library = run(f, f->type, "cuda", "all"), again = run(f, f->type, "cuda", "all");
+    results own = run(f, f->type, "cuda", "no"), right = run(f, "f32", "cpu", "");
+    if (is_same(&library, &own)) fail_msg("%s%s: cuDNN was not taken", f->type, f->q);
+    if (!is_same(&library, &again)) fail_msg("%s%s: other bits in another run", f->type, f->q);
+    assert_all_near(f, &library, &own, 1e-3);
+    assert_all_near(f, &library, &right, 1e-6);
+    drop(&library), drop(&again), drop(&own), drop(&right);
+}
+
+static void test_small_forms(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < sizeof small / sizeof *small; k++) assert_form(&small[k]);
+}
+
+static void test_large_forms(void **unused)
+{
+    (void)unused;
+    if (!is_real()) {
+        printf("note: on an emulated card, larger forms of attention by cuDNN were left out\n");
+        return;
+    }
+    for (size_t k = 0; k < sizeof large / sizeof *large; k++) assert_form(&large[k]);
+}
+
+/* A loop whose end depends on a value is recorded on a queue of its own. */
+static void run_loop(const char *library, float *to, int64_t n)
+{
+    static const char text[] =
+        "x0: f32[b=2, i=64, h=2, d=64] = input()\nx1: bf16 = cast(x0)\n"
+        "n0: i32[] = constant(value=0)\n"
+        "y, n = while(x1, n0) {\n    cond(x, n) {\n        yield less(n, 3)\n    }\n"
+        "    body(x, n) {\n        a, l = attention(x, x, x, query=i, memory=i, key=d, value=d, "
+        "scale=0.125, max_relative=0)\n        yield a, n + 1\n    }\n}\ny1: f32 = cast(y)\n";
+    setenv("MTF_CUDNN", library, 1);
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda"});
+    mtf_graph   *g = mtf_parse(s, text, "test");
+    if (!mtf_ok(s)) fail_msg("%s", mtf_error(s));
+    mtf_tensor  *y = mtf_find(g, "y1");
+    mtf_program *p = mtf_compile(g, y);
+    if (!mtf_ok(s)) fail_msg("%s", mtf_error(s));
+    assert_int_equal(mtf_shape_size(mtf_shape_of_tensor(y)), n);
+    state = 3;
+    feed(p, g, "x0");
+    for (int k = 0; k < STEPS + 1; k++)
+        if (!mtf_step(p)) fail_msg("%s", mtf_error(s));
+    assert_true(mtf_fetch(p, y, to));
+    close_well(s);
+}
+
+static void test_in_a_loop(void **unused)
+{
+    enum { N = 2 * 64 * 2 * 64 };
+    static float library[N], own[N];
+    double       apart = 0, whole = 0;
+    (void)unused;
+    run_loop("all", library, N);
+    run_loop("no", own, N);
+    for (int k = 0; k < N; k++) {
+        apart += (double)(library[k] - own[k]) * (double)(library[k] - own[k]);
+        whole += (double)own[k] * (double)own[k];
+    }
+    assert_true(memcmp(library, own, sizeof own) != 0 && sqrt(apart / whole) < 0x1p-7);
+}
+
+/* Our kernels are taken, without a word, where the library does not start, or wants more working space
+ * than was planned. */
+static void test_our_kernels_otherwise(void **unused)
+{
+    static const char *const refusals[] = {"none", "greedy"};
+    (void)unused;
+    if (is_real()) return;
+    results own = run(&small[0], small[0].type, "cuda", "no");
+    for (int k = 0; k < 2; k++) {
+        setenv("MTF_HOST_CUDA_DNN", refusals[k], 1);
+        results refused = run(&small[0], small[0].type, "cuda", "all");
+        if (!is_same(&own, &refused)) fail_msg("\"%s\": other bits", refusals[k]);
+        drop(&refused);
+    }
+    unsetenv("MTF_HOST_CUDA_DNN");
+    drop(&own);
+}
+
+/* A library that is loaded is found by its name from then on. */
+static int set_up(void **unused)
+{
+    static const char *const libraries[] = {"libcuda.so.1", "libnvrtc.so.13", "libcublasLt.so.13",
+                                            "libcudnn.so.9"};
+    (void)unused;
+    if (!is_real()) setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
+    for (int k = 0; k < 4 && !is_real(); k++) {
+        char path[1000];
+        snprintf(path, sizeof path, HOST_CUDA_FOLDER "/%s", libraries[k]);
+        if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) fail_msg("%s", dlerror());
+    }
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small_forms),
+        cmocka_unit_test(test_large_forms),
+        cmocka_unit_test(test_in_a_loop),
+        cmocka_unit_test(test_our_kernels_otherwise),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
+#else
+int main(void)
+{
+    printf("note: without cuDNN's headers, attention by cuDNN was left out\n");
+    return 0;
+}
+#endif
