@@ -33,5 +33,6 @@ abilities abilities_of(const char *device)
                        .sums_columns = card,
                        .attends = card,
                        .recomputes = card,
+                       .groups = card,
                        .overlaps = strcmp(device, "cuda") == 0};
 }

@@ -30,6 +30,7 @@ typedef struct abilities {
     bool     sums_columns; /* a map may add up columns in passing */
     bool     attends;      /* its library computes gradients of attention, and reads what attention gave */
     bool     recomputes;   /* reading a value from memory takes longer than computing it again */
+    bool     groups;       /* it starts neighbouring maps at once that do not depend on one another */
 } abilities;
 
 /* A device that multiplies f8 matrices does so if all their sizes, and the distances of their rows and

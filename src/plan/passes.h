@@ -39,6 +39,10 @@ bool fuse_totals(program *p, arena *scratch);
 bool recompute_values(program *p, arena *scratch);
 /* Recomputes values for the gradient instead of keeping them; after recompute_values. */
 bool remake_values(program *p, arena *scratch);
+/* Lets maps that read the same large operand become one, on devices where that is faster; after that. */
+bool join_maps(program *p, arena *scratch);
+/* Puts maps of variables first, for devices that carry them out together; after that. */
+bool hoist_maps(program *p, arena *scratch);
 /* Makes lines the rows of maps that read one value per line. */
 void find_rows(program *p);
 /* Lets gradients of attention read what attention gave, on devices whose library wants it. */
@@ -49,6 +53,8 @@ bool count_graph(program *p, const survey *s, const layout *l);
 bool update_in_place(program *p, arena *scratch);
 /* Lets instructions write directly into variables whose old value is no longer needed. */
 bool store_in_place(program *p);
+/* The most bytes alive at one time, if buffers were placed now. */
+bool count_alive(program *p, int64_t *most);
 /* Live ranges and places of all buffers. */
 bool place_buffers(program *p, int64_t guard);
 /* Places buffers again by size, if that takes less memory; after place_buffers. */

@@ -259,6 +259,7 @@ static int64_t rounded(const program *p, int b)
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
+/* Without a slab it only counts. */
 static bool run_through_time(program *p, slab *s, int64_t guard)
 {
     int64_t alive = 0;
@@ -268,7 +269,7 @@ static bool run_through_time(program *p, slab *s, int64_t guard)
     for (int b = 0; b < p->nbuffers; b++)
         if (in_slab(&p->buffers[b]) &&
             (p->buffers[b].kind == BUFFER_INPUT || p->buffers[b].kind == BUFFER_CONSTANT)) {
-            p->buffers[b].offset = take(s, rounded(p, b) + guard);
+            p->buffers[b].offset = s ? take(s, rounded(p, b) + guard) : 0;
             alive += rounded(p, b);
         }
     if (alive > p->live_bytes) p->live_bytes = alive;
@@ -288,15 +289,39 @@ static bool run_through_time(program *p, slab *s, int64_t guard)
                 inherited[heir] = true;
                 continue;
             }
-            x->offset = take(s, rounded(p, b) + guard);
+            x->offset = s ? take(s, rounded(p, b) + guard) : 0;
             alive += rounded(p, b);
         }
         if (alive > p->live_bytes) p->live_bytes = alive;
         for (int b = dead.first[k]; b >= 0; b = dead.next[b]) {
             if (inherited[b]) continue;
             alive -= rounded(p, b);
-            TRY(give(s, p->buffers[b].offset, rounded(p, b) + guard));
+            if (s) TRY(give(s, p->buffers[b].offset, rounded(p, b) + guard));
         }
+    }
+    return true;
+}
+
+static void begin(program *p)
+{
+    lifetimes(p);
+    for (int b = 0; b < p->nbuffers; b++) p->buffers[b].offset = -1;
+    p->live_bytes = 0;
+}
+
+bool count_alive(program *p, int64_t *most)
+{
+    arena_mark mark = arena_here(&p->arena);
+    begin(p);
+    TRY(run_through_time(p, NULL, 0));
+    arena_back(&p->arena, mark);
+    *most = p->live_bytes;
+    p->live_bytes = 0;
+    for (int b = 0; b < p->nbuffers; b++) { /* as they were: a draft gets no places */
+        buffer *x = &p->buffers[b];
+        x->first = x->last = 0;
+        x->offset = 0;
+        x->shares = b;
     }
     return true;
 }
@@ -304,9 +329,7 @@ static bool run_through_time(program *p, slab *s, int64_t guard)
 bool place_buffers(program *p, int64_t guard)
 {
     slab s = {.arena = &p->arena};
-    lifetimes(p);
-    for (int b = 0; b < p->nbuffers; b++) p->buffers[b].offset = -1;
-    p->live_bytes = 0;
+    begin(p);
     TRY(run_through_time(p, &s, guard));
     p->slab_bytes = s.end;
     return place_by_size(p, ALIGN, guard);

@@ -184,6 +184,7 @@ const char *plan_pass_name(plan_pass pass)
                                                    [PASS_LOWERING] = "lowering",
                                                    [PASS_FUSING] = "fusing",
                                                    [PASS_REMAKING] = "recomputing",
+                                                   [PASS_JOINING] = "joining",
                                                    [PASS_STORING] = "updating in place"};
     return names[pass];
 }
@@ -218,6 +219,9 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
     if (last == PASS_FUSING) return true;
     TRY(apart || (remake_values(p, scratch) && check(p, opts, plan_pass_name(PASS_REMAKING))));
     if (last == PASS_REMAKING) return true;
+    TRY(apart || (join_maps(p, scratch) && hoist_maps(p, scratch) &&
+                  check(p, opts, plan_pass_name(PASS_JOINING))));
+    if (last == PASS_JOINING) return true;
     find_rows(p);
     TRY(read_attention(p) && update_in_place(p, scratch) && store_in_place(p) &&
         check(p, opts, plan_pass_name(PASS_STORING)));

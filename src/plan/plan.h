@@ -16,6 +16,7 @@ typedef enum plan_pass {
     PASS_LOWERING,
     PASS_FUSING,
     PASS_REMAKING,
+    PASS_JOINING,
     PASS_STORING,
     PLAN_PASSES
 } plan_pass;

@@ -43,6 +43,7 @@ __attribute__((visibility("default"))) const host_calls *host_cuda;
 /* Kernels run one after another. */
 static INLINE void wait_for_turn() {}
 static INLINE void fetch_early(const void *) {}
+template <class T> static INLINE T *on_card(u64 address) { return (T *)address; }
 /* Blocks run in their order: those of a cluster leave their values here for the last one. */
 enum { HOST_CLUSTER = 8, HOST_CLUSTER_VALUES = 1024 };
 static thread_local float host_cluster[HOST_CLUSTER][HOST_CLUSTER_VALUES];

@@ -6,6 +6,7 @@
 
 #include "machine/cuda/kernel_compile.h"
 #include "machine/cuda/kernel_source.h"
+#include "machine/cuda/map_groups.h"
 #include "machine/device.h"
 #include "program/hazards.h"
 
@@ -66,6 +67,7 @@ typedef struct program_kernels {
     kernel_source  source;
     kernel_plan   *plans;     /* one for each instruction */
     const instr  **operands;  /* the instruction, or all of its group; NULL: it belongs to one before */
+    map_group    **groups;    /* by instruction: the maps of which it is the first; NULL: none */
     kernel_job    *job;   /* NULL: none is being compiled */
 } program_kernels;
 
@@ -203,6 +205,18 @@ program_kernels *cuda_kernels_of(cuda_context *c, const program *p, bool one_by_
 bool             cuda_finish_kernels(cuda_context *c, program_kernels *k); /* they are on the card */
 void             cuda_drop_kernels(cuda_context *c, program_kernels *k);
 void             cuda_drop_announced(cuda_context *c, const program *p); /* NULL: of any program */
+
+/* ---- tables of groups of maps (cuda_tables.c) ---- */
+/* All of a program, one after another.  They are written once, before its first step: a kernel may
+ * read them before its turn. */
+typedef struct cuda_tables {
+    uint64_t *there, *here; /* on the card, NULL where there are none; and on the host */
+    size_t    bytes, used;
+} cuda_tables;
+bool  cuda_tables_open(cuda_context *c, const program_kernels *k, arena *a, cuda_tables *t);
+void *cuda_tables_add(cuda_tables *t, const map_group *g, void *const *base); /* on the card */
+bool  cuda_tables_write(cuda_context *c, const cuda_tables *t);
+void  cuda_tables_close(cuda_context *c, cuda_tables *t);
 
 /* ---- loops of recorded steps (cuda_loops.c): as the functions of `device` ---- */
 bool cuda_records_loops(device_context *c);

@@ -17,7 +17,7 @@ bool cuda_write_kernels(kernel_source *s, const instr *i, kernel_plan *plan)
 }
 
 /* A product with few columns, and what one kernel does with it: to the first instruction after. */
-static bool write_group(program_kernels *k, int *at)
+static bool write_slim_group(program_kernels *k, int *at)
 {
     slim_group g = slim_group_at(k->program, *at);
     instr     *whole = arena_new(&k->arena, instr);
@@ -30,21 +30,44 @@ static bool write_group(program_kernels *k, int *at)
     return true;
 }
 
+/* Instructions that one kernel carries out together; `apart` says which are left. */
+static bool write_groups(program_kernels *k, bool *apart)
+{
+    const program *p = k->program;
+    for (int n = 0; n < p->ninstrs;) {
+        if (slim_suits(&p->instrs[n]))
+            TRY(write_slim_group(k, &n));
+        else
+            apart[n++] = true;
+    }
+    TRY(map_groups_find(p, &k->arena, apart, k->groups));
+    for (int n = 0; n < p->ninstrs; n++) {
+        const map_group *g = k->groups[n];
+        if (!g) continue;
+        TRY(write_map_group(&k->source, g, &k->plans[n]));
+        for (int m = 0; m < g->n; m++) {
+            int64_t at = g->maps[m] - p->instrs;
+            apart[at] = false;
+            if (m > 0) k->operands[at] = NULL;
+        }
+    }
+    return true;
+}
+
 static bool write_all(cuda_context *c, program_kernels *k)
 {
     const program *p = k->program;
     int64_t        room = cuda_scratch(p, 1);
+    bool          *apart = arena_array(&k->arena, bool, p->ninstrs + 1);
     TRY(k->plans = arena_array(&k->arena, kernel_plan, p->ninstrs + 1));
     TRY(k->operands = arena_array(&k->arena, const instr *, p->ninstrs + 1));
-    for (int n = 0; n < p->ninstrs; n++) k->operands[n] = &p->instrs[n];
-    for (int n = 0; n < p->ninstrs;) {
-        if (!k->one_by_one && slim_suits(&p->instrs[n]))
-            TRY(write_group(k, &n));
-        else if (library_attention_is_begun(c, &p->instrs[n]))
-            n++;
-        else
-            TRY(cuda_write_kernels(&k->source, &p->instrs[n], &k->plans[n]) && ++n);
-    }
+    TRY(k->groups = arena_array(&k->arena, map_group *, p->ninstrs + 1));
+    TRY(apart != NULL);
+    for (int n = 0; n < p->ninstrs; n++) k->operands[n] = &p->instrs[n], apart[n] = k->one_by_one;
+    if (!k->one_by_one) TRY(write_groups(k, apart));
+    for (int n = 0; n < p->ninstrs; n++)
+        if (apart[n] && !library_attention_is_begun(c, &p->instrs[n]))
+            TRY(cuda_write_kernels(&k->source, &p->instrs[n], &k->plans[n]));
     for (int n = 0; n < p->ninstrs; n++)
         if (k->plans[n].scratch_bytes > room)
             return fail(cuda_fault(c), ERR_INTERNAL,

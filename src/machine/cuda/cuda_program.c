@@ -28,6 +28,7 @@ typedef struct prepared_program {
     arena           arena;
     prepared_instr *instrs;
     step_words     *words; /* on the card */
+    cuda_tables     tables;
     bool            uses_words;
     bool            alone;  /* nothing else is queued between its instructions */
     bool            proven; /* a step has shown that no kernel fails */
@@ -66,6 +67,21 @@ static bool find_addresses(prepared_program *q, const instr *i, const run_state 
         to->numbers[k] = plan->number[k];
         to->parameters[n + 2 + k] = &to->numbers[k];
     }
+    return true;
+}
+
+/* A group's kernel has the table as its only operand. */
+static bool find_table(prepared_program *q, const map_group *g, const run_state *r,
+                       prepared_instr *to)
+{
+    to->addresses = arena_array(&q->arena, void *, 1);
+    to->numbers = arena_array(&q->arena, uint64_t, 1);
+    to->parameters = arena_array(&q->arena, void *, 2);
+    TRY(to->addresses && to->numbers && to->parameters);
+    to->addresses[0] = cuda_tables_add(&q->tables, g, r->base);
+    to->numbers[0] = (uint64_t)g->n;
+    to->parameters[0] = &to->addresses[0];
+    to->parameters[1] = &to->numbers[0];
     return true;
 }
 
@@ -172,6 +188,10 @@ static bool prepare_operands(cuda_context *c, const program *p, const run_state 
         if (!kernel_writer_of(i->kind))
             return fail(cuda_fault(c), ERR_INTERNAL, "the device cuda has no kernel for \"%s\"",
                         instr_name(i->kind));
+        if (all->groups[k]) {
+            TRY(find_table(q, all->groups[k], r, to));
+            continue;
+        }
         TRY(find_addresses(q, all->operands[k], r, &all->plans[k], to) && find_product(c, p, i, r, q, to));
         if (!epilogue_is_any(i) || (to->product && !product_is_refused(to->product))) continue;
         if (to->product) product_forget(c, to->product);
@@ -182,7 +202,8 @@ static bool prepare_operands(cuda_context *c, const program *p, const run_state 
 }
 
 /* After all else: the library may still be making plans. */
-static void find_attention(cuda_context *c, const program *p, const run_state *r, prepared_program *q)
+static void find_attention(cuda_context *c, const program *p, const run_state *r,
+                           prepared_program *q, const program_kernels *all)
 {
     int64_t room = cuda_scratch(p, 1);
     for (int k = 0; k < p->ninstrs; k++) {
@@ -192,7 +213,7 @@ static void find_attention(cuda_context *c, const program *p, const run_state *r
                                                   r->scratch, room);
         if (!to->attention || p->instrs[k].kind != INSTR_ATTENTION_GRAD) continue;
         int delta = library_attention_delta(p, k);
-        if (delta >= 0) q->instrs[delta].nlaunches = 0;
+        if (delta >= 0 && !all->groups[delta]) q->instrs[delta].nlaunches = 0;
     }
 }
 
@@ -218,12 +239,13 @@ static bool replace_attention(cuda_context *c, const program *p, const run_state
 static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r,
                            prepared_program *q, program_kernels *k, parted *d)
 {
-    bool ready = prepare_operands(c, p, r, q, k, d);
+    bool ready = cuda_tables_open(c, k, &q->arena, &q->tables) &&
+                 prepare_operands(c, p, r, q, k, d) && cuda_tables_write(c, &q->tables);
     TRY(cuda_finish_kernels(c, k) && ready && (d->n == 0 || cuda_load_kernels(c, &d->source)));
     for (int n = 0; n < p->ninstrs; n++)
         if (is_queued(&p->instrs[n]) && k->operands[n])
             TRY(find_launches(c, &k->plans[n], &q->instrs[n]));
-    find_attention(c, p, r, q);
+    find_attention(c, p, r, q, k);
     TRY(replace_attention(c, p, r, q, k));
     for (int n = 0; n < d->n; n++) TRY(prepare_parts(c, p, r, q, d->all[n]));
     return true;
@@ -234,6 +256,20 @@ static bool draws(const instr *i)
 {
     bool attends = i->kind == INSTR_ATTENTION || i->kind == INSTR_ATTENTION_GRAD;
     return i->kind == INSTR_DRAW || (attends && i->attention->dropout > 0);
+}
+
+/* What is carried out with an instruction before begins with it, and waits with it. */
+static void wait_together(const program *p, const program_kernels *k, hazards *when)
+{
+    int *awaits = when->awaits, first = 0;
+    for (int n = 0; n < p->ninstrs; n++) {
+        if (k->operands[n]) {
+            first = n;
+        } else {
+            if (awaits[n] > awaits[first]) awaits[first] = awaits[n];
+            awaits[n] = -1;
+        }
+    }
 }
 
 bool cuda_prepare(device_context *face, const program *p, run_state *r)
@@ -257,6 +293,7 @@ bool cuda_prepare(device_context *face, const program *p, run_state *r)
     program_kernels *k = cuda_kernels_of(c, p, r->one_by_one);
     bool             ok = q->instrs && q->words && k && prepare_instrs(c, p, r, q, k, &d) &&
                           cuda_beside_open(c, p, &q->arena, &q->beside);
+    if (ok) wait_together(p, k, &q->beside.when);
     cuda_drop_kernels(c, k);
     arena_free(&d.arena);
     return ok;
@@ -275,6 +312,7 @@ void cuda_forget(device_context *face, const program *p, run_state *r)
     for (int k = 0; q->instrs && k < p->ninstrs; k++)
         if (q->instrs[k].attention) library_attention_forget(c, q->instrs[k].attention);
     face->device->release(face, q->words, sizeof *q->words);
+    cuda_tables_close(c, &q->tables);
     arena_free(&q->arena);
     block_free(&face->device->session->allocator, q);
     r->prepared = NULL;

@@ -88,6 +88,9 @@ extern "C" __device__ void cudaGraphSetConditional(u64 loop, u32 value);
 /* Memory that will be read soon. */
 static INLINE void fetch_early(const void *at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(at))); }
 
+/* An address in the card's memory, as tables of operands have it: so that the compiler knows that it is one. */
+template <class T> static INLINE T *on_card(u64 address) { return (T *)__cvta_global_to_generic(address); }
+
 /* The block's dynamic shared memory, aligned to 16 bytes. */
 extern __shared__ __align__(16) char dynamic_shared[];
 #define DYNAMIC_SHARED dynamic_shared
