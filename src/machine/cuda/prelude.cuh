@@ -429,17 +429,19 @@ FLOATS(f32)
 FLOATS(f64)
 #undef FLOATS
 
-/* x sigmoid(v), where v = x (1.5957691 + 0.0713548 x^2).  In f32 it is x / (1 + 2^t), where t is -v log2(e):
- * what is lost in t is lost where 2^t is small beside 1, or the result small beside x. */
+/* Gelu is x sigmoid(v), where v = x (1.5957691 + 0.0713548 x^2).  In f32 it is x / (1 + 2^t), where t is
+ * -v log2(e): what is lost in t is lost where 2^t is small beside 1, or the result small beside x.  Beyond
+ * these limits of x the sigmoid is 0 or 1: 2^t has no reciprocal there. */
+static INLINE f32 gelu_limited(f32 x) { return smaller_f32(larger_f32(x, -10.04f), 10.04f); }
+static INLINE f32 gelu_power(f32 in) { return exp2_fast(in * fmaf(in * in, -0.102943240f, -2.30220819f)); }
+
 static INLINE f64 GELU(f64 x) { return GATE(x, 1.59576912160573071176 * (x + 0.044715 * x * x * x)); }
 static INLINE f32 GELU(f32 x)
 {
-    f32 in = larger_f32(x, -800);
-    return in * reciprocal_fast(1 + exp2_fast(in * fmaf(in * in, -0.102943240f, -2.30220819f)));
+    return larger_f32(x, -10.04f) * reciprocal_fast(1 + gelu_power(gelu_limited(x)));
 }
 
-/* s (1 + x v' (1 - s)), where s = sigmoid(v); it is 0 or 1 beyond the limits of x, where in f32 2^t is
- * beyond what has a reciprocal. */
+/* s (1 + x v' (1 - s)), where s = sigmoid(v). */
 static INLINE f64 GELU_GRAD(f64 x)
 {
     f64 in = x < -40 ? -40 : x > 40 ? 40 : x, square = in * in;
@@ -450,8 +452,8 @@ static INLINE f64 GELU_GRAD(f64 x)
 }
 static INLINE f32 GELU_GRAD(f32 x)
 {
-    f32 in = smaller_f32(larger_f32(x, -10.04f), 10.04f), square = in * in;
-    f32 e = exp2_fast(in * fmaf(square, -0.102943240f, -2.30220819f)), s = reciprocal_fast(1 + e);
+    f32 in = gelu_limited(x), square = in * in;
+    f32 e = gelu_power(in), s = reciprocal_fast(1 + e);
     return s * fmaf(in * fmaf(square, 0.214064449f, 1.59576912f), e * s, 1);
 }
 
