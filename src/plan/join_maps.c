@@ -5,7 +5,8 @@
  * gradient reads the same operand.  One map does both: x is read once.
  *
  * A loss and its gradient read the same logits: the gradient needs a few numbers for each
- * row from a small map in between, which becomes part of the loss's first.
+ * row from a small map in between, which becomes part of the loss's first.  That is of use
+ * only for rows that a kernel can keep in registers: others are read twice either way.
  *
  * The later map stays where it is.  The earlier one moves down to it, and with it
  * what depends on it in between: products of gradients, mostly, which nothing reads
@@ -22,6 +23,7 @@
 enum { FURTHEST = 16 };        /* instructions between them */
 enum { WORTH_IT = 64 * 1024 }; /* bytes that are read once instead of twice */
 enum { MOST_OUTPUTS = 8, MOST_SUMS = 4 };
+enum { LONGEST_ROW = 32768 }; /* elements, of which a thread of 1024 has 32 */
 enum { MOST_COUNTS = 256 }; /* of memory: each goes through the whole program */
 
 typedef struct joiner {
@@ -219,6 +221,7 @@ static bool is_needed(const program *p, int b, const instr *but)
 static bool goes_on_with_rows(const instr *later, const instr *earlier)
 {
     return map_folds_rows(earlier) && later->map.nrow == 0 && later->map.sums == 0 &&
+           map_row(earlier) <= LONGEST_ROW &&
            instr_elements(earlier) / map_row(earlier) == instr_elements(later);
 }
 

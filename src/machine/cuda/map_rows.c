@@ -7,8 +7,7 @@ enum {
     WARP_THREADS = 32,
     SHARED_BLOCK = 128, /* threads of a block in which a warp or less has a row */
     PLAIN_BLOCK = 256,  /* for a row that does not stay in registers, */
-    LONG_BLOCK = 1024,  /* also if there are few of them, or they are read again: */
-    LONG_BYTES = 32768, /* fewer rows of so much are at work, and stay in the cache */
+    LONG_BLOCK = 1024,  /* also if there are few of them */
     COLUMN_BLOCK = 512, /* for a row whose columns are added up, while that suffices */
     MOST_ELEMENTS = 32, /* of a row that a thread has in registers, */
     MOST_WORDS = 64,    /* and words that it keeps of them */
@@ -94,16 +93,6 @@ static void choose_beside(row_text *r)
     if (r->beside < 1) r->beside = 1;
 }
 
-/* Is a long row read in several passes? */
-static bool is_read_again(const row_text *r)
-{
-    int64_t bytes = 0;
-    for (int k = 0; k < r->m.i->nin; k++)
-        if (!r->passes.row[k] && !nest_repeats(&r->m.rows, &r->m.i->in[k]))
-            bytes += r->pieces * r->m.vector * (int64_t)mtf_dtype_bytes(r->m.i->in[k].type);
-    return r->passes.n > 1 && bytes > LONG_BYTES;
-}
-
 void map_rows_choose(row_text *r)
 {
     int64_t rows = r->m.rows.elements;
@@ -114,8 +103,7 @@ void map_rows_choose(row_text *r)
     if (r->pieces > WARP_THREADS && (wide || !fits(r, threads))) threads = block_of(r, wide);
     r->keeps = threads > 0 && fits(r, threads);
     if (!r->keeps) r->passes = map_passes_of(r->m.i, true);
-    if (!threads)
-        threads = rows < FEW_ROWS || r->columns.sums || is_read_again(r) ? LONG_BLOCK : PLAIN_BLOCK;
+    if (!threads) threads = rows < FEW_ROWS || r->columns.sums ? LONG_BLOCK : PLAIN_BLOCK;
     r->threads = threads;
     r->together = threads > WARP_THREADS ? 1 : SHARED_BLOCK / threads;
     if (r->together > rows) { /* no warps without work */
