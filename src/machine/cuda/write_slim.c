@@ -5,192 +5,17 @@
  * are adjacent along k, a warp or a block has whole rows.  Sums are added up in an order that
  * follows from the sizes.
  */
-#include "machine/cuda/slim.h"
+#include "machine/cuda/slim_form.h"
 
 #include <stdio.h>
 
 #include "machine/cuda/kernel_text.h"
 #include "machine/cuda/map_text.h"
-#include "program/epilogue.h"
 
 enum {
-    MOST_SHORT = 4, /* columns; tensor cores make more of them faster */
-    MOST_F32 = 8,
-    LEAST_BYTES = 4,      /* that a thread reads at once */
-    LEAST_WORK = 1 << 14, /* elements of the matrix */
-    PROCESSORS = 132,
-    SHARED_FLOATS = 6144, /* of partial sums in a block */
-    ROWS = 4,             /* of a warp, where terms are adjacent */
-    THREADS = 512,        /* of a block, whatever it computes: so sums do not depend on the group */
-    TOGETHER = 2,         /* blocks that share a processor of the card */
-    AHEAD = 8,            /* pieces that a thread reads before it uses them */
-    LINE_BYTES = 128,     /* of memory, that are read together */
-    BLOCK_BYTES =
-        104000, /* of the matrix that a block reads, at most, where several share its rows */
-    ENOUGH_BLOCKS = 100,
-    LEAST_TURNS = 3 /* pieces of a thread, where several blocks share rows */
+    TOGETHER = 2, /* blocks that share a processor of the card */
+    AHEAD = 8     /* pieces that a thread reads before it uses them */
 };
-
-/* The loops of a product: w has `big` and k, x has k and `slim`. */
-typedef struct slim_form {
-    const access *w, *x, *c;
-    int           big, slim, k; /* loops */
-    int64_t       batches;
-    bool          adjacent_terms; /* of w along k; else along `big` */
-    int           vector;         /* elements of w that are read at once */
-} slim_form;
-
-static int64_t magnitude(int64_t v)
-{
-    return v < 0 ? -v : v;
-}
-
-/* Elements that can be read at once, as far as offset and strides allow it. */
-static int widest(const instr *i, const access *a, int along)
-{
-    int most = PACK_BYTES / (int)mtf_dtype_bytes(a->type);
-    if (a->stride[along] != 1) return 1;
-    for (; most > 1; most /= 2) {
-        bool fits = a->offset % most == 0 && i->size[along] % most == 0;
-        for (int l = 0; l < i->nloops; l++)
-            fits = fits && (l == along || i->size[l] == 1 || magnitude(a->stride[l]) % most == 0);
-        if (fits) break;
-    }
-    return most;
-}
-
-static slim_form form_of(const instr *i)
-{
-    int       m = i->nloops - 3, n = m + 1;
-    int       turned = slim_matrix(i);
-    slim_form f = {.w = &i->in[turned], .x = &i->in[!turned], .c = &i->out[0], .k = m + 2};
-    f.big = turned ? n : m;
-    f.slim = turned ? m : n;
-    f.batches = 1;
-    for (int l = 0; l < m; l++) f.batches *= i->size[l];
-    int across = widest(i, f.w, f.big), down = widest(i, f.w, f.k);
-    f.adjacent_terms = f.w->stride[f.k] == 1 && (f.w->stride[f.big] != 1 || down > across);
-    f.vector = f.adjacent_terms ? down : across;
-    return f;
-}
-
-int slim_matrix(const instr *i)
-{
-    return i->size[i->nloops - 3] < i->size[i->nloops - 2];
-}
-
-static bool is_short_or_f32(mtf_dtype type)
-{
-    return type == MTF_F32 || type == MTF_BF16 || type == MTF_F16;
-}
-
-bool slim_suits(const instr *i)
-{
-    const int64_t most = INT32_MAX / 4;
-    if (i->kind != INSTR_CONTRACT || instr_elements(i) == 0) return false;
-    if (epilogue_is_any(i) || i->contract.add) return false;
-    if (!is_short_or_f32(i->in[0].type) || i->in[0].type != i->in[1].type ||
-        !is_short_or_f32(i->out[0].type))
-        return false;
-    slim_form f = form_of(i);
-    int64_t   columns = i->size[f.slim], rows = i->size[f.big], terms = i->size[f.k];
-    bool      adjacent = f.w->stride[f.k] == 1 || f.w->stride[f.big] == 1;
-    return adjacent && columns <= (f.w->type == MTF_F32 ? MOST_F32 : MOST_SHORT) &&
-           rows >= WARP_SIZE && terms >= WARP_SIZE && rows < most && terms < most &&
-           rows * terms >= LEAST_WORK && f.vector * (int)mtf_dtype_bytes(f.w->type) >= LEAST_BYTES;
-}
-
-/* ---- the maps that follow ---- */
-
-/* Are elements numbered without gaps, each once? */
-static bool is_dense(int nloops, const int64_t *size, const int64_t *stride)
-{
-    int64_t next = 1;
-    for (int found = 0; found >= 0;) {
-        found = -1;
-        for (int l = 0; l < nloops; l++)
-            if (size[l] > 1 && stride[l] == next) found = l;
-        if (found >= 0) next *= size[found];
-    }
-    int64_t all = 1;
-    for (int l = 0; l < nloops; l++) all *= size[l];
-    return next == all;
-}
-
-/* A product has no stride along k. */
-static bool results_are_dense(const instr *product)
-{
-    return is_dense(product->nloops - 1, product->size, product->out[0].stride);
-}
-
-const instr *slim_last(const slim_member *m)
-{
-    return m->nmaps ? m->map[m->nmaps - 1] : m->product;
-}
-
-/* Does an instruction read each result of a member once? */
-static bool reads_each(const slim_member *m, const instr *i, int value)
-{
-    const instr  *before = slim_last(m);
-    const access *in = &i->in[value], *out = &before->out[0];
-    int64_t       results = instr_elements(m->product) / m->product->size[m->product->nloops - 1];
-    bool          each =
-        m->nmaps ? is_dense(before->nloops, before->size, out->stride) : results_are_dense(before);
-    return each && in->offset == out->offset && in->type == out->type &&
-           instr_elements(i) == results && is_dense(i->nloops, i->size, in->stride);
-}
-
-bool slim_scatters(const slim_member *m, const instr *scatter)
-{
-    int64_t size[MAX_LOOPS + 1], stride[MAX_LOOPS + 1];
-    int     n = 0;
-    if (scatter->kind != INSTR_SCATTER || !scatter->gather.set || !reads_each(m, scatter, 0))
-        return false;
-    size[n] = scatter->gather.along;
-    stride[n++] = scatter->gather.along_stride;
-    for (int l = 0; l < scatter->nloops; l++) {
-        if (scatter->size[l] == 1) continue;
-        size[n] = scatter->size[l];
-        stride[n++] = scatter->out[0].stride[l];
-    }
-    return nest_distinct(n, size, stride);
-}
-
-bool slim_takes(const slim_member *m, const instr *map, int value)
-{
-    if (m->nmaps == SLIM_MAPS || map->kind != INSTR_MAP || map->nout != 1 || map_folds_rows(map) ||
-        map_is_row(map, &map->out[0]))
-        return false;
-    for (int l = 0; l < map->nloops; l++)
-        if (map->size[l] > 1 && map->out[0].stride[l] == 0) return false;
-    return reads_each(m, map, value);
-}
-
-/* ---- operands ---- */
-
-instr slim_operands(arena *a, int n, const slim_member *members)
-{
-    instr all = {.kind = INSTR_CONTRACT, .nloops = 0};
-    int   most = 0;
-    for (int k = 0; k < n; k++) {
-        most += 2;
-        for (int j = 0; j < members[k].nmaps; j++) most += members[k].map[j]->nin - 1;
-        most += members[k].scatter != NULL;
-    }
-    all.out = arena_array(a, access, n);
-    all.in = arena_array(a, access, most);
-    if (!all.out || !all.in) return (instr){0};
-    for (int k = 0; k < n; k++) {
-        const slim_member *m = &members[k];
-        all.out[all.nout++] = (m->scatter ? m->scatter : slim_last(m))->out[0];
-        for (int o = 0; o < 2; o++) all.in[all.nin++] = m->product->in[o];
-        for (int j = 0; j < m->nmaps; j++)
-            for (int o = 0; o < m->map[j]->nin; o++)
-                if (o != m->value[j]) all.in[all.nin++] = m->map[j]->in[o];
-        if (m->scatter) all.in[all.nin++] = m->scatter->in[1];
-    }
-    return all;
-}
 
 /* ---- text ---- */
 
@@ -402,59 +227,6 @@ static void say_along(slim_text *w, bool packed)
 
 /* ---- sizes ---- */
 
-/* How a product is spread over blocks. */
-typedef struct slim_tiles {
-    int     lanes;       /* across: threads side by side */
-    int     shared;      /* blocks that share rows, a cluster */
-    int     group, rows; /* along: threads of a row, rows of such a group */
-    int64_t tiles;       /* blocks of a batch */
-} slim_tiles;
-
-/* Whole lines of memory for a block, and few terms, so that many are under way at once. */
-static slim_tiles shared_tiles(const instr *i, const slim_form *f, int most)
-{
-    int64_t    rows = i->size[f->big], terms = i->size[f->k];
-    int64_t    bytes = (int64_t)mtf_dtype_bytes(f->w->type);
-    slim_tiles t = {.lanes = LINE_BYTES / (int)(f->vector * bytes),
-                    .shared = 1,
-                    .group = WARP_SIZE,
-                    .rows = ROWS};
-    int64_t    wide = (int64_t)t.lanes * f->vector, tiles = kernel_parts(rows, wide);
-    int64_t    turns = terms / (THREADS / t.lanes);
-    while (2 * t.shared <= most && turns / (2 * t.shared) >= LEAST_TURNS &&
-           (f->batches * tiles * t.shared < ENOUGH_BLOCKS ||
-            wide * terms * bytes > BLOCK_BYTES * t.shared))
-        t.shared *= 2;
-    t.tiles = tiles * t.shared;
-    return t;
-}
-
-static slim_tiles tiles_of(const instr *i, const slim_form *f, int most_shared)
-{
-    int64_t    rows = i->size[f->big], columns = i->size[f->slim];
-    slim_tiles t = {.lanes = 2, .shared = 1, .group = WARP_SIZE, .rows = ROWS};
-    if (f->adjacent_terms) {
-        while (t.rows > 1 && (t.rows * columns > WARP_SIZE || columns > 2)) t.rows /= 2;
-        bool few = f->batches * rows < (int64_t)PROCESSORS * THREADS / WARP_SIZE;
-        if (few) t.group = THREADS, t.rows = 1;
-        t.tiles = kernel_parts(rows, (int64_t)(THREADS / t.group) * t.rows);
-        return t;
-    }
-    int64_t    each = (int64_t)f->vector * columns * (THREADS / WARP_SIZE); /* floats of a lane */
-    slim_tiles wider = shared_tiles(i, f, most_shared);
-    if (wider.shared > 1 && wider.lanes <= WARP_SIZE && wider.lanes * each <= SHARED_FLOATS)
-        return wider;
-    for (int more = 4; more <= WARP_SIZE; more *= 2) {
-        int64_t wide = (int64_t)more * f->vector;
-        bool    enough = f->batches * (rows / wide) >= PROCESSORS;
-        bool    narrow =
-            wide * (int64_t)mtf_dtype_bytes(f->w->type) <= WARP_SIZE; /* bytes of a sector */
-        if ((enough || narrow) && more * each <= SHARED_FLOATS) t.lanes = more;
-    }
-    t.tiles = kernel_parts(rows, (int64_t)t.lanes * f->vector);
-    return t;
-}
-
 /* Threads side by side whose pieces are fetched together. */
 static int64_t sector_lanes(const slim_form *f)
 {
@@ -467,7 +239,7 @@ static void set_sizes(slim_text *w, const slim_tiles *t)
 {
     const instr     *i = w->product;
     const slim_form *f = &w->f;
-    int              xv = widest(i, f->x, f->k);
+    int              xv = slim_widest(i, f->x, f->k);
     const struct {
         const char *name;
         int64_t     value;
@@ -481,16 +253,16 @@ static void set_sizes(slim_text *w, const slim_tiles *t)
                    {"WB", f->w->stride[f->big]},
                    {"XK", f->x->stride[f->k]},
                    {"XN", f->x->stride[f->slim]},
-                   {"THREADS", THREADS},
-                   {"WARPS", THREADS / WARP_SIZE},
+                   {"THREADS", SLIM_BLOCK},
+                   {"WARPS", SLIM_BLOCK / WARP_SIZE},
                    {"L", t->lanes},
-                   {"G", THREADS / t->lanes},
+                   {"G", SLIM_BLOCK / t->lanes},
                    {"WIDE", (int64_t)t->lanes * f->vector},
                    {"S", t->shared},
                    {"EACH", kernel_parts(i->size[f->k], t->shared)},
                    {"SECTOR", sector_lanes(f)},
                    {"GROUP", t->group},
-                   {"GROUPS", THREADS / t->group},
+                   {"GROUPS", SLIM_BLOCK / t->group},
                    {"R", t->rows},
                    {"AHEAD", i->size[f->slim] == 1 ? AHEAD : AHEAD / 2},
                    {"TILES", t->tiles}};
@@ -505,10 +277,11 @@ static int64_t say_member(slim_text *w, const slim_member *m, int output, int fi
                           int64_t begin)
 {
     w->product = m->product;
-    w->f = form_of(m->product);
-    slim_tiles t = tiles_of(m->product, &w->f, w->k.source->cluster);
+    w->f = slim_form_of(m->product);
+    slim_tiles t = slim_tiles_of(m->product, &w->f, w->k.source->cluster);
     t.tiles = kernel_parts(t.tiles, w->cluster) * w->cluster;
-    bool    turned = w->f.w == &m->product->in[1], packed = widest(m->product, w->f.x, w->f.k) > 1;
+    bool turned = w->f.w == &m->product->in[1],
+         packed = slim_widest(m->product, w->f.x, w->f.k) > 1;
     int64_t end = begin + w->f.batches * t.tiles;
     set_sizes(w, &t);
     kernel_set_number(&w->k, "FIXED", m->fixed);
@@ -537,15 +310,15 @@ static void say_room(slim_text *w, int n, const slim_member *members)
 {
     int64_t most = 0;
     for (int k = 0; k < n; k++) {
-        slim_form  f = form_of(members[k].product);
-        slim_tiles t = tiles_of(members[k].product, &f, w->k.source->cluster);
+        slim_form  f = slim_form_of(members[k].product);
+        slim_tiles t = slim_tiles_of(members[k].product, &f, w->k.source->cluster);
         int64_t    sums =
             f.adjacent_terms ? 0 : (int64_t)t.lanes * f.vector * members[k].product->size[f.slim];
         if (sums > most) most = sums;
         if (t.shared > w->cluster) w->cluster = t.shared;
     }
     kernel_set_number(&w->k, "SUMS", most);
-    kernel_set_number(&w->k, "WARPS", THREADS / WARP_SIZE);
+    kernel_set_number(&w->k, "WARPS", SLIM_BLOCK / WARP_SIZE);
     if (most) kernel_say(&w->k, "    SHARED f32 part[$WARPS * $SUMS], sums[$SUMS];\n");
 }
 
@@ -564,6 +337,6 @@ bool write_slim(kernel_source *s, const instr *whole, int n, const slim_member *
         input += members[k].scatter != NULL;
     }
     const char  *body = text_done(&w.k.t);
-    kernel_shape shape = {.threads = THREADS, .together = TOGETHER, .cluster = w.cluster};
+    kernel_shape shape = {.threads = SLIM_BLOCK, .together = TOGETHER, .cluster = w.cluster};
     return body && kernel_add_shaped(s, plan, whole, body, blocks, &shape);
 }
