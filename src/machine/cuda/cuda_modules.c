@@ -25,8 +25,7 @@ static bool take_functions(cuda_context *c, const kernel_source *s, CUmodule mod
     for (int i = 0; i < s->nkernels; i++) {
         CUfunction f;
         if (names_get(&k->kernels, s->kernels[i].name)) continue;
-        CUresult found =
-            c->device->api.driver.cuModuleGetFunction(&f, module, s->kernels[i].name);
+        CUresult found = c->device->api.driver.cuModuleGetFunction(&f, module, s->kernels[i].name);
         if (found == CUDA_ERROR_NOT_FOUND) continue;
         char *name = arena_text(&k->arena, s->kernels[i].name);
         TRY(cuda_ok(&c->device->api, cuda_fault(c), found, "find a kernel"));
@@ -55,8 +54,8 @@ bool cuda_start_missing(cuda_context *c, kernel_source *s, kernel_job **job)
     const char *text = missing_text(c->card, s);
     pthread_mutex_unlock(&c->card->lock);
     if (!text) return !s->arena->fault->kind;
-    *job = kernel_compile_start(&c->device->api, cuda_fault(c), s->arena, text,
-                                c->card->architecture);
+    *job =
+        kernel_compile_start(&c->device->api, cuda_fault(c), s->arena, text, c->card->architecture);
     return *job != NULL;
 }
 

@@ -69,7 +69,7 @@ static bool prepare_peers(device_context *face, const mesh *m, const program *p)
         bool      whole = i->kind == INSTR_REDUCE;
         unsigned  axes = whole ? i->reduce.axes : scatter_axes(&i->reduce_scatter);
         fold_kind kind = whole ? i->reduce.kind : i->reduce_scatter.kind;
-        int n = group_of(m, face->processor, axes).n;
+        int       n = group_of(m, face->processor, axes).n;
         ok = write_combine(&s, kind, i->out[0].type, n, false) &&
              (!whole || n > MOST_COMBINED || write_combine(&s, kind, i->out[0].type, n, true));
     }
@@ -193,8 +193,8 @@ static bool copy_rows(cuda_context *c, const char *from, int64_t from_row, char 
     return true;
 }
 
-static bool copy_region(device_context *face, const struct region *whole, const char *from, char *to,
-                        int64_t element)
+static bool copy_region(device_context *face, const struct region *whole, const char *from,
+                        char *to, int64_t element)
 {
     cuda_context *c = cuda_of(face);
     region        r = merge(whole);

@@ -192,7 +192,8 @@ static bool prepare_operands(cuda_context *c, const program *p, const run_state 
             TRY(find_table(q, all->groups[k], r, to));
             continue;
         }
-        TRY(find_addresses(q, all->operands[k], r, &all->plans[k], to) && find_product(c, p, i, r, q, to));
+        TRY(find_addresses(q, all->operands[k], r, &all->plans[k], to) &&
+            find_product(c, p, i, r, q, to));
         if (!epilogue_is_any(i) || (to->product && !product_is_refused(to->product))) continue;
         if (to->product) product_forget(c, to->product);
         to->product = NULL;
@@ -209,8 +210,8 @@ static void find_attention(cuda_context *c, const program *p, const run_state *r
     for (int k = 0; k < p->ninstrs; k++) {
         prepared_instr *to = &q->instrs[k];
         if (!is_queued(&p->instrs[k]) || !library_attention_is_begun(c, &p->instrs[k])) continue;
-        to->attention = library_attention_prepare(c, &q->arena, &p->instrs[k], to->addresses,
-                                                  r->scratch, room);
+        to->attention =
+            library_attention_prepare(c, &q->arena, &p->instrs[k], to->addresses, r->scratch, room);
         if (!to->attention || p->instrs[k].kind != INSTR_ATTENTION_GRAD) continue;
         int delta = library_attention_delta(p, k);
         if (delta >= 0 && !all->groups[delta]) q->instrs[delta].nlaunches = 0;
@@ -292,7 +293,7 @@ bool cuda_prepare(device_context *face, const program *p, run_state *r)
     d.source = kernel_source_make(&d.arena);
     program_kernels *k = cuda_kernels_of(c, p, r->one_by_one);
     bool             ok = q->instrs && q->words && k && prepare_instrs(c, p, r, q, k, &d) &&
-                          cuda_beside_open(c, p, &q->arena, &q->beside);
+              cuda_beside_open(c, p, &q->arena, &q->beside);
     if (ok) wait_together(p, k, &q->beside.when);
     cuda_drop_kernels(c, k);
     arena_free(&d.arena);
@@ -367,7 +368,7 @@ bool cuda_write_words(cuda_context *c, const run_state *r, CUstream on)
 {
     const prepared_program *q = r->prepared;
     if (!q->uses_words) return true;
-    step_words              words = {.seed = r->seed, .step = r->step};
+    step_words words = {.seed = r->seed, .step = r->step};
     CUDA_TRY(c, cuMemcpyHtoDAsync((CUdeviceptr)(uintptr_t)q->words, &words, sizeof words, on),
              "take the number of the step");
     return true;
@@ -410,8 +411,7 @@ static CUresult start(cuda_context *c, const prepared_launch *l, void **paramete
                              .sharedMemBytes = l->shared,
                              .hStream = c->stream,
                              .attrs = &early,
-                             .numAttrs =
-                                 c->after_kernel && c->card->takes_turns && !cuda_in_loop(c)};
+                             .numAttrs = c->after_kernel && c->card->takes_turns && !cuda_in_loop(c)};
     c->after_kernel = true;
     return c->device->api.driver.cuLaunchKernelEx(&how, l->function, parameters, NULL);
 }
@@ -458,8 +458,7 @@ bool cuda_run(device_context *face, const program *p, int index, run_state *r)
     const prepared_program *q = r->prepared;
     const instr            *i = &p->instrs[index];
     if (r->done) atomic_fetch_add_explicit(&r->done->flops, i->flops, memory_order_relaxed);
-    TRY(q->proven ? queue(c, i, &q->instrs[index], r)
-                  : queue_and_wait(c, i, &q->instrs[index], r));
+    TRY(q->proven ? queue(c, i, &q->instrs[index], r) : queue_and_wait(c, i, &q->instrs[index], r));
     if (!q->alone) c->after_kernel = false;
     return true;
 }

@@ -32,7 +32,7 @@ static CUresult query(const cuda_context *c, CUstream stream, CUevent event)
  * after them. */
 static bool await(cuda_context *c, CUstream stream, CUevent event, CUresult *now)
 {
-    enum { LOOK = 64 };             /* questions between looks */
+    enum { LOOK = 64 };              /* questions between looks */
     static const double soon = 1e-3; /* seconds in which most work is done: no pauses before */
     struct timespec     pause = {.tv_nsec = 20000};
     double              begin = clock_seconds();
@@ -150,10 +150,11 @@ static bool reach(const cuda_device *d, const cuda_card *from, const cuda_card *
     TRY(cuda_ok(&d->api, f, api->cuDeviceCanAccessPeer(&can, from->device, to->device),
                 "say which cards it reaches"));
     if (!can)
-        return fail(f, ERR_USAGE,
-                    "card %d (%s) cannot reach the memory of card %d (%s), as processors of one "
-                    "process need it; choose cards by CUDA_VISIBLE_DEVICES, or start a rank for each",
-                    from->number, from->name, to->number, to->name);
+        return fail(
+            f, ERR_USAGE,
+            "card %d (%s) cannot reach the memory of card %d (%s), as processors of one "
+            "process need it; choose cards by CUDA_VISIBLE_DEVICES, or start a rank for each",
+            from->number, from->name, to->number, to->name);
     TRY(cuda_ok(&d->api, f, api->cuCtxSetCurrent(from->context), "be used by this thread"));
     CUresult made = api->cuCtxEnablePeerAccess(to->context, 0);
     if (made == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) return true;
@@ -270,8 +271,7 @@ static void cuda_release(device_context *face, void *memory, size_t bytes)
     (void)bytes;
     for (int k = 0; k < c->ntaken; k++)
         if (c->taken[k].memory == memory) c->taken[k] = c->taken[--c->ntaken];
-    if (memory && cuda_use(c))
-        c->device->api.driver.cuMemFree((CUdeviceptr)(uintptr_t)memory);
+    if (memory && cuda_use(c)) c->device->api.driver.cuMemFree((CUdeviceptr)(uintptr_t)memory);
 }
 
 static bool copy_in(cuda_context *c, void *to, const void *from, size_t bytes)
@@ -304,7 +304,8 @@ static bool copy_out(cuda_context *c, void *to, const void *from, size_t bytes)
         memcpy(to, here, bytes);
         return true;
     }
-    if (c->look) TRY(cuda_finish(c, "finish its work")); /* copies to ordinary memory do not return before */
+    if (c->look)
+        TRY(cuda_finish(c, "finish its work")); /* copies to ordinary memory do not return before */
     CUDA_TRY(c, cuMemcpyDtoHAsync(to, (CUdeviceptr)(uintptr_t)from, bytes, c->stream),
              "give back results");
     return cuda_finish(c, "finish its work");

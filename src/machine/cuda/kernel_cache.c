@@ -13,10 +13,10 @@ static const char magic[8] = {'m', 't', 'f', 'k', 'e', 'r', 'n', '2'};
 
 /* A file begins with this; the images follow. */
 typedef struct cache_head {
-    char       magic[8];
-    cache_key  key;
-    uint64_t   hash; /* of the images */
-    uint64_t   n, size[MOST_IMAGES];
+    char      magic[8];
+    cache_key key;
+    uint64_t  hash; /* of the images */
+    uint64_t  n, size[MOST_IMAGES];
 } cache_head;
 
 static uint64_t hash_images(const kernel_images *images)

@@ -43,7 +43,10 @@ static void report(part *p, nvrtcProgram program, nvrtcResult result)
     const char *error = log ? strstr(log, "error") : NULL;
     while (error && error > log && error[-1] != '\n') error--;
     fail(&p->fault, ERR_DEVICE, "the kernels could not be compiled (%s): %.*s",
-         n->nvrtcGetErrorString(result), MOST_SAID, error ? error : log ? log : "");
+         n->nvrtcGetErrorString(result), MOST_SAID,
+         error ? error
+         : log ? log
+               : "");
     block_free(p->from, log);
 }
 

@@ -75,10 +75,9 @@ bool product_cache_settle(const cuda_context *c, product_call *p)
 {
     char        path[CACHE_PATH];
     fault       ignored = {0};
-    kept_choice mine = {.what = choice_for_of(c, &p->key),
-                        .algorithm = p->algorithm,
-                        .refused = p->refused};
-    piece       whole = {&mine, sizeof mine};
+    kept_choice mine = {
+        .what = choice_for_of(c, &p->key), .algorithm = p->algorithm, .refused = p->refused};
+    piece whole = {&mine, sizeof mine};
     mine.hash = hash_of(&mine);
     TRY(path_of(&mine.what, path));
     cache_make_folders(path);

@@ -88,11 +88,10 @@ cublasStatus_t product_multiply(cuda_context *c, const product_call *p,
     static const double wide_one = 1, wide_zero = 0;
     bool                wide = p->key.compute == CUBLAS_COMPUTE_64F;
     bool                adds = p->key.epilogue & ADDS_A_MATRIX;
-    const void         *beta = wide ? (const void *)(adds ? &wide_one : &wide_zero)
-                                    : (const void *)(adds ? &one : &zero);
+    const void         *beta =
+        wide ? (const void *)(adds ? &wide_one : &wide_zero) : (const void *)(adds ? &one : &zero);
     return c->device->api.products.cublasLtMatmul(
         c->products, p->how, wide ? (const void *)&wide_one : &one, at->left, p->layout[LEFT],
-        at->right, p->layout[RIGHT], beta, at->added,
-        p->layout[RESULT], at->result, p->layout[RESULT], algorithm, at->workspace,
-        PRODUCT_WORKSPACE, c->stream);
+        at->right, p->layout[RIGHT], beta, at->added, p->layout[RESULT], at->result,
+        p->layout[RESULT], algorithm, at->workspace, PRODUCT_WORKSPACE, c->stream);
 }

@@ -11,8 +11,9 @@ enum { MOST_CANDIDATES = 8, LEAST_CANDIDATES = 2 };
 
 /* A first step waits for all this: candidates are measured until this much time has passed since the
  * first was loaded.  Loading the others' kernels counts. */
-static const double measure_for = 0.04;     /* seconds for a product */
-static const float  measure_at_least = 0.2f; /* milliseconds: short ones are measured several times */
+static const double measure_for = 0.04; /* seconds for a product */
+static const float  measure_at_least =
+    0.2f; /* milliseconds: short ones are measured several times */
 enum { MOST_TURNS = 10, WORTH_EMPTYING = 1 << 20 /* bytes */ };
 /* The library puts what it thinks best first: another must be faster by more than noise. */
 static const float worth_it = 0.97f;
@@ -72,10 +73,9 @@ static int find_candidates(cuda_context *c, const product_call *p,
     bool           ok = prefer(c, &p->key, wish);
     cublasStatus_t said = CUBLAS_STATUS_NOT_SUPPORTED;
     if (ok)
-        said = lt->cublasLtMatmulAlgoGetHeuristic(c->products, p->how, p->layout[LEFT],
-                                                  p->layout[RIGHT], p->layout[RESULT],
-                                                  p->layout[RESULT], wish, MOST_CANDIDATES, found,
-                                                  &n);
+        said = lt->cublasLtMatmulAlgoGetHeuristic(
+            c->products, p->how, p->layout[LEFT], p->layout[RIGHT], p->layout[RESULT],
+            p->layout[RESULT], wish, MOST_CANDIDATES, found, &n);
     lt->cublasLtMatmulPreferenceDestroy(wish);
     if (ok && p->key.epilogue && said != CUBLAS_STATUS_SUCCESS) return 0;
     ok = ok && product_ok(c, said, "find a way to multiply");
@@ -231,7 +231,7 @@ static bool may_measure(void)
  * at most of its speed. */
 static bool is_slower(cuda_context *c, const product_call *p, const product_places *at, float time)
 {
-    static const double speed = 0.85, start = 3e-3 /* milliseconds */;
+    static const double  speed = 0.85, start = 3e-3 /* milliseconds */;
     cublasLtMatmulAlgo_t candidates[MOST_CANDIDATES];
     product_call         plain = {.key = p->key};
     float                alone = -1;

@@ -271,10 +271,10 @@ static bool set_epilogue(product_plan *p, const instr *i, const batch_split *s,
 static product_places places_of(const product_plan *p, void *const *addresses,
                                 const int64_t offset[3], void *workspace)
 {
-    char          *out = (char *)addresses[0] + offset[0];
-    const char    *a = (const char *)addresses[p->first_in] + offset[1];
-    const char    *b = (const char *)addresses[p->first_in + 1] + offset[2];
-    const char    *added = p->added ? (const char *)addresses[p->added] + offset[0] : out;
+    char       *out = (char *)addresses[0] + offset[0];
+    const char *a = (const char *)addresses[p->first_in] + offset[1];
+    const char *b = (const char *)addresses[p->first_in + 1] + offset[2];
+    const char *added = p->added ? (const char *)addresses[p->added] + offset[0] : out;
     return (product_places){p->exchanged ? b : a, p->exchanged ? a : b, added, out, workspace};
 }
 

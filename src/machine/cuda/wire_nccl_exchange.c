@@ -133,8 +133,8 @@ static bool gather(nccl_wire *w, const instr *i, const nccl_operands *x)
     int64_t     moved = (group_of(m, me, axes).n - 1) * size;
     w->moved.received_bytes += moved;
     w->moved.sent_bytes += moved;
-    ncclResult_t r = nccl_api(w)->ncclAllGather(x->in, x->out, (size_t)size, ncclUint8, comm,
-                                                w->context->wires);
+    ncclResult_t r =
+        nccl_api(w)->ncclAllGather(x->in, x->out, (size_t)size, ncclUint8, comm, w->context->wires);
     return nccl_done(w, comm, r, "gather parts");
 }
 

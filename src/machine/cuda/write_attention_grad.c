@@ -5,14 +5,13 @@
  */
 #include "machine/cuda/attention_text.h"
 
-static bool add_kernel(kernel_source *s, const instr *i, kernel_plan *plan,
-                       const attention_form *f, const char *call, int64_t blocks, int threads,
-                       int shared, int together)
+static bool add_kernel(kernel_source *s, const instr *i, kernel_plan *plan, const attention_form *f,
+                       const char *call, int64_t blocks, int threads, int shared, int together)
 {
     textbuf t = {.arena = s->arena};
     attention_text(&t, i, f);
     text_add(&t, "    %s;\n", call);
-    char *body = text_done(&t);
+    char        *body = text_done(&t);
     kernel_shape shape = {threads, shared, together, 1};
     return body && kernel_add_shaped(s, plan, i, body, blocks, &shape);
 }
@@ -51,8 +50,9 @@ static bool add_bias(kernel_source *s, const instr *i, kernel_plan *plan)
     int64_t               side = (int64_t)each * ATTENTION_SIDE;
     if (a->relative && rows > 1)
         return add_kernel(s, i, plan, &f, "attention_grad_of_distances(p, out3)",
-                          apart * attention_pieces(rows + a->memory - 1, side), ATTENTION_THREADS, 0, 1);
-    bool    by_query = rows > 1 && i->out[3].stride[a->query] != 0, by_position = a->out_step[3] != 0;
+                          apart * attention_pieces(rows + a->memory - 1, side), ATTENTION_THREADS,
+                          0, 1);
+    bool by_query = rows > 1 && i->out[3].stride[a->query] != 0, by_position = a->out_step[3] != 0;
     int64_t tiles = (by_query ? attention_pieces(rows, side) : 1) *
                     (by_position ? attention_pieces(a->memory, side) : 1);
     return add_kernel(s, i, plan, &f, "attention_grad_of_bias(p, out3)", apart * tiles,
@@ -81,7 +81,8 @@ static bool add_matrix_kernels(kernel_source *s, const instr *i, kernel_plan *pl
 static bool sums_alike(const instr *i)
 {
     for (int l = 0; l < i->nloops; l++)
-        if (i->size[l] > 1 && (i->out[1].stride[l] == 0) != (i->out[2].stride[l] == 0)) return false;
+        if (i->size[l] > 1 && (i->out[1].stride[l] == 0) != (i->out[2].stride[l] == 0))
+            return false;
     return true;
 }
 
@@ -89,8 +90,9 @@ bool write_attention_grad(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     if (instr_elements(i) == 0 || i->attention->memory == 0) return true;
     attention_numbers(i, plan);
-    bool made = attention_suits_matrices(i) && sums_alike(i)
-                    ? add_matrix_kernels(s, i, plan)
-                    : add_rows(s, i, plan) && add_memory(s, i, plan, 1) && add_memory(s, i, plan, 2);
+    bool made =
+        attention_suits_matrices(i) && sums_alike(i)
+            ? add_matrix_kernels(s, i, plan)
+            : add_rows(s, i, plan) && add_memory(s, i, plan, 1) && add_memory(s, i, plan, 2);
     return made && (i->nout < 4 || add_bias(s, i, plan));
 }

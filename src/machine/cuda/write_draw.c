@@ -233,10 +233,10 @@ bool write_draw(kernel_source *s, const instr *i, kernel_plan *plan)
     indexed.in = &weights;
     nest n = nest_of(&indexed, loops_between(0, i->nloops), out, 0);
     if (n.elements == 0) return true;
-    int         per = numbers_of_block(a, out->type);
-    bool        blocks = in_blocks(&n, a, &weights, per) && nest_stride(&n, out, 0) == 1;
-    int         v = blocks ? per : 1;
-    draw_text   d = {kernel_text_of(s, &indexed, 0), plan};
+    int       per = numbers_of_block(a, out->type);
+    bool      blocks = in_blocks(&n, a, &weights, per) && nest_stride(&n, out, 0) == 1;
+    int       v = blocks ? per : 1;
+    draw_text d = {kernel_text_of(s, &indexed, 0), plan};
     d.k.i = i;
     kernel_set(&d.k, "T", "%s", kernel_type(out->type));
     kernel_set_number(&d.k, "V", v);

@@ -132,7 +132,8 @@ static void add_rest(const pass *whole)
     one.vector = 1;
     if (whole->together > 1) {
         map_line(&one, "if (BLOCK == BLOCKS - 1 && THREAD < %d) {", whole->rest);
-        map_line(&one, "    %s l0 = %lld + THREAD;", type, (long long)m->nest.elements - whole->rest);
+        map_line(&one, "    %s l0 = %lld + THREAD;", type,
+                 (long long)m->nest.elements - whole->rest);
     } else {
         map_line(&one, "if (%s == (i64)(number%d - 1) / %d && THREAD < (i64)number%d) {",
                  whole->group ? "block" : "BLOCK", NUMBER_OF_PIECES, BLOCK_THREADS, NUMBER_OF_REST);
