@@ -129,6 +129,25 @@ static bool is_free(const fuser *f, const instr *p)
            f->writers[b] == 1 && f->program->buffers[b].kind == BUFFER_TEMPORARY;
 }
 
+/* Does the device carry p out with the product before it, and does not only c need what p gives?  It is
+ * stored then; c reads it, and may be carried out with the products that follow. */
+static bool belongs_to_product(const fuser *f, const instr *c, const instr *p)
+{
+    const program *q = f->program;
+    int            slim = q->session->can.slim, b = p->out[0].buffer, left = f->readers[b];
+    if (!slim || map_folds_rows(p) || p->nout != 1) return false;
+    for (int k = 0; k < c->nin; k++) left -= c->in[k].buffer == b;
+    if (left == 0 && q->buffers[b].kind == BUFFER_TEMPORARY) return false;
+    for (int k = 0; k < p->nin; k++) {
+        int          writer = f->wrote[p->in[k].buffer];
+        const instr *w = writer < f->first ? NULL : &q->instrs[writer];
+        if (!w || w->kind != INSTR_CONTRACT) continue;
+        int m = w->nloops - 3;
+        if (w->size[m] <= slim || w->size[m + 1] <= slim) return true;
+    }
+    return false;
+}
+
 /* Fuses c with the map that wrote its input k, if possible. */
 static bool take_in(fuser *f, int at, int k)
 {
@@ -140,6 +159,7 @@ static bool take_in(fuser *f, int at, int k)
     if (p->kind != INSTR_MAP || instr_elements(p) == 0) return false;
     bool is_copied = is_free(f, p);
     if (!is_copied && (!can_wait(f, p, writer) || !worth_it(c, k, p))) return false;
+    if (belongs_to_product(f, c, p)) return false;
     while (p->out[o].buffer != c->in[k].buffer) o++;
     joint_loops loops;
     bool        keep[MAX_REGISTERS];

@@ -66,8 +66,9 @@ static void test_slim_kernels_compile_for_a_card(void **state)
             instr map = {.kind = INSTR_MAP, .nout = 1, .nin = 2, .out = &out, .in = in, .nloops = 2,
                          .size = {264, columns}, .map = {.nsteps = 2, .steps = steps, .results = &(int){3}}};
             instr       first = product, second = product;
-            slim_member members[2] = {{.product = &first, .fixed = columns == 1},
-                                      {.product = &second, .fixed = columns == 1}};
+            slim_group  both = {.n = 2, .members = {{.product = &first, .fixed = columns == 1},
+                                                    {.product = &second, .fixed = columns == 1}}};
+            slim_member *members = both.members;
             kernel_plan plan = {0};
             s.cluster = k < 3 || !knows_clusters ? 1 : 8;
             first.in = across, second.in = along;
@@ -75,9 +76,19 @@ static void test_slim_kernels_compile_for_a_card(void **state)
                 assert_true(slim_suits(members[m].product) && slim_takes(&members[m], &map, 0));
                 members[m].map[members[m].nmaps++] = &map;
             }
-            instr whole = slim_operands(&a, 2, members);
-            assert_int_equal(whole.nin, 6);
-            assert_true(write_slim(&s, &whole, 2, members, &plan));
+            const scalar_step norm[] = {{.fn = FN_multiply, .type = MTF_F32, .a = 0, .b = 0},
+                                        {.fn = FN_ROW_SUM, .type = MTF_F32, .a = 1},
+                                        {.fn = FN_multiply, .type = MTF_F32, .a = 0, .b = 2}};
+            access            line = {.type = type, .stride = {1}};
+            instr row = {.kind = INSTR_MAP, .nout = 1, .nin = 1, .out = &line, .in = &line, .nloops = 1, .size = {terms},
+                         .map = {.nrow = 1, .nsteps = 3, .steps = norm, .results = &(int){3}}};
+            if (columns == 1) {
+                assert_true(slim_is_row(&row) && slim_reads_row(&first, &row));
+                both.row = &row;
+            }
+            instr whole = slim_operands(&a, &both);
+            assert_int_equal(whole.nin, columns == 1 ? 7 : 6);
+            assert_true(write_slim(&s, &whole, &both, &plan));
             assert_int_equal(plan.nlaunches, 1);
             assert_true(plan.launch[0].blocks % s.cluster == 0);
         }

@@ -1,6 +1,6 @@
 /* Products with few columns, and what follows them, in one kernel.
  *
- * Such a kernel must give the bits that its instructions give one by one.
+ * Such a kernel must give the bits that its instructions give one by one, unless it folds a row.
  */
 #include "mtf_build.h"
 
@@ -157,9 +157,80 @@ static void test_maps_do_not_take_the_place_of_factors(void **state)
     close_well(s);
 }
 
+/* ---- the map that gives the vector ---- */
+
+enum { NARROW = 520, ROWS = 300, ROOM = 2 * NARROW };
+
+static void fill(mtf_program *p, mtf_graph *g, const char *name, int n)
+{
+    static float values[NARROW * ROWS];
+    for (int k = 0; k < n; k++) values[k] = (float)((k * 37 + n) % 101 - 50) / 64;
+    mtf_feed(p, mtf_find(g, name), values);
+}
+
+/* Runs "y", "z" and, if it is there, "u"; gives the groups with a map before their products. */
+static int run_norm(const char *on, bool measure, const char *source, float *all)
+{
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = on, .measure = measure});
+    mtf_graph   *g = mtf_parse(s, source, "norm.mtf");
+    mtf_tensor  *fetched[] = {mtf_find(g, "y"), mtf_find(g, "z"), strstr(source, "\nu") ? mtf_find(g, "u") : NULL};
+    mtf_program *p = mtf_compile_n(g, fetched[2] ? 3 : 2, fetched);
+    int          groups = 0;
+    assert_string_equal(mtf_error(s), "");
+    fill(p, g, "x", ROOM);
+    fill(p, g, "c", NARROW);
+    fill(p, g, "q", NARROW * ROWS);
+    fill(p, g, "r", NARROW * ROWS);
+    for (int k = 0; k < 3; k++) mtf_step(p);
+    for (int k = 0; k < 3 && fetched[k]; k++) mtf_fetch(p, fetched[k], all + k * ROOM);
+    const program *q = first_program(p);
+    for (int k = 0; k < q->ninstrs && strcmp(on, "cuda") == 0;) {
+        slim_group found = slim_group_at(q, k);
+        groups += found.n > 0 && found.row != NULL;
+        k = found.n ? found.end : k + 1;
+    }
+    close_well(s);
+    return groups;
+}
+
+/* One product reads rows, the other columns of its matrix; where something else reads the vector, or where
+ * there are two, a kernel of its own computes it. */
+static void test_a_norm_is_part_of_its_products(void **state)
+{
+    static const char norm[] = "x: f32[%sd=520] = input\n"
+                               "c: f32[d=520] = input\n"
+                               "q: f32[d=520, e=300] = input\n"
+                               "r: f32[f=300, d=520] = input\n"
+                               "a: [%s] = reduce_mean(square(x))\n"
+                               "h = x * rsqrt(a + 0.001) * c\n"
+                               "y: [%se] = einsum(h, q)\n"
+                               "z: [%sf] = einsum(h, r)\n%s";
+    static const struct {
+        const char *batch, *more;
+        int         groups;
+    } cases[] = {{"", "", 1}, {"", "u = cumsum(h, dim=d)\n", 0}, {"b=2, ", "", 0}};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        static float card[3 * ROOM], apart[3 * ROOM], host[3 * ROOM];
+        const char  *b = cases[k].batch[0] ? "b, " : "";
+        char         source[1000];
+        snprintf(source, sizeof source, norm, cases[k].batch, cases[k].batch[0] ? "b" : "", b, b,
+                 cases[k].more);
+        memset(card, 0, sizeof card), memset(apart, 0, sizeof apart), memset(host, 0, sizeof host);
+        assert_int_equal(run_norm("cuda", false, source, card), cases[k].groups);
+        run_norm("cuda", true, source, apart);
+        run_norm("cpu", false, source, host);
+        for (int n = 0; n < 3 * ROOM; n++) {
+            float near = 1e-4f * (1 + fabsf(host[n]));
+            assert_true(fabsf(card[n] - host[n]) <= near && fabsf(card[n] - apart[n]) <= near);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_norm_is_part_of_its_products),
         cmocka_unit_test(test_groups_have_the_same_bits),
         cmocka_unit_test(test_what_is_read_again_is_stored),
         cmocka_unit_test(test_maps_do_not_take_the_place_of_factors),

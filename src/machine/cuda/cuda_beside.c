@@ -14,8 +14,7 @@ static bool open_queue(cuda_context *c)
     if (!c->second)
         CUDA_TRY(c, cuStreamCreateWithPriority(&c->second, CU_STREAM_NON_BLOCKING, FIRST_OF_ALL),
                  "make a second queue");
-    if (!c->begun)
-        CUDA_TRY(c, cuEventCreate(&c->begun, CU_EVENT_DISABLE_TIMING), "make an event");
+    if (!c->begun) CUDA_TRY(c, cuEventCreate(&c->begun, CU_EVENT_DISABLE_TIMING), "make an event");
     return true;
 }
 

@@ -16,17 +16,15 @@ bool cuda_write_kernels(kernel_source *s, const instr *i, kernel_plan *plan)
     return !kernel_writer_of(i->kind) || kernel_write(s, i, plan);
 }
 
-/* A product with few columns, and what one kernel does with it: to the first instruction after. */
-static bool write_slim_group(program_kernels *k, int *at)
+/* Products with few columns, and what one kernel does with them. */
+static bool write_slim_group(program_kernels *k, const slim_group *g, int at)
 {
-    slim_group g = slim_group_at(k->program, *at);
-    instr     *whole = arena_new(&k->arena, instr);
+    instr *whole = arena_new(&k->arena, instr);
     TRY(whole != NULL);
-    *whole = slim_operands(&k->arena, g.n, g.members);
-    TRY(whole->in && write_slim(&k->source, whole, g.n, g.members, &k->plans[*at]));
-    k->operands[*at] = whole;
-    for (int absorbed = *at + 1; absorbed < g.end; absorbed++) k->operands[absorbed] = NULL;
-    *at = g.end;
+    *whole = slim_operands(&k->arena, g);
+    TRY(whole->in && write_slim(&k->source, whole, g, &k->plans[at]));
+    k->operands[at] = whole;
+    for (int absorbed = at + 1; absorbed < g->end; absorbed++) k->operands[absorbed] = NULL;
     return true;
 }
 
@@ -35,10 +33,10 @@ static bool write_groups(program_kernels *k, bool *apart)
 {
     const program *p = k->program;
     for (int n = 0; n < p->ninstrs;) {
-        if (slim_suits(&p->instrs[n]))
-            TRY(write_slim_group(k, &n));
-        else
-            apart[n++] = true;
+        slim_group g = slim_group_at(p, n);
+        if (g.n > 0) TRY(write_slim_group(k, &g, n));
+        if (g.n == 0) apart[n] = true;
+        n = g.n > 0 ? g.end : n + 1;
     }
     TRY(map_groups_find(p, &k->arena, apart, k->groups));
     for (int n = 0; n < p->ninstrs; n++) {

@@ -249,8 +249,8 @@ void map_row_begin(row_text *r)
         m->indent++;
         snprintf(number, sizeof number, "first + THREAD / %d", r->threads);
     } else {
-        snprintf(number, sizeof number, "(%s)BLOCK * %d + THREAD / %d", type, r->together,
-                 r->threads);
+        snprintf(number, sizeof number, r->inner ? "0" : "(%s)BLOCK * %d + THREAD / %d", type,
+                 r->together, r->threads);
     }
     add_place(r, number);
     for (int k = 0; k < m->i->nin; k++)

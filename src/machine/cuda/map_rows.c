@@ -117,6 +117,16 @@ void map_rows_choose(row_text *r)
     choose_beside(r);
 }
 
+void map_rows_give(row_text *r, int threads)
+{
+    r->inner = true;
+    r->keeps = fits(r, threads);
+    r->threads = threads;
+    r->together = r->beside = r->at_once = 1;
+    r->turns = r->keeps ? (int)turns_of(r->pieces, threads) : 0;
+    if (!r->keeps) r->passes = map_passes_of(r->m.i, true);
+}
+
 bool map_rows_idle(const row_text *r)
 {
     return r->turns == 1 && r->pieces % r->threads != 0 && !r->m.slanted;

@@ -23,11 +23,14 @@ typedef struct row_text {
     bool       early;    /* all of a row is loaded before anything is computed */
     int at_once; /* rows that a thread has at once; of several, the next are loaded meanwhile */
     int beside;  /* blocks that share a processor of the card; 1: any number */
+    bool        inner;    /* part of another kernel, whose blocks compute the only row each */
     map_columns columns;
 } row_text;
 
 /* Sets the threads of a row and what follows from them; pieces and columns.sums are known. */
 void map_rows_choose(row_text *r);
+/* The same for an inner one, which all threads of a block have. */
+void map_rows_give(row_text *r, int threads);
 /* How many blocks there are; where columns are added up, it says how in r->columns. */
 int64_t map_rows_blocks(row_text *r);
 

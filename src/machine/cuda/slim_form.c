@@ -137,22 +137,52 @@ bool slim_takes(const slim_member *m, const instr *map, int value)
     return reads_each(m, map, value);
 }
 
+/* ---- the map before ---- */
+
+bool slim_is_row(const instr *map)
+{
+    enum { MOST_BYTES = 16384 };
+    if (map->kind != INSTR_MAP || !map_folds_rows(map) || map->nout != 1 || map->map.sums)
+        return false;
+    const access *out = &map->out[0];
+    int64_t       n = instr_elements(map);
+    return n > 0 && n == map_row(map) && !map_is_row(map, out) &&
+           n * (int64_t)mtf_dtype_bytes(out->type) <= MOST_BYTES &&
+           is_dense(map->nloops, map->size, out->stride);
+}
+
+bool slim_reads_row(const instr *product, const instr *map)
+{
+    slim_form     f = slim_form_of(product);
+    const access *x = f.x, *out = &map->out[0];
+    bool alike = x->buffer == out->buffer && x->offset == out->offset && x->type == out->type;
+    for (int l = 0; l < product->nloops; l++)
+        alike = alike && (l == f.k || product->size[l] == 1 || x->stride[l] == 0);
+    return alike && product->size[f.slim] == 1 && x->stride[f.k] == 1 &&
+           product->size[f.k] == instr_elements(map);
+}
+
 /* ---- operands ---- */
 
-instr slim_operands(arena *a, int n, const slim_member *members)
+static int count_inputs(const slim_group *g)
+{
+    int n = g->row ? g->row->nin : 0;
+    for (int k = 0; k < g->n; k++) {
+        n += 2;
+        for (int j = 0; j < g->members[k].nmaps; j++) n += g->members[k].map[j]->nin - 1;
+        n += g->members[k].scatter != NULL;
+    }
+    return n;
+}
+
+instr slim_operands(arena *a, const slim_group *g)
 {
     instr all = {.kind = INSTR_CONTRACT, .nloops = 0};
-    int   most = 0;
-    for (int k = 0; k < n; k++) {
-        most += 2;
-        for (int j = 0; j < members[k].nmaps; j++) most += members[k].map[j]->nin - 1;
-        most += members[k].scatter != NULL;
-    }
-    all.out = arena_array(a, access, n);
-    all.in = arena_array(a, access, most);
+    all.out = arena_array(a, access, g->n);
+    all.in = arena_array(a, access, count_inputs(g));
     if (!all.out || !all.in) return (instr){0};
-    for (int k = 0; k < n; k++) {
-        const slim_member *m = &members[k];
+    for (int k = 0; k < g->n; k++) {
+        const slim_member *m = &g->members[k];
         all.out[all.nout++] = (m->scatter ? m->scatter : slim_last(m))->out[0];
         for (int o = 0; o < 2; o++) all.in[all.nin++] = m->product->in[o];
         for (int j = 0; j < m->nmaps; j++)
@@ -160,5 +190,6 @@ instr slim_operands(arena *a, int n, const slim_member *members)
                 if (o != m->value[j]) all.in[all.nin++] = m->map[j]->in[o];
         if (m->scatter) all.in[all.nin++] = m->scatter->in[1];
     }
+    for (int o = 0; g->row && o < g->row->nin; o++) all.in[all.nin++] = g->row->in[o];
     return all;
 }

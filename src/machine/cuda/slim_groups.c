@@ -90,27 +90,58 @@ static bool matrix_is_fixed(const program *p, const instr *product)
     return true;
 }
 
+/* Products from instruction g->end on, with what follows them. */
+static void add_members(const program *p, slim_group *g, touched *t)
+{
+    while (g->n < SLIM_MEMBERS && g->end < p->ninstrs && slim_suits(&p->instrs[g->end])) {
+        const instr *product = &p->instrs[g->end];
+        if (g->row && !slim_reads_row(product, g->row)) break;
+        if (!touch(p, product, -1, -1, t)) break;
+        slim_member *m = &g->members[g->n];
+        *m = (slim_member){.product = product, .fixed = matrix_is_fixed(p, product)};
+        for (g->end++; g->end < p->ninstrs; g->end++) {
+            const instr *map = &p->instrs[g->end];
+            int          value = continued(p, g->end);
+            if (value < 0 || !slim_takes(m, map, value) || !touch(p, map, value, g->n, t)) break;
+            m->map[m->nmaps] = map;
+            m->value[m->nmaps++] = value;
+        }
+        g->n++;
+    }
+    for (int m; g->end < p->ninstrs && (m = scattered(p, g, g->end)) >= 0; g->end++) {
+        if (!touch(p, &p->instrs[g->end], 0, m, t)) break;
+        g->members[m].scatter = &p->instrs[g->end];
+    }
+}
+
+/* Do the products, and nothing else, read what the map gives? */
+static bool is_only_vector(const program *p, const slim_group *g, int first)
+{
+    int           b = g->row->out[0].buffer, readers = 0;
+    const buffer *x = &p->buffers[b];
+    for (int k = first + 1; k < g->end; k++)
+        for (int o = 0; o < p->instrs[k].nin; o++) readers += p->instrs[k].in[o].buffer == b;
+    return g->n > 0 && x->kind == BUFFER_TEMPORARY && x->first == first && x->last < g->end &&
+           readers == g->n;
+}
+
+/* With the map that gives the vector; n is 0 where that is not possible. */
+static slim_group group_of_row(const program *p, int first)
+{
+    const instr *row = &p->instrs[first];
+    slim_group   g = {.row = row, .end = first + 1};
+    touched      t = {0};
+    if (row->nin > MOST_BUFFERS) return (slim_group){.end = first};
+    for (int k = 0; k < row->nin; k++) t.reads[t.nreads++] = row->in[k].buffer;
+    add_members(p, &g, &t);
+    return is_only_vector(p, &g, first) ? g : (slim_group){.end = first};
+}
+
 slim_group slim_group_at(const program *p, int first)
 {
     slim_group g = {.end = first};
     touched    t = {0};
-    while (g.n < SLIM_MEMBERS && g.end < p->ninstrs && slim_suits(&p->instrs[g.end]) &&
-           touch(p, &p->instrs[g.end], -1, -1, &t)) {
-        slim_member *m = &g.members[g.n];
-        *m = (slim_member){.product = &p->instrs[g.end]};
-        m->fixed = matrix_is_fixed(p, &p->instrs[g.end++]);
-        for (; g.end < p->ninstrs; g.end++) {
-            const instr *map = &p->instrs[g.end];
-            int          value = continued(p, g.end);
-            if (value < 0 || !slim_takes(m, map, value) || !touch(p, map, value, g.n, &t)) break;
-            m->map[m->nmaps] = map;
-            m->value[m->nmaps++] = value;
-        }
-        g.n++;
-    }
-    for (int m; g.end < p->ninstrs && (m = scattered(p, &g, g.end)) >= 0; g.end++) {
-        if (!touch(p, &p->instrs[g.end], 0, m, &t)) break;
-        g.members[m].scatter = &p->instrs[g.end];
-    }
+    if (slim_is_row(&p->instrs[first])) return group_of_row(p, first);
+    add_members(p, &g, &t);
     return g;
 }

@@ -196,8 +196,9 @@ bool write_contract(kernel_source *s, const instr *i, kernel_plan *plan)
                        .k = i->nloops - 1,
                        .sums = kernel_type(sums),
                        .term = dtype_is_float(sums) ? "fused(x, y, sum)" : "ADD(sum, MUL(x, y))"};
-    if (slim_suits(i)) return write_slim(s, i, 1, &(slim_member){.product = i}, plan);
-    int64_t       least = i->size[w.m] < i->size[w.n] ? i->size[w.m] : i->size[w.n];
+    if (slim_suits(i))
+        return write_slim(s, i, &(slim_group){.n = 1, .members = {{.product = i}}}, plan);
+    int64_t least = i->size[w.m] < i->size[w.n] ? i->size[w.m] : i->size[w.n];
     if (least < SIDE) return write_small(s, plan, &w, i->size[w.k] >= LONG_SUM);
     return write_tiles(s, plan, &w, least >= 3 * SIDE ? 4 : least > SIDE ? 2 : 1);
 }

@@ -9,4 +9,8 @@ bool map_goes_by_rows(const instr *i);
 /* A map that folds along rows or stores one number a row. */
 bool write_map_rows(kernel_source *s, const instr *i, kernel_plan *plan);
 
+/* What such a map does, if it has one row that all threads of a block share: text in the words out0, in0,
+ * in1, ... for another kernel.  NULL after an error. */
+const char *map_row_text(kernel_source *s, const instr *i, int threads);
+
 #endif

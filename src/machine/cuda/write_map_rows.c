@@ -218,7 +218,7 @@ static const access *leading(const instr *i)
     return &i->out[0];
 }
 
-bool write_map_rows(kernel_source *s, const instr *i, kernel_plan *plan)
+static row_text row_text_of(kernel_source *s, const instr *i)
 {
     row_text r = {.m = map_text_of(s, i), .passes = map_passes_of(i, false)};
     int      outer = i->nloops - i->map.nrow;
@@ -229,18 +229,36 @@ bool write_map_rows(kernel_source *s, const instr *i, kernel_plan *plan)
     for (int o = 0; o < i->nout; o++) r.columns.sums += map_sums(i, o);
     bool slanted = !r.columns.sums && map_slant(&r.m); /* a thread's columns must stay the same */
     r.pieces = (r.m.nest.elements + (slanted ? 2 * (r.m.vector - 1) : 0)) / r.m.vector;
+    return r;
+}
+
+static const char *body_of(row_text *r)
+{
+    map_row_begin(r);
+    declare_kept(r);
+    for (int pass = 0; pass < r->passes.n; pass++) add_pass(r, pass);
+    map_row_each(r);
+    add_row_values(r, r->passes.n);
+    add_row_outputs(r);
+    map_row_each_end(r);
+    if (r->columns.sums) end_rows(r);
+    return text_done(&r->m.t);
+}
+
+bool write_map_rows(kernel_source *s, const instr *i, kernel_plan *plan)
+{
+    row_text r = row_text_of(s, i);
     map_rows_choose(&r);
-    int64_t blocks = map_rows_blocks(&r);
-    map_row_begin(&r);
-    declare_kept(&r);
-    for (int pass = 0; pass < r.passes.n; pass++) add_pass(&r, pass);
-    map_row_each(&r);
-    add_row_values(&r, r.passes.n);
-    add_row_outputs(&r);
-    map_row_each_end(&r);
-    if (r.columns.sums) end_rows(&r);
-    const char  *body = text_done(&r.m.t);
+    int64_t      blocks = map_rows_blocks(&r);
+    const char  *body = body_of(&r);
     kernel_shape shape = {.threads = r.threads * r.together, .together = r.beside, .cluster = 1};
     TRY(body && kernel_add_shaped(s, plan, i, body, blocks, &shape));
     return !r.columns.sums || map_columns_join(s, &r.m, &r.columns, plan);
+}
+
+const char *map_row_text(kernel_source *s, const instr *i, int threads)
+{
+    row_text r = row_text_of(s, i);
+    map_rows_give(&r, threads);
+    return body_of(&r);
 }

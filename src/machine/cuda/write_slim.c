@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "machine/cuda/kernel_text.h"
-#include "machine/cuda/map_text.h"
+#include "machine/cuda/write_map.h"
 
 enum {
     TOGETHER = 2, /* blocks that share a processor of the card */
@@ -23,6 +23,7 @@ typedef struct slim_text {
     kernel_text  k;
     const instr *product;
     slim_form    f;
+    const instr *row;     /* the map that gives x */
     int          cluster; /* blocks of the kernel's clusters */
 } slim_text;
 
@@ -152,6 +153,7 @@ static void say_across(slim_text *w)
         "(i64)k * ($WK));\n"
         "        }\n"
         "        wait_for_turn();\n"
+        "        $FILL\n"
         "        for (i32 k = begin; k < end; k += $G * $AHEAD) {\n"
         "            if (!$FIXED || k != begin) take(k);\n"
         "            UNROLL for (int u = 0; u < $AHEAD; u++)\n"
@@ -199,6 +201,7 @@ static void say_along(slim_text *w, bool packed)
                       "        };\n"
                       "        if ($FIXED && begin < $K) take(begin);\n"
                       "        wait_for_turn();\n"
+                      "        $FILL\n"
                       "        for (i32 k = begin; k < $K; k += $GROUP * $V) {\n"
                       "            if (!$FIXED || k != begin) take(k);\n"
                       "            UNROLL for (int n = 0; n < $N; n++) {\n"
@@ -288,11 +291,11 @@ static int64_t say_member(slim_text *w, const slim_member *m, int output, int fi
     kernel_set_number(&w->k, "BEGIN", begin);
     kernel_set_number(&w->k, "END", end);
     kernel_set_number(&w->k, "W", first_input + turned);
-    kernel_set_number(&w->k, "X", first_input + !turned);
+    kernel_set(&w->k, "X", w->row ? "given" : "in%d", first_input + !turned);
     kernel_say(&w->k, "    if (BLOCK >= $BEGIN && BLOCK < $END) {\n"
                       "        i64 rest = (BLOCK - $BEGIN) / $TILES, tile = (BLOCK - $BEGIN) % "
                       "$TILES, batch = 0;\n"
-                      "        const $T *w = in$W, *x = in$X;\n");
+                      "        const $T *w = in$W, *x = $X;\n");
     say_batch(w);
     if (w->f.adjacent_terms)
         say_along(w, packed);
@@ -306,14 +309,14 @@ static int64_t say_member(slim_text *w, const slim_member *m, int output, int fi
 }
 
 /* Partial sums of all members are in the same place: a block belongs to one of them. */
-static void say_room(slim_text *w, int n, const slim_member *members)
+static void say_room(slim_text *w, const slim_group *g)
 {
     int64_t most = 0;
-    for (int k = 0; k < n; k++) {
-        slim_form  f = slim_form_of(members[k].product);
-        slim_tiles t = slim_tiles_of(members[k].product, &f, w->k.source->cluster);
-        int64_t    sums =
-            f.adjacent_terms ? 0 : (int64_t)t.lanes * f.vector * members[k].product->size[f.slim];
+    for (int k = 0; k < g->n; k++) {
+        const instr *product = g->members[k].product;
+        slim_form    f = slim_form_of(product);
+        slim_tiles   t = slim_tiles_of(product, &f, w->k.source->cluster);
+        int64_t sums = f.adjacent_terms ? 0 : (int64_t)t.lanes * f.vector * product->size[f.slim];
         if (sums > most) most = sums;
         if (t.shared > w->cluster) w->cluster = t.shared;
     }
@@ -322,19 +325,45 @@ static void say_room(slim_text *w, int n, const slim_member *members)
     if (most) kernel_say(&w->k, "    SHARED f32 part[$WARPS * $SUMS], sums[$SUMS];\n");
 }
 
-bool write_slim(kernel_source *s, const instr *whole, int n, const slim_member *members,
-                kernel_plan *plan)
+/* The map that gives x, as a function of its operands.  A block calls it as soon as they are there. */
+static bool say_row(slim_text *w, const instr *whole)
 {
-    slim_text w = {.k = kernel_text_of(s, members[0].product, 0), .cluster = 1};
+    const instr *row = w->row;
+    textbuf     *t = &w->k.t, call = {.arena = t->arena};
+    kernel_set(&w->k, "FILL", "%s", "");
+    if (!row) return true;
+    const char *body = map_row_text(w->k.source, row, SLIM_BLOCK),
+               *type = kernel_type(row->out[0].type);
+    TRY(body != NULL);
+    text_add(t, "    alignas(16) SHARED %s given[%lld];\n", type, (long long)instr_elements(row));
+    text_add(t, "    auto fill = [](%s *out0", type);
+    text_add(&call, "fill(given");
+    for (int k = 0; k < row->nin; k++) {
+        text_add(t, ", const %s *in%d", kernel_type(row->in[k].type), k);
+        text_add(&call, ", in%d", whole->nin - row->nin + k);
+    }
+    text_add(t, ") {\n%s    };\n", body);
+    text_add(&call, "); SYNC();");
+    const char *said = text_done(&call);
+    TRY(said != NULL);
+    kernel_set_pattern(&w->k, "FILL", said);
+    return true;
+}
+
+bool write_slim(kernel_source *s, const instr *whole, const slim_group *g, kernel_plan *plan)
+{
+    slim_text w = {.k = kernel_text_of(s, g->members[0].product, 0), .row = g->row, .cluster = 1};
     int64_t   blocks = 0;
     int       input = 0;
     w.k.i = whole;
-    say_room(&w, n, members);
-    for (int k = 0; k < n; k++) {
-        blocks = say_member(&w, &members[k], k, input, blocks);
+    say_room(&w, g);
+    TRY(say_row(&w, whole));
+    for (int k = 0; k < g->n; k++) {
+        const slim_member *m = &g->members[k];
+        blocks = say_member(&w, m, k, input, blocks);
         input += 2;
-        for (int j = 0; j < members[k].nmaps; j++) input += members[k].map[j]->nin - 1;
-        input += members[k].scatter != NULL;
+        for (int j = 0; j < m->nmaps; j++) input += m->map[j]->nin - 1;
+        input += m->scatter != NULL;
     }
     const char  *body = text_done(&w.k.t);
     kernel_shape shape = {.threads = SLIM_BLOCK, .together = TOGETHER, .cluster = w.cluster};
