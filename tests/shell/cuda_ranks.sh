@@ -147,9 +147,9 @@ file long.mtf 'x: f32[n=12, k=10] = constant(value=0.5)' 'zero: f32[] = constant
     '        y = x + p * 0.0' '        rows: [n] = reduce_sum(y)' '        moved = shift(y, offset=2, dim=n)' \
     '        all = reduce_sum(rows) + reduce_sum(moved)' '        yield all * 0.0' '    }' '}'
 long=("$MTF" run long.mtf --fetch turned --mesh x:3 --layout n:x --device cuda)
-await_begin() { for _ in $(seq 600); do grep -qs begun out && return; sleep 0.1; done; }
+await_begin() { for _ in $(seq 600); do grep -qs begun err && return; sleep 0.1; done; }
 
-rm -f pid.* out
+rm -f pid.* out err
 ranks 3 "${long[@]}" &
 await_begin
 kill -KILL "$(cat pid.1)"
@@ -163,7 +163,7 @@ for rank in 0 2; do lives "$(cat pid.$rank)" && lose "a killed rank" "the end of
 file trained.mtf 'x: f32[batch=6, in=9] = random_uniform' 'w: f32[in=9, hidden=700] = variable(init="constant(0.01)")' \
     'v: f32[hidden=700, out=7] = variable(init="constant(-0.01)")' 'h: [batch, hidden] = tanh(einsum(x, w))' \
     'y: [batch, out] = einsum(h, v)' 'loss = reduce_mean(square(y - 1.0))'
-rm -f pid.* out                         # steps are recorded by then, and sums run beside other work
+rm -f pid.* out err                         # steps are recorded by then, and sums run beside other work
 ranks 3 "$MTF" train trained.mtf --steps 100000000 --json --mesh x:3 --layout batch:x --device cuda &
 for _ in $(seq 600); do grep -qs '"step":9,' out && break; sleep 0.1; done
 kill -KILL "$(cat pid.1)"
@@ -174,7 +174,7 @@ if [ -n "$hasty_words" ] && grep -qE "$hasty_words" err; then pass
 else fails "a rank that is killed while steps are played" 'lost: rank 1, processor x=1: its process was killed or crashed'; fi
 for rank in 0 2; do lives "$(cat pid.$rank)" && lose "a killed rank of played steps" "the end of rank $rank" "it lives"; done
 
-rm -f pid.* out                         # it neither computes nor answers
+rm -f pid.* out err                         # it neither computes nor answers
 ranks 3 "${long[@]}" --patience 2 &
 await_begin
 kill -STOP "$(cat pid.2)"
