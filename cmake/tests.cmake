@@ -86,6 +86,7 @@ if(MTF_HAVE_CUDA)
         target_compile_options(${target} PRIVATE ${MTF_WARNINGS} -Wno-missing-prototypes
             -fno-sanitize=all)
         target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
+        target_link_options(${target} PRIVATE -Wl,-z,nodelete) # it keeps memory: see tests/leaks.txt
     endforeach()
     target_link_libraries(host_cuda_products PRIVATE host_cuda_driver m) # products are work on its queues
     if(MTF_HAVE_NCCL)
