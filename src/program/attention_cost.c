@@ -3,10 +3,14 @@
 
 #include "base/saturate.h"
 
+bool attention_within_index(const attention_args *a)
+{
+    return a->at[ATTENTION_READ] < 0 && a->at[ATTENTION_WRITE] < 0;
+}
+
 bool attention_by_index(const attention_args *a)
 {
-    return a->at[ATTENTION_READ] < 0 && a->at[ATTENTION_WRITE] < 0 &&
-           a->at[ATTENTION_QUERY_SEGMENT] < 0;
+    return attention_within_index(a) && a->at[ATTENTION_QUERY_SEGMENT] < 0;
 }
 
 bool attention_is_plain(const instr *i)
@@ -34,7 +38,7 @@ int64_t attention_pairs(const instr *i)
     int64_t               rows = instr_elements(i), queries = a->query < 0 ? 1 : i->size[a->query];
     int64_t               seen = 0;
     if (rows == 0) return 0;
-    if (!attention_by_index(a)) return saturate_times(rows, a->memory);
+    if (!attention_within_index(a)) return saturate_times(rows, a->memory);
     for (int64_t q = 0; q < queries; q++) seen = saturate_plus(seen, attention_seen(a, q).size);
     return saturate_times(seen, rows / queries);
 }

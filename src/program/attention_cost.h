@@ -4,14 +4,16 @@
 
 #include "program/instr.h"
 
-/* Do indices alone determine what a query sees? */
+/* Do indices bound what a query sees?  Segments may hide more of it. */
+bool attention_within_index(const attention_args *a);
+/* Do indices alone determine it? */
 bool attention_by_index(const attention_args *a);
 /* Is there no bias and no dropout, do indices determine what a query sees, and is it no partial result? */
 bool attention_is_plain(const instr *i);
 /* The positions of this processor's memory that its query number `query` may see by index. */
 span attention_seen(const attention_args *a, int64_t query);
-/* The number of pairs of a query and a position that it sees, if indices determine it, else of all
- * pairs; saturates. */
+/* The number of pairs of a query and a position that it sees by index, or, where indices do not bound it,
+ * of all pairs; saturates. */
 int64_t attention_pairs(const instr *i);
 int64_t attention_pair_flops(const instr *i); /* of one pair */
 int64_t attention_flops(const instr *i);

@@ -213,7 +213,7 @@ sight sight_of(const attending *t, const panel *p, const places *memory)
 int64_t pairs_seen(const attending *t, int64_t first, int64_t rows)
 {
     int64_t pairs = 0;
-    if (!attention_by_index(t->args)) return rows * t->args->memory;
+    if (!attention_within_index(t->args)) return rows * t->args->memory;
     for (int64_t k = 0; k < rows; k++)
         pairs += attention_seen(t->args, query_of(t, first + k)).size;
     return pairs;
