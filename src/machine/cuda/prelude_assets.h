@@ -5,10 +5,8 @@
 #include <stddef.h>
 
 extern const unsigned char asset_prelude[], asset_scalars[], asset_attention[],
-    asset_attention_grad[], asset_attention_matrix[], asset_attention_matrix_grad[],
-    asset_attention_slim[];
+    asset_attention_grad[], asset_attention_matrix[], asset_attention_matrix_grad[];
 extern const size_t asset_prelude_bytes, asset_scalars_bytes, asset_attention_bytes,
-    asset_attention_grad_bytes, asset_attention_matrix_bytes, asset_attention_matrix_grad_bytes,
-    asset_attention_slim_bytes;
+    asset_attention_grad_bytes, asset_attention_matrix_bytes, asset_attention_matrix_grad_bytes;
 
 #endif
