@@ -1,5 +1,6 @@
 /* NVIDIA's cards as a device: memory, queues, copies. */
 #include "machine/cuda/cuda_device.h"
+#include "machine/cuda/cuda_settings.h"
 #include "machine/cuda/library_attention.h"
 #include "machine/machine.h"
 
@@ -400,7 +401,8 @@ device *device_cuda_open(mtf_session *s)
                        .session = s};
     pthread_mutex_init(&d->product_lock, NULL);
     d->product_arena = arena_make(&s->allocator, &s->fault);
-    if (cuda_api_open(&d->api, &s->fault) && open_cards(d)) return &d->face;
+    if (cuda_settings_check(&s->fault) && cuda_api_open(&d->api, &s->fault) && open_cards(d))
+        return &d->face;
     cuda_close(&d->face);
     return NULL;
 }
