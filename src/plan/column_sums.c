@@ -138,11 +138,9 @@ static bool read_the_same(const instr *a, const instr *b)
 static bool can_pass(const instr *map, const instr *other)
 {
     for (int o = 0; o < map->nout; o++)
-        for (int k = 0; k < other->nin; k++)
-            if (other->in[k].buffer == map->out[o].buffer) return false;
+        if (instr_reads(other, map->out[o].buffer)) return false;
     for (int k = 0; k < map->nin; k++)
-        for (int o = 0; o < other->nout; o++)
-            if (other->out[o].buffer == map->in[k].buffer) return false;
+        if (instr_writes(other, map->in[k].buffer)) return false;
     return true;
 }
 

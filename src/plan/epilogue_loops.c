@@ -83,12 +83,9 @@ bool epilogue_may_have(const program *p, const instr *i)
 
 bool epilogue_undisturbed(const epilogue_pass *e, const instr *i, int first, int last)
 {
-    for (int k = first + 1; k < last; k++) {
-        const instr *j = &e->program->instrs[k];
-        for (int o = 0; o < j->nout && !e->gone[k]; o++)
-            for (int n = 0; n < i->nin; n++)
-                if (i->in[n].buffer == j->out[o].buffer) return false;
-    }
+    for (int k = first + 1; k < last; k++)
+        for (int n = 0; n < i->nin && !e->gone[k]; n++)
+            if (instr_writes(&e->program->instrs[k], i->in[n].buffer)) return false;
     return true;
 }
 

@@ -147,13 +147,6 @@ static bool drops(const choice *c, int o)
     return c->may_drop[o] && !c->cut.kept[again_register(c->map, o)];
 }
 
-static bool reads(const instr *c, int b)
-{
-    for (int k = 0; k < c->nin; k++)
-        if (c->in[k].buffer == b) return true;
-    return false;
-}
-
 /* Lets the reader compute what it needs of the outputs that are dropped. */
 static bool fuse_again(const choice *c, instr *reader)
 {
@@ -162,7 +155,7 @@ static bool fuse_again(const choice *c, instr *reader)
     joint_loops       loops;
     bool              wanted[AGAIN_OUTPUTS];
     for (int o = 0; o < c->map->nout; o++)
-        wanted[o] = drops(c, o) && reads(reader, c->map->out[o].buffer);
+        wanted[o] = drops(c, o) && instr_reads(reader, c->map->out[o].buffer);
     if (!again_make(&a, c->map, wanted, c->cut.kept, c->place)) return false;
     return a.map.nout == 0 ||
            (fuse_loops(reader, input_of(reader, a.out[0].buffer), &a.map, 0, &loops) &&

@@ -192,8 +192,7 @@ static bool put_in_place(remaker *r, arena *scratch)
         all[n++] = p->instrs[k];
     }
     for (int k = 0; k < n; k++)
-        if (all[k].kind == INSTR_LOOP || all[k].kind == INSTR_TEST || all[k].kind == INSTR_AGAIN)
-            all[k].loop.other = now_at[all[k].loop.other];
+        if (instr_is_control(&all[k])) all[k].loop.other = now_at[all[k].loop.other];
     p->instrs = all;
     p->ninstrs = n;
     p->instrs_room = room + 1;

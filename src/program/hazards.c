@@ -13,11 +13,6 @@ typedef struct search {
     int            n;
 } search;
 
-static bool is_control(const instr *i)
-{
-    return i->kind == INSTR_LOOP || i->kind == INSTR_TEST || i->kind == INSTR_AGAIN;
-}
-
 /* ---- what an instruction touches ---- */
 
 /* Do two buffers have bytes of the slab in common? */
@@ -102,7 +97,7 @@ static void find_ends(search *s)
             begin_collective(s, k);
             continue;
         }
-        if (is_control(i) || s->n >= MOST_UNDER_WAY)
+        if (instr_is_control(i) || s->n >= MOST_UNDER_WAY)
             end_all(s, k);
         else
             check_operands(s, k);

@@ -28,6 +28,25 @@ bool instr_is_collective(const instr *i)
     return i->kind == INSTR_REDUCE || i->kind == INSTR_REDUCE_SCATTER || i->kind == INSTR_EXCHANGE;
 }
 
+bool instr_is_control(const instr *i)
+{
+    return i->kind == INSTR_LOOP || i->kind == INSTR_TEST || i->kind == INSTR_AGAIN;
+}
+
+bool instr_reads(const instr *i, int b)
+{
+    for (int k = 0; k < i->nin; k++)
+        if (i->in[k].buffer == b) return true;
+    return false;
+}
+
+bool instr_writes(const instr *i, int b)
+{
+    for (int o = 0; o < i->nout; o++)
+        if (i->out[o].buffer == b) return true;
+    return false;
+}
+
 const char *instr_name(instr_kind kind)
 {
     return kinds[kind].name;
@@ -58,11 +77,9 @@ void program_remove(program *p, const bool *gone, int *now_at)
         now_at[k] = n;
         if (!gone[k]) p->instrs[n++] = p->instrs[k];
     }
-    for (int k = 0; k < n; k++) {
-        instr_kind kind = p->instrs[k].kind;
-        if (kind == INSTR_LOOP || kind == INSTR_TEST || kind == INSTR_AGAIN)
+    for (int k = 0; k < n; k++)
+        if (instr_is_control(&p->instrs[k]))
             p->instrs[k].loop.other = now_at[p->instrs[k].loop.other];
-    }
     p->ninstrs = n;
 }
 

@@ -40,8 +40,7 @@ typedef struct prepared_program {
 /* Is it queued by this device at all? */
 static bool is_queued(const instr *i)
 {
-    bool elsewhere = instr_is_collective(i) || i->kind == INSTR_LOOP || i->kind == INSTR_TEST ||
-                     i->kind == INSTR_AGAIN || i->kind == INSTR_SAY;
+    bool elsewhere = instr_is_collective(i) || instr_is_control(i) || i->kind == INSTR_SAY;
     return !elsewhere && instr_elements(i) > 0;
 }
 
