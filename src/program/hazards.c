@@ -15,20 +15,12 @@ typedef struct search {
 
 /* ---- what an instruction touches ---- */
 
-/* Do two buffers have bytes of the slab in common? */
-static bool meet(const buffer *a, const buffer *b)
-{
-    bool placed = a->kind != BUFFER_VARIABLE && b->kind != BUFFER_VARIABLE && a->offset >= 0 &&
-                  b->offset >= 0;
-    return placed && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
-}
-
 static bool meets_collective(const program *p, const buffer *x, const instr *i)
 {
     for (int o = 0; o < i->nout; o++)
-        if (meet(x, &p->buffers[i->out[o].buffer])) return true;
+        if (buffers_meet(x, &p->buffers[i->out[o].buffer])) return true;
     for (int o = 0; o < i->nin; o++)
-        if (meet(x, &p->buffers[i->in[o].buffer])) return true;
+        if (buffers_meet(x, &p->buffers[i->in[o].buffer])) return true;
     return false;
 }
 

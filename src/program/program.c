@@ -47,6 +47,13 @@ bool instr_writes(const instr *i, int b)
     return false;
 }
 
+bool buffers_meet(const buffer *a, const buffer *b)
+{
+    bool placed = a->kind != BUFFER_VARIABLE && b->kind != BUFFER_VARIABLE && a->offset >= 0 &&
+                  b->offset >= 0;
+    return placed && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
 const char *instr_name(instr_kind kind)
 {
     return kinds[kind].name;
