@@ -78,7 +78,7 @@ bool epilogue_may_have(const program *p, const instr *i)
     bool      one = instr_elements(i) > 0 && i->size[m] > slim && i->size[n] > slim;
     for (int d = 0; d < i->nloops - 3; d++) one = one && i->size[d] == 1;
     return one && (i->size[row] == 1 || i->out[0].stride[row] == 1) &&
-           (type == MTF_F32 || type == MTF_BF16 || type == MTF_F16);
+           (type == MTF_F32 || dtype_is_short(type));
 }
 
 bool epilogue_undisturbed(const epilogue_pass *e, const instr *i, int first, int last)

@@ -27,11 +27,6 @@ static bool has_ability(const program *p, unsigned epilogue)
     return (p->session->can.epilogues & epilogue) != 0;
 }
 
-static bool is_short(mtf_dtype type)
-{
-    return type == MTF_BF16 || type == MTF_F16;
-}
-
 /* ---- expressions ---- */
 
 static const scalar_step *step_of(const match *m, int reg)
@@ -166,7 +161,7 @@ static bool is_possible(const program *p, const match *m)
            (m->activation != FN_relu || has_ability(p, EPILOGUE_RELU)) &&
            (m->activation != FN_gelu || has_ability(p, EPILOGUE_GELU)) &&
            (m->activation != FN_gelu_grad || has_ability(p, EPILOGUE_SLOPE)) &&
-           (!gelu || is_short(m->out.type));
+           (!gelu || dtype_is_short(m->out.type));
 }
 
 static bool write_back(program *p, match *m, instr *to)

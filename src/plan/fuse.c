@@ -40,7 +40,7 @@ static void pass(fuser *f, const instr *i, int at)
 
 static bool is_float(mtf_dtype type)
 {
-    return type == MTF_F32 || type == MTF_F64 || type == MTF_BF16 || type == MTF_F16;
+    return dtype_is_float(type) && !dtype_is_f8(type);
 }
 
 /* A fold of contiguous elements becomes a map with one step. */

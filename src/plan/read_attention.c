@@ -99,11 +99,6 @@ static bool add_y(program *p, instr *grad, const access *y)
     return true;
 }
 
-static bool is_short(mtf_dtype type)
-{
-    return type == MTF_BF16 || type == MTF_F16;
-}
-
 bool read_attention(program *p)
 {
     if (!p->session->can.attends) return true;
@@ -111,7 +106,7 @@ bool read_attention(program *p)
         instr *grad = &p->instrs[at];
         access y;
         if (grad->kind != INSTR_ATTENTION_GRAD || !attention_is_plain(grad) ||
-            !is_short(grad->in[0].type))
+            !dtype_is_short(grad->in[0].type))
             continue;
         int b = grad->in[grad->attention->at[ATTENTION_DELTA]].buffer, from = writer_of(p, at, b);
         if (from < 0 || p->instrs[from].kind != INSTR_MAP) continue;

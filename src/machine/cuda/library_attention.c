@@ -126,7 +126,7 @@ static bool find_view(const instr *i, attention_view *v)
         return false;
     if (a->key != a->value || (a->key != 64 && a->key != 128) || !(a->scale > 0)) return false;
     mtf_dtype type = i->in[a->at[ATTENTION_Q]].type;
-    if ((type != MTF_BF16 && type != MTF_F16) || (grad && a->at[ATTENTION_Y] < 0)) return false;
+    if (!dtype_is_short(type) || (grad && a->at[ATTENTION_Y] < 0)) return false;
     for (graph_tensor t = GRAPH_Q; t <= GRAPH_DV; t++)
         if (!lies_well(i, t, type)) return false;
     return instr_elements(i) > 0 && find_loops(i, v) && find_mask(i, v);

@@ -249,7 +249,7 @@ static void add_each(map_text *m)
 
 static bool has_words(const map_text *m, const access *a)
 {
-    return (a->type == MTF_BF16 || a->type == MTF_F16) && map_pack(m, a) > 1;
+    return dtype_is_short(a->type) && map_pack(m, a) > 1;
 }
 
 /* A type whose values are loaded several at once as they are; others are widened one by one. */
