@@ -97,18 +97,11 @@ static bool over_loops_of(program *p, const instr *m, const instr *like, instr *
 
 /* ---- what is gained ---- */
 
-static int count_sums(const instr *m)
-{
-    int n = 0;
-    for (int o = 0; o < m->nout; o++) n += map_sums(m, o);
-    return n;
-}
-
 /* A kernel keeps a row, and sums of columns, in registers. */
 static bool fit_together(const instr *a, const instr *b)
 {
     return instr_elements(a) == instr_elements(b) && !(map_folds_rows(a) && map_folds_rows(b)) &&
-           count_sums(a) + count_sums(b) <= MOST_SUMS;
+           map_count_sums(a) + map_count_sums(b) <= MOST_SUMS;
 }
 
 static bool is_joinable(const instr *i)

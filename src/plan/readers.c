@@ -44,3 +44,10 @@ bool readers_find(readers *r, const program *p, arena *scratch)
     }
     return true;
 }
+
+void readers_first_writes(const program *p, int *first)
+{
+    for (int b = 0; b < p->nbuffers; b++) first[b] = p->ninstrs;
+    for (int k = p->ninstrs - 1; k >= 0; k--)
+        for (int o = 0; o < p->instrs[k].nout; o++) first[p->instrs[k].out[o].buffer] = k;
+}

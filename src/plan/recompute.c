@@ -49,13 +49,6 @@ static bool suits(const recomputer *r, const derived *a, int writer, int at)
     return more <= elements_of(&a->instr, a->instr.out) + elements_of(&a->instr, a->instr.out) / 8;
 }
 
-static int input_of(const instr *c, int b)
-{
-    int k = 0;
-    while (k < c->nin && c->in[k].buffer != b) k++;
-    return k;
-}
-
 /* Removes output o, which has no more readers. */
 static bool drop_output(program *q, instr *p, int o)
 {
@@ -91,7 +84,7 @@ static bool try_output(recomputer *r, int writer, int o, bool *dropped)
         int at = of[k];
         if (!suits(r, &a, writer, at)) return true;
         const instr *c = &q->instrs[at];
-        if (!fuse_loops(c, input_of(c, b), &a.instr, 0, &loops[k])) return true;
+        if (!fuse_loops(c, instr_input_of(c, b), &a.instr, 0, &loops[k])) return true;
     }
     for (int k = 0; k < n; k++) {
         instr *c = &q->instrs[of[k]];

@@ -33,11 +33,16 @@ bool instr_is_control(const instr *i)
     return i->kind == INSTR_LOOP || i->kind == INSTR_TEST || i->kind == INSTR_AGAIN;
 }
 
-bool instr_reads(const instr *i, int b)
+int instr_input_of(const instr *i, int b)
 {
     for (int k = 0; k < i->nin; k++)
-        if (i->in[k].buffer == b) return true;
-    return false;
+        if (i->in[k].buffer == b) return k;
+    return -1;
+}
+
+bool instr_reads(const instr *i, int b)
+{
+    return instr_input_of(i, b) >= 0;
 }
 
 bool instr_writes(const instr *i, int b)
@@ -45,6 +50,12 @@ bool instr_writes(const instr *i, int b)
     for (int o = 0; o < i->nout; o++)
         if (i->out[o].buffer == b) return true;
     return false;
+}
+
+bool access_same(const access *a, const access *b, int nloops)
+{
+    return a->buffer == b->buffer && a->type == b->type && a->offset == b->offset &&
+           memcmp(a->stride, b->stride, sizeof *a->stride * (size_t)nloops) == 0;
 }
 
 bool buffers_meet(const buffer *a, const buffer *b)

@@ -59,7 +59,7 @@ map_text map_text_of(kernel_source *s, const instr *i)
                   .wide = map_needs_wide(i),
                   .registers = i->nin + i->map.nsteps};
     for (int k = 0; k < m.registers; k++) {
-        const scalar_step *step = k < i->nin ? NULL : &i->map.steps[k - i->nin];
+        const scalar_step *step = map_register_step(i, k);
         bool               flag = step && scalar_infos[step->fn].gives_bool;
         m.type[k] = flag ? MTF_BOOL : dtype_compute(step ? step->type : i->in[k].type);
         snprintf(m.name[k], NAME_ROOM, "r%d", k);
