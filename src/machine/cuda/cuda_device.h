@@ -184,13 +184,15 @@ void mirror_free(cuda_context *c, fetch_mirror *m);
 /* Where bytes of the card's memory are on the host, when all queued work is done; NULL: nowhere. */
 const void *mirror_find(const cuda_context *c, const void *from, size_t bytes);
 
-/* ---- programs (cuda_program.c) ---- */
+/* ---- programs (cuda_prepare.c, cuda_program.c) ---- */
 cuda_beside *cuda_beside_of(const run_state *r);
-bool   cuda_prepare(device_context *c, const program *p, run_state *r);
-void   cuda_forget(device_context *c, const program *p, run_state *r);
-bool   cuda_begin(device_context *c, const program *p, run_state *r);
-bool   cuda_run(device_context *c, const program *p, int index, run_state *r);
-bool   cuda_end(device_context *c, const program *p, run_state *r);
+bool cuda_prepare(device_context *c, const program *p, run_state *r);
+void cuda_forget(device_context *c, const program *p, run_state *r);
+bool cuda_begin(device_context *c, const program *p, run_state *r);
+bool cuda_run(device_context *c, const program *p, int index, run_state *r);
+bool cuda_end(device_context *c, const program *p, run_state *r);
+
+/* ---- working space (cuda_scratch.c) ---- */
 size_t cuda_scratch_bytes(device *d, const program *p, int threads);
 /* The same, and how instructions are carried out, before any card is opened. */
 int64_t     cuda_scratch(const program *p, int threads);
