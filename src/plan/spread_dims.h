@@ -23,7 +23,7 @@ typedef struct cut_dims {
 unsigned spread_rule_axes(const emitter *e, const char *dim);
 
 /* Adds the cut dimensions of x that are not there yet, as n's op treats them. */
-void spread_add_dims(const emitter *e, const node *n, const mtf_tensor *x, cut_dims *f);
+void     spread_add_dims(const emitter *e, const node *n, const mtf_tensor *x, cut_dims *f);
 cut_dim *spread_find_dim(cut_dims *f, const char *dim); /* NULL: it is not cut */
 /* Chooses dimensions that are gathered, so that all others can be reduced in parts. */
 void spread_resolve_conflicts(const node *n, cut_dims *f, unsigned carried);
