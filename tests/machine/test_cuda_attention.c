@@ -4,16 +4,11 @@
  * option, sizes around the edges of tiles; so are loops over which gradients are summed.
  * MTF_TEST_SEED=7 takes others.
  */
-#include "mtf_build.h"
-
-#if MTF_HAVE_CUDA
 #include "machine/cuda/kernel_source.h"
 #include "machine/kernels/kernels.h"
-#endif
 
 #include "ground.h"
 
-#if MTF_HAVE_CUDA
 #include "machine/host_card.h"
 
 enum { MOST_OPERANDS = 24, LOOPS = 4, QUERY = 3, TRIALS = 44, FEW_ROWS = 24, FOR_A_CARD = 10 };
@@ -454,10 +449,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
-#else
-int main(void)
-{
-    printf("without CUDA's headers there is no card that is the host\n");
-    return 0;
-}
-#endif

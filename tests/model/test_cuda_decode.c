@@ -1,17 +1,12 @@
 /* Decoding on a card: the tokens of the CPU, in few kernels. */
-#include "mtf_build.h"
-
-#if MTF_HAVE_CUDA
 #include "machine/cuda/cuda_device.h"
 #include "machine/cuda/slim_groups.h"
 #include "model/transformer/decode_graph.h"
 #include "run/compiled.h"
 #include "run/store.h"
-#endif
 
 #include "ground.h"
 
-#if MTF_HAVE_CUDA
 #include "run/emulated_card.h"
 
 enum { WIDE = 128, VOCAB = 96, LENGTH = 32, NEW = 12 };
@@ -183,10 +178,3 @@ int main(int argc, char **argv)
     use_emulated_card(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-#else
-int main(void)
-{
-    printf("without CUDA's headers there is no card that is the host\n");
-    return 0;
-}
-#endif

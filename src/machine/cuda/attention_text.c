@@ -103,7 +103,7 @@ bool attention_suits_matrices(const instr *i)
     const attention_args          *a = i->attention;
     mtf_dtype                      type = i->in[a->at[ATTENTION_Q]].type;
     bool                           grad = i->kind == INSTR_ATTENTION_GRAD;
-    if (type != MTF_BF16 && type != MTF_F16) return false;
+    if (!dtype_is_short(type)) return false;
     if (!is_matrix_size(a->key) || !is_matrix_size(a->value) || !(a->scale > 0)) return false;
     for (int k = 0; k < (grad ? 4 : 3); k++) {
         const access *x = &i->in[a->at[lines[k]]];
