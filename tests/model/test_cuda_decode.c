@@ -16,32 +16,41 @@
 
 enum { WIDE = 128, VOCAB = 96, LENGTH = 32, NEW = 12 };
 
-static mtf_transformer *make_model(mtf_session *s, int layers, mtf_dtype type)
+typedef struct model_sizes {
+    int64_t layers, wide, hidden, heads, vocab, length;
+} model_sizes;
+
+static mtf_transformer *make_sized(mtf_session *s, model_sizes n, mtf_dtype type)
 {
     static const char *const    none[] = {NULL};
     static const char *const    around[] = {"layer_norm", "call_layer", "residual", NULL};
     static const char *const    last[] = {"layer_norm", NULL};
     const mtf_transformer_layer layer[] = {
         {.kind = MTF_SELF_ATTENTION,
-         .attention = {.heads = 2, .kv = 64, .bias = true, .scale_queries = true}},
+         .attention = {.heads = n.heads, .kv = 64, .bias = true, .scale_queries = true}},
         {.kind = MTF_FEED_FORWARD,
-         .feed_forward = {.hidden = 4 * WIDE, .activation = {"gelu"}, .bias = true}},
+         .feed_forward = {.hidden = n.hidden, .activation = {"gelu"}, .bias = true}},
         {0}};
     return mtf_transformer_new(
-        s, &(mtf_transformer_opts){.d_model = WIDE,
-                                   .input_vocab = VOCAB,
+        s, &(mtf_transformer_opts){.d_model = n.wide,
+                                   .input_vocab = n.vocab,
                                    .vocab_divisor = 1,
                                    .stack = {.layers = layer,
-                                             .blocks = layers,
+                                             .blocks = n.layers,
                                              .initial = none,
                                              .per_layer = around,
                                              .final = last,
-                                             .max_length = LENGTH},
+                                             .max_length = n.length},
                                    .shared_softmax = true,
                                    .unscaled_softmax = true,
                                    .no_shift = true,
                                    .activation = type,
                                    .context = {.short_weights = type == MTF_BF16}});
+}
+
+static mtf_transformer *make_model(mtf_session *s, int layers, mtf_dtype type)
+{
+    return make_sized(s, (model_sizes){layers, WIDE, 4 * WIDE, 2, VOCAB, LENGTH}, type);
 }
 
 static void decode(const char *name, mtf_dtype type, int batch, int32_t ids[][NEW])
@@ -80,6 +89,70 @@ static void test_tokens_are_those_of_the_cpu(void **state)
             for (int row = 0; row < batch; row++)
                 assert_memory_equal(card[row], host[row], sizeof card[row]);
         }
+}
+
+/* ---- sampled tokens ---- */
+
+enum { SAMPLED = 60, PROMPT = 40 };
+
+typedef struct sampled_tokens {
+    int     n;
+    int32_t id[SAMPLED];
+    double  log_probability[SAMPLED];
+} sampled_tokens;
+
+static bool keep_token(void *context, int32_t id, double log_probability)
+{
+    sampled_tokens *t = context;
+    assert_true(t->n < SAMPLED);
+    t->id[t->n] = id;
+    t->log_probability[t->n++] = log_probability;
+    return true;
+}
+
+/* Large enough for blocks of a cluster to share products, and the positions of attention. */
+static sampled_tokens sample(const mtf_session_opts *how, mtf_dtype type)
+{
+    int32_t           prompt[PROMPT];
+    const model_sizes size = {1, 192, 772, 3, 97, 128};
+    mtf_session      *s = mtf_open_with(how);
+    mtf_decoder      *d = mtf_decoder_new(make_sized(s, size, type), NULL);
+    sampled_tokens    t = {0};
+    mtf_decode_job    job = {.prompt = prompt, .length = PROMPT, .token = keep_token, .context = &t};
+    mtf_decode_job   *all[] = {&job};
+    for (int k = 0; k < PROMPT; k++) prompt[k] = (k * 7 + 3) % 97;
+    job.how = (mtf_sampling){.temperature = 1, .max_tokens = SAMPLED, .never_end = true, .seed = 5};
+    bool ok = mtf_decode(d, 1, all);
+    assert_string_equal(mtf_error(s), "");
+    assert_true(ok);
+    assert_int_equal(t.n, SAMPLED);
+    mtf_decode_free(d, &job);
+    close_well(s);
+    return t;
+}
+
+static void assert_same_tokens(const sampled_tokens *a, const sampled_tokens *b, double within)
+{
+    for (int k = 0; k < SAMPLED; k++) {
+        if (a->id[k] != b->id[k] || !(fabs(a->log_probability[k] - b->log_probability[k]) < within))
+            fail_msg("token %d is %d (%.7f) and %d (%.7f)", k, a->id[k], a->log_probability[k],
+                     b->id[k], b->log_probability[k]);
+    }
+}
+
+/* A wrong weight among a hundred hardly changes the most probable token, but probabilities. */
+static void test_sampled_tokens_are_those_of_the_cpu(void **state)
+{
+    static const char *const on[][2] = {
+        {NULL, NULL}, {"x:3", "d_ff:x"}, {"x:2,y:2", "d_ff:x,heads:y,vocab:x"}};
+    (void)state;
+    sampled_tokens host = sample(&(mtf_session_opts){.seed = 3}, MTF_F32);
+    for (int k = 0; k < 3; k++) {
+        sampled_tokens card = sample(
+            &(mtf_session_opts){.device = "cuda", .seed = 3, .mesh = on[k][0], .layout = on[k][1]},
+            MTF_F32);
+        assert_same_tokens(&card, &host, 2e-5);
+    }
 }
 
 static int kernels_of(int layers)
@@ -176,6 +249,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tokens_are_those_of_the_cpu),
+        cmocka_unit_test(test_sampled_tokens_are_those_of_the_cpu),
         cmocka_unit_test(test_a_layer_has_few_kernels),
         cmocka_unit_test(test_a_token_is_one_graph),
     };
