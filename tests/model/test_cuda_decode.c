@@ -18,6 +18,7 @@ enum { WIDE = 128, VOCAB = 96, LENGTH = 32, NEW = 12 };
 
 typedef struct model_sizes {
     int64_t layers, wide, hidden, heads, vocab, length;
+    bool shared; /* embeddings are those of logits, so that the same token comes again and again */
 } model_sizes;
 
 static mtf_transformer *make_sized(mtf_session *s, model_sizes n, mtf_dtype type)
@@ -41,7 +42,7 @@ static mtf_transformer *make_sized(mtf_session *s, model_sizes n, mtf_dtype type
                                              .per_layer = around,
                                              .final = last,
                                              .max_length = n.length},
-                                   .shared_softmax = true,
+                                   .shared_softmax = n.shared,
                                    .unscaled_softmax = true,
                                    .no_shift = true,
                                    .activation = type,
@@ -50,14 +51,17 @@ static mtf_transformer *make_sized(mtf_session *s, model_sizes n, mtf_dtype type
 
 static mtf_transformer *make_model(mtf_session *s, int layers, mtf_dtype type)
 {
-    return make_sized(s, (model_sizes){layers, WIDE, 4 * WIDE, 2, VOCAB, LENGTH}, type);
+    return make_sized(s, (model_sizes){layers, WIDE, 4 * WIDE, 2, VOCAB, LENGTH, true}, type);
 }
 
 static void decode(const char *name, mtf_dtype type, int batch, int32_t ids[][NEW])
 {
     static const int32_t prompt[] = {5, 17, 80, 3, 9};
     mtf_session         *s = mtf_open_with(&(mtf_session_opts){.device = name, .seed = 3});
-    mtf_decoder   *d = mtf_decoder_new(make_model(s, 2, type), &(mtf_decoder_opts){.batch = batch});
+    bool                 shared = type == MTF_BF16; /* else its two best logits may be equal */
+    model_sizes          size = {2, WIDE, 4 * WIDE, 2, VOCAB, LENGTH, shared};
+    mtf_decoder         *d =
+        mtf_decoder_new(make_sized(s, size, type), &(mtf_decoder_opts){.batch = batch});
     mtf_decode_job job[4] = {{0}}, *all[4];
     assert_true(batch <= 4);
     for (int k = 0; k < batch; k++) {
@@ -93,66 +97,94 @@ static void test_tokens_are_those_of_the_cpu(void **state)
 
 /* ---- sampled tokens ---- */
 
-enum { SAMPLED = 60, PROMPT = 40 };
+enum { MOST_SAMPLED = 40, MOST_PROMPT = 80, PROMPTS = 6 };
 
 typedef struct sampled_tokens {
     int     n;
-    int32_t id[SAMPLED];
-    double  log_probability[SAMPLED];
+    int32_t id[MOST_SAMPLED];
+    double  log_probability[MOST_SAMPLED];
 } sampled_tokens;
 
 static bool keep_token(void *context, int32_t id, double log_probability)
 {
     sampled_tokens *t = context;
-    assert_true(t->n < SAMPLED);
+    assert_true(t->n < MOST_SAMPLED);
     t->id[t->n] = id;
     t->log_probability[t->n++] = log_probability;
     return true;
 }
 
-/* Large enough for blocks of a cluster to share products, and the positions of attention. */
-static sampled_tokens sample(const mtf_session_opts *how, mtf_dtype type)
+/* Goes on with some prompts, in a model large enough for blocks of a cluster to share its products, and
+ * the positions of attention. */
+static void sample(const mtf_session_opts *on, mtf_dtype type, int prompts, int length, int tokens,
+                   sampled_tokens *to)
 {
-    int32_t           prompt[PROMPT];
-    const model_sizes size = {1, 192, 772, 3, 97, 128};
-    mtf_session      *s = mtf_open_with(how);
+    const model_sizes size = {1, 192, 772, 3, 97, 128, false};
+    mtf_session      *s = mtf_open_with(on);
     mtf_decoder      *d = mtf_decoder_new(make_sized(s, size, type), NULL);
-    sampled_tokens    t = {0};
-    mtf_decode_job    job = {.prompt = prompt, .length = PROMPT, .token = keep_token, .context = &t};
-    mtf_decode_job   *all[] = {&job};
-    for (int k = 0; k < PROMPT; k++) prompt[k] = (k * 7 + 3) % 97;
-    job.how = (mtf_sampling){.temperature = 1, .max_tokens = SAMPLED, .never_end = true, .seed = 5};
-    bool ok = mtf_decode(d, 1, all);
+    int32_t           prompt[MOST_PROMPT];
+    mtf_decode_job    job[PROMPTS], *all[PROMPTS];
+    for (int k = 0; k < MOST_PROMPT; k++) prompt[k] = (int32_t)((k * k + 3) % size.vocab);
+    for (int k = 0; k < prompts; k++) {
+        to[k] = (sampled_tokens){0};
+        job[k] = (mtf_decode_job){.prompt = prompt + k,
+                                  .length = length + k,
+                                  .how = {.temperature = 1, .max_tokens = tokens, .seed = 5 + k},
+                                  .token = keep_token,
+                                  .context = &to[k]};
+        job[k].how.never_end = true;
+        all[k] = &job[k];
+    }
+    bool ok = mtf_decode(d, prompts, all);
     assert_string_equal(mtf_error(s), "");
     assert_true(ok);
-    assert_int_equal(t.n, SAMPLED);
-    mtf_decode_free(d, &job);
-    close_well(s);
-    return t;
-}
-
-static void assert_same_tokens(const sampled_tokens *a, const sampled_tokens *b, double within)
-{
-    for (int k = 0; k < SAMPLED; k++) {
-        if (a->id[k] != b->id[k] || !(fabs(a->log_probability[k] - b->log_probability[k]) < within))
-            fail_msg("token %d is %d (%.7f) and %d (%.7f)", k, a->id[k], a->log_probability[k],
-                     b->id[k], b->log_probability[k]);
+    for (int k = 0; k < prompts; k++) {
+        assert_int_equal(to[k].n, tokens);
+        mtf_decode_free(d, &job[k]);
     }
+    close_well(s);
 }
 
-/* A wrong weight among a hundred hardly changes the most probable token, but probabilities. */
+/* How many tokens are the same, one after another; their probabilities agree. */
+static int count_same(const sampled_tokens *a, const sampled_tokens *b, double within)
+{
+    int k = 0;
+    for (; k < a->n && a->id[k] == b->id[k]; k++)
+        if (!(fabs(a->log_probability[k] - b->log_probability[k]) <= within))
+            fail_msg("token %d, %d, has log probability %.8f on the card, not %.8f", k, a->id[k],
+                     a->log_probability[k], b->log_probability[k]);
+    return k;
+}
+
+/* Where a random number falls between two tokens, to within rounding, either of them is right: here it is
+ * further away than f32 rounds. */
 static void test_sampled_tokens_are_those_of_the_cpu(void **state)
 {
     static const char *const on[][2] = {
         {NULL, NULL}, {"x:3", "d_ff:x"}, {"x:2,y:2", "d_ff:x,heads:y,vocab:x"}};
+    static const int tokens[] = {MOST_SAMPLED, 20, 20};
+    sampled_tokens   host, card;
     (void)state;
-    sampled_tokens host = sample(&(mtf_session_opts){.seed = 3}, MTF_F32);
+    sample(&(mtf_session_opts){.seed = 3}, MTF_F32, 1, 62, MOST_SAMPLED, &host);
     for (int k = 0; k < 3; k++) {
-        sampled_tokens card = sample(
+        sample(
             &(mtf_session_opts){.device = "cuda", .seed = 3, .mesh = on[k][0], .layout = on[k][1]},
-            MTF_F32);
-        assert_same_tokens(&card, &host, 2e-5);
+            MTF_F32, 1, 62, tokens[k], &card);
+        assert_int_equal(count_same(&card, &host, 2e-5), tokens[k]);
     }
+}
+
+/* In bf16 it may happen: most tokens of several prompts are the same. */
+static void test_sampled_probabilities_are_those_of_the_cpu(void **state)
+{
+    enum { TOKENS = 6 };
+    sampled_tokens host[PROMPTS], card[PROMPTS];
+    int            same = 0;
+    (void)state;
+    sample(&(mtf_session_opts){.seed = 3}, MTF_BF16, PROMPTS, 65, TOKENS, host);
+    sample(&(mtf_session_opts){.device = "cuda", .seed = 3}, MTF_BF16, PROMPTS, 65, TOKENS, card);
+    for (int k = 0; k < PROMPTS; k++) same += count_same(&card[k], &host[k], 0x1p-5);
+    assert_true(same >= PROMPTS * TOKENS / 2);
 }
 
 static int kernels_of(int layers)
@@ -250,6 +282,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tokens_are_those_of_the_cpu),
         cmocka_unit_test(test_sampled_tokens_are_those_of_the_cpu),
+        cmocka_unit_test(test_sampled_probabilities_are_those_of_the_cpu),
         cmocka_unit_test(test_a_layer_has_few_kernels),
         cmocka_unit_test(test_a_token_is_one_graph),
     };
