@@ -298,6 +298,47 @@ static void test_rounded_factors(void **unused)
     drop(&right), drop(&exact), drop(&rounded);
 }
 
+/* A loop whose end depends on a value is recorded on a queue of its own. */
+static void run_loop(const char *library, float *to, int64_t n)
+{
+    static const char text[] =
+        "x0: f32[n=2, h=8, w=8, c=16] = input()\nf0: f32[fh=3, fw=3, c=16, o=16] = input()\n"
+        "n0: i32[] = constant(value=0)\n"
+        "z, n = while(x0, n0) {\n    cond(x, n) {\n        yield less(n, 3)\n    }\n"
+        "    body(x, n) {\n        a: f32[n=2, h=8, w=8, c=16] = conv(x, f0, stride=(1, 1), "
+        "dilation=(1, 1), before=(1, 1), after=(1, 1))\n        b = a / 16\n"
+        "        yield b, n + 1\n    }\n}\n";
+    setenv("MTF_CUDNN", library, 1);
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda"});
+    mtf_graph   *g = mtf_parse(s, text, "test");
+    if (!mtf_ok(s)) fail_msg("%s", mtf_error(s));
+    mtf_tensor  *z = mtf_find(g, "z");
+    mtf_program *p = mtf_compile(g, z);
+    if (!mtf_ok(s)) fail_msg("%s", mtf_error(s));
+    assert_int_equal(mtf_shape_size(mtf_shape_of_tensor(z)), n);
+    state = 3;
+    feed(p, g, "x0"), feed(p, g, "f0");
+    for (int k = 0; k < STEPS + 1; k++)
+        if (!mtf_step(p)) fail_msg("%s", mtf_error(s));
+    assert_true(mtf_fetch(p, z, to));
+    close_well(s);
+}
+
+static void test_in_a_loop(void **unused)
+{
+    enum { N = 2 * 8 * 8 * 16 };
+    static float library[N], own[N];
+    double       apart = 0, whole = 0;
+    (void)unused;
+    run_loop("all", library, N);
+    run_loop("no", own, N);
+    for (int k = 0; k < N; k++) {
+        apart += (double)(library[k] - own[k]) * (double)(library[k] - own[k]);
+        whole += (double)own[k] * (double)own[k];
+    }
+    assert_true(memcmp(library, own, sizeof own) != 0 && sqrt(apart / whole) < 1e-6);
+}
+
 /* Our kernels are taken, without a word, where the library does not start, makes no plan, or wants more
  * working space than was planned. */
 static void test_our_kernels_otherwise(void **unused)
@@ -334,6 +375,7 @@ int main(void)
         cmocka_unit_test(test_any_form),
         cmocka_unit_test(test_large_forms),
         cmocka_unit_test(test_rounded_factors),
+        cmocka_unit_test(test_in_a_loop),
         cmocka_unit_test(test_our_kernels_otherwise),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
