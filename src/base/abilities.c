@@ -42,6 +42,7 @@ abilities abilities_of(const char *device)
                        .sums_columns = card,
                        .attends = card,
                        .least_window = least_window(card),
+                       .sums_windows = card,
                        .recomputes = card,
                        .groups = card,
                        .overlaps = strcmp(device, "cuda") == 0};

@@ -32,6 +32,7 @@ typedef struct abilities {
     bool     attends;      /* its library computes gradients of attention, and reads what attention gave */
     int64_t  least_window; /* multiplications from which on its library computes convolutions, with
                             * filters that lie as it wants them; see program/window_library.h */
+    bool     sums_windows; /* its convolutions of short floats may give sums in f32 */
     bool     recomputes;   /* reading a value from memory takes longer than computing it again */
     bool     groups;       /* it starts neighbouring maps at once that do not depend on one another */
 } abilities;

@@ -94,8 +94,8 @@ bool window_suits_library(const instr *i, int64_t least)
     const window_args *a = &i->window;
     if (i->kind != INSTR_WINDOW || a->groups != 1 || a->nspatial < 1) return false;
     window_operands o = window_operands_of(i);
-    mtf_dtype       type = o.x->type;
-    if (o.w->type != type || o.y->type != type) return false;
+    mtf_dtype       type = i->in[0].type;
+    if (i->in[1].type != type || (i->out[0].type != type && i->out[0].type != MTF_F32)) return false;
     if (type != MTF_F32 && type != MTF_BF16 && type != MTF_F16) return false;
     int64_t unit = least == 0 ? 1 : ALIGNED / (int64_t)mtf_dtype_bytes(type);
     if (a->chans % unit != 0 || a->outs % unit != 0) return false;

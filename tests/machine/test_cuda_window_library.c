@@ -284,6 +284,25 @@ static void test_large_forms(void **unused)
 static const form small = {"f32", 1,      2,      {2},    {6, 5}, {3, 3}, 8,
                            8,     {1, 2}, {1, 1}, {1, 1}, {1, 1}, NULL,   NULL};
 
+/* Sums that processors share are in f32, of short factors; our kernels compute them as well. */
+static void test_on_meshes(void **unused)
+{
+    static const char *const layouts[] = {"n0:p", "c:p", "o:p", "s0:p"};
+    static const char *const types[] = {"bf16", "f16"};
+    (void)unused;
+    for (int k = 0; k < 4; k++) {
+        form    f = {types[k % 2], 1,      2,      {4},    {8, 6}, {3, 3}, 16,
+                     16,           {1, 1}, {1, 1}, {1, 1}, {1, 1}, "p:2",  layouts[k]};
+        results right = run(&f, "f32", "cpu", "", false);
+        results library = run(&f, f.type, "cuda", "all", false);
+        results own = run(&f, f.type, "cuda", "no", false);
+        assert_all_near(&f, &library, &right, rounding(&f));
+        assert_all_near(&f, &own, &right, rounding(&f));
+        if (!asked_real_card()) assert_taken(&f, &right);
+        drop(&library), drop(&right), drop(&own);
+    }
+}
+
 /* Factors of f32 are rounded only if that is asked for. */
 static void test_rounded_factors(void **unused)
 {
@@ -372,11 +391,9 @@ static int set_up(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_any_form),
-        cmocka_unit_test(test_large_forms),
-        cmocka_unit_test(test_rounded_factors),
-        cmocka_unit_test(test_in_a_loop),
-        cmocka_unit_test(test_our_kernels_otherwise),
+        cmocka_unit_test(test_any_form),        cmocka_unit_test(test_large_forms),
+        cmocka_unit_test(test_rounded_factors), cmocka_unit_test(test_on_meshes),
+        cmocka_unit_test(test_in_a_loop),       cmocka_unit_test(test_our_kernels_otherwise),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

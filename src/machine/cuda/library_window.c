@@ -35,9 +35,8 @@ static bool is_known(const cuda_card *k)
 
 /* ---- what is asked ---- */
 
-static cudnnDataType_t type_of(const instr *i)
+static cudnnDataType_t type_of(mtf_dtype type)
 {
-    mtf_dtype type = i->out[0].type;
     return type == MTF_F32    ? CUDNN_DATA_FLOAT
            : type == MTF_BF16 ? CUDNN_DATA_BFLOAT16
                               : CUDNN_DATA_HALF;
@@ -49,7 +48,8 @@ static window_problem problem_of(const cuda_context *c, const instr *i)
     const window_args *a = &i->window;
     int                first = a->nspatial == 1;
     window_problem     p = {.kind = a->kind,
-                            .type = type_of(i),
+                            .type = type_of(i->in[0].type),
+                            .result = type_of(i->out[0].type),
                             .nspatial = a->nspatial + first,
                             .batch = instr_elements(i),
                             .chans = a->chans,
@@ -89,7 +89,7 @@ static void build(dnn_graph *g, const int64_t *numbers)
 static dnn_request request_of(const cuda_context *c, const instr *i)
 {
     window_problem p = problem_of(c, i);
-    dnn_request    r = {.kind = "window 1",
+    dnn_request    r = {.kind = "window 2",
                         .build = build,
                         .limits = {.workspace = bytes_of(i), .without = refused(&p)}};
     _Static_assert(sizeof p <= sizeof r.problem, "a problem has more numbers than a request");

@@ -14,7 +14,10 @@ static dnn_part images(dnn_graph *g, const window_problem *p, window_tensor whic
         step *= size[d];
     }
     s.stride[0] = step;
-    return dnn_tensor(g, which, (cudnnDataType_t)p->type, s);
+    bool result = which == (p->kind == WINDOW_FORWARD ? WINDOW_Y
+                            : p->kind == WINDOW_INPUT ? WINDOW_X
+                                                      : WINDOW_W);
+    return dnn_tensor(g, which, (cudnnDataType_t)(result ? p->result : p->type), s);
 }
 
 void window_graph(dnn_graph *g, const window_problem *p)

@@ -11,7 +11,8 @@ typedef enum window_tensor { WINDOW_X = 1, WINDOW_W, WINDOW_Y } window_tensor;
 
 /* All that a plan depends on besides the card and the library: numbers only. */
 typedef struct window_problem {
-    int64_t kind, type; /* window_kind, cudnnDataType_t */
+    int64_t kind;         /* window_kind */
+    int64_t type, result; /* cudnnDataType_t of the operands and of the result */
     int64_t rounded;    /* factors of f32 may be rounded */
     int64_t nspatial;   /* 2 or 3 */
     int64_t batch, chans, outs;
