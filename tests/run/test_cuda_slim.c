@@ -287,6 +287,44 @@ static void test_a_map_goes_on_with_what_the_map_before_gives(void **state)
     }
 }
 
+/* As if the cache had 2^32 elements: the text says how offsets are computed. */
+static void test_a_scatter_reaches_far(void **state)
+{
+    static const char far[] = "x: bf16[batch=4, d=256] = input\n"
+                              "q: bf16[d=256, k=64] = input\n"
+                              "i: i32[batch=4] = input\n"
+                              "m: bf16[batch=4, length=8, k=64] = variable(init=\"zeros\")\n"
+                              "c: [batch, k] = einsum(x, q)\n"
+                              "n = assign(m, update(m, c, i, dim=length))\n"
+                              "y = reduce_sum(x)\n";
+    (void)state;
+    mtf_session   *s = mtf_open_with(&(mtf_session_opts){.device = "cuda"});
+    mtf_graph     *g = mtf_parse(s, far, "far.mtf");
+    mtf_program   *p = mtf_compile(g, mtf_find(g, "y"));
+    const program *q = p ? first_program(p) : NULL;
+    int            scatters = 0;
+    assert_string_equal(mtf_error(s), "");
+    for (int k = 0; k < q->ninstrs; k++) {
+        slim_group    all = slim_group_at(q, k);
+        kernel_source texts = kernel_source_make(&g->arena);
+        kernel_plan   plan = {0};
+        if (all.n == 0 || !all.members[0].scatter) continue;
+        instr  scatter = *all.members[0].scatter;
+        access to = scatter.out[0];
+        for (int l = 0; l < scatter.nloops; l++)
+            if (scatter.size[l] == 4) to.stride[l] = (int64_t)1 << 30;
+        scatter.out = &to;
+        all.members[0].scatter = &scatter;
+        instr whole = slim_operands(&g->arena, &all);
+        assert_true(write_slim(&texts, &whole, &all, &plan));
+        const char *written = kernel_source_text(&texts);
+        if (!strstr(written, "i64 l0 =")) fail_msg("%s", written);
+        scatters++;
+    }
+    assert_int_equal(scatters, 1);
+    close_well(s);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +332,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_groups_have_the_same_bits),
         cmocka_unit_test(test_what_is_read_again_is_stored),
         cmocka_unit_test(test_maps_do_not_take_the_place_of_factors),
+        cmocka_unit_test(test_a_scatter_reaches_far),
         cmocka_unit_test(test_a_map_goes_on_with_what_the_map_before_gives),
     };
     (void)argc;

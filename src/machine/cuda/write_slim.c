@@ -360,6 +360,7 @@ bool write_slim(kernel_source *s, const instr *whole, const slim_group *g, kerne
     int64_t   blocks = 0;
     int       input = 0;
     w.k.i = whole;
+    w.k.wide = true; /* maps and scatters may reach farther than products */
     say_room(&w, g);
     TRY(say_row(&w, whole));
     for (int k = 0; k < g->n; k++) {
