@@ -39,13 +39,11 @@ static const scalar_step *step_of(const match *m, int reg)
     return reg < m->map->nin ? NULL : &m->map->map.steps[reg - m->map->nin];
 }
 
-/* The register before roundings to short floats. */
+/* The register before roundings to the result's type, and casts that round nothing. */
 static int unrounded(const match *m, int reg)
 {
     const scalar_step *s;
-    while ((s = step_of(m, reg)) && s->fn == FN_CAST && dtype_is_float(s->type) &&
-           dtype_is_float(s->from) && dtype_compute(s->type) == dtype_compute(s->from))
-        reg = s->a;
+    while ((s = step_of(m, reg)) && epilogue_may_skip(s, m->product.out[0].type)) reg = s->a;
     return reg;
 }
 
