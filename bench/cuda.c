@@ -46,18 +46,16 @@ static void write_own(const bench *b, const char *work, const char *size, int pr
                       contestant *c)
 {
     char mesh[60] = "";
-    if (processors > 1)
-        snprintf(mesh, sizeof mesh, " --mesh p:%d --layout batch:p", processors);
-    snprintf(c->command, sizeof c->command, "exec '%s/mtf_gpt2' --device cuda --work %s --size %s%s",
-             b->folder, work, size, mesh);
+    if (processors > 1) snprintf(mesh, sizeof mesh, " --mesh p:%d --layout batch:p", processors);
+    snprintf(c->command, sizeof c->command,
+             "exec '%s/mtf_gpt2' --device cuda --work %s --size %s%s", b->folder, work, size, mesh);
 }
 
 static void write_torch(const char *work, const char *size, contestant *c)
 {
     const char *python = getenv("MTF_BENCH_PYTHON");
-    snprintf(c->command, sizeof c->command,
-             "exec %s '" MTF_BENCH_PEERS "/torch_gpt2_gpu.py' %s %s", python ? python : "python3",
-             work, size);
+    snprintf(c->command, sizeof c->command, "exec %s '" MTF_BENCH_PEERS "/torch_gpt2_gpu.py' %s %s",
+             python ? python : "python3", work, size);
 }
 
 /* ---- figures ---- */
@@ -89,6 +87,25 @@ static void stop_all(contestant *all, int n)
 
 /* ---- training ---- */
 
+/* The number at a place among those that the command prints; 0: none. */
+static double read_number(const char *command, int place)
+{
+    FILE  *f = popen(command, "r");
+    double number = 0;
+    for (int k = 0; f && k <= place; k++)
+        if (fscanf(f, "%lf", &number) != 1) number = 0;
+    if (f) pclose(f);
+    return number;
+}
+
+/* What the driver says that a run by itself takes: beside others it would count theirs. */
+static double own_bytes(const bench *b, const char *size)
+{
+    contestant own;
+    write_own(b, "memory", size, 1, &own);
+    return read_number(own.command, 1);
+}
+
 static void race_training(bench *b, const aim *a, bool torch)
 {
     contestant all[3] = {{.process = 0}};
@@ -101,30 +118,21 @@ static void race_training(bench *b, const aim *a, bool torch)
     write_own(b, "train", a->size, 1, &all[0]);
     write_torch("train", a->size, &all[1]);
     write_torch("limit", a->size, &all[2]);
-    int n = torch ? 3 : 1;
+    int    n = torch ? 3 : 1;
+    double bytes = own_bytes(b, a->size);
     if (contestants_race(b, all, n)) {
         double tokens = (double)(size.batch * size.length);
         add(b, name, "mtf : aim on an H200", all[0].seconds, tokens / a->tokens, 1);
-        if (torch) add(b, name, "mtf : PyTorch, compiled", all[0].seconds, all[1].seconds, a->faster);
+        if (torch)
+            add(b, name, "mtf : PyTorch, compiled", all[0].seconds, all[1].seconds, a->faster);
         if (torch)
             add(b, name, "mtf : its products alone", all[0].seconds, all[2].seconds, a->limit);
         strncat(name, ", memory", sizeof name - strlen(name) - 1);
-        add_bytes(b, name, "mtf : aim", all[0].peak_bytes, a->bytes, 1);
+        add_bytes(b, name, "mtf : aim", bytes, a->bytes, 1);
         if (torch)
-            add_bytes(b, name, "mtf : PyTorch, compiled", all[0].peak_bytes, all[1].peak_bytes,
-                      a->memory);
+            add_bytes(b, name, "mtf : PyTorch, compiled", bytes, all[1].peak_bytes, a->memory);
     }
     stop_all(all, n);
-}
-
-/* Seconds that the command prints; 0: none. */
-static double read_seconds(const char *command)
-{
-    FILE  *f = popen(command, "r");
-    double seconds = 0;
-    if (f && fscanf(f, "%lf", &seconds) != 1) seconds = 0;
-    if (f) pclose(f);
-    return seconds;
 }
 
 /* A cache of kernels of its own, empty before the first. */
@@ -137,7 +145,7 @@ static void measure_first_steps(bench *b, const aim *a)
     bench_progress(b, "%s", name);
     write_own(b, "first", a->size, 1, &own);
     snprintf(command, sizeof command, "MTF_CACHE_DIR=%s %s", folder, own.command);
-    double cold = read_seconds(command), warm = cold > 0 ? read_seconds(command) : 0;
+    double cold = read_number(command, 0), warm = cold > 0 ? read_number(command, 0) : 0;
     if (warm > 0) {
         add(b, name, "empty cache : aim", cold, a->cold, 1);
         add(b, name, "filled cache : aim", warm, a->warm, 1);
@@ -187,7 +195,8 @@ void cuda_measure(bench *b)
 {
     bool torch = !gpt2_is_tiny() && has_torch();
     if (!torch)
-        fprintf(stderr, "mtf_bench: no PyTorch with a card: times are beside those aimed at on an H200\n");
+        fprintf(stderr,
+                "mtf_bench: no PyTorch with a card: times are beside those aimed at on an H200\n");
     cuda_measure_kernels(b);
     cuda_measure_attention(b, torch);
     cuda_measure_f8(b);

@@ -1,14 +1,15 @@
 /* Maps as kernels: each map of all cases against the one of the CPU.
  *
- * Every map of the programs of all cases and of the ready models is written, compiled for
- * the host and run there on random numbers, in memory that lies as the program's does; so
- * what is computed in place is computed in place here.
+ * Every map of the programs of all cases and of the ready models, as planned for the CPU and
+ * for cards, is written, compiled for the host and run there on random numbers, in memory that
+ * lies as the program's does; so what is computed in place is computed in place here.
  */
 #include "mtf_build.h"
 
 #if MTF_HAVE_CUDA
 #include "machine/cuda/kernel_compile.h"
 #include "machine/cuda/kernel_source.h"
+#include "machine/cuda/map_groups.h"
 #include "machine/kernels/kernels.h"
 #include "model/ready.h"
 #include "mtf_nn.h"
@@ -32,7 +33,7 @@ typedef struct subject {
 } subject;
 
 static host_card     card;
-static kernel_source source;
+static kernel_source source, grouped;
 static int           nsubjects;
 static subject       subjects[MOST_MAPS];
 static uint64_t      state;
@@ -70,6 +71,14 @@ static bool is_another(const instr *i)
     return !seen || wide || getenv("MTF_ALL_MAPS");
 }
 
+/* The kernel of a group is another text, which NVRTC compiles otherwise. */
+static void add_to_groups(subject *s)
+{
+    kernel_plan ignored = {0};
+    map_group   one = {.n = 1, .maps = &s->instr, .alone = &s->plan};
+    if (map_may_join(&s->plan)) assert_true(write_map_group(&grouped, &one, &ignored));
+}
+
 static void add_program(const program *p, const char *from)
 {
     for (int k = 0; k < p->ninstrs && nsubjects < MOST_MAPS; k++) {
@@ -77,7 +86,16 @@ static void add_program(const program *p, const char *from)
         subject *s = &subjects[nsubjects++];
         *s = (subject){.program = p, .instr = &p->instrs[k], .from = from};
         assert_true(write_map(&source, s->instr, &s->plan));
+        add_to_groups(s);
     }
+}
+
+/* One that plans for a device, and need not open it; it is kept to the end. */
+static mtf_session *open_for(const char *name)
+{
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
+    s->can = abilities_of(name);
+    return s;
 }
 
 /* The names after "#>" are fetched. */
@@ -94,14 +112,14 @@ static int fetches_of(mtf_graph *g, const char *text, mtf_tensor **fetches)
     return n;
 }
 
-static void add_cases(const char *pattern)
+static void add_cases(const char *pattern, const char *name)
 {
     glob_t found;
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
     for (size_t k = 0; k < found.gl_pathc; k++) {
         mtf_tensor  *fetches[MOST_NAMES];
         char        *text = read_text(found.gl_pathv[k]);
-        mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1}); /* kept to the end */
+        mtf_session *s = open_for(name);
         mtf_graph   *g = mtf_parse(s, text, "case");
         assert_non_null(g);
         int      n = fetches_of(g, text, fetches);
@@ -113,10 +131,10 @@ static void add_cases(const char *pattern)
     globfree(&found);
 }
 
-static void add_models(void)
+static void add_models(const char *name)
 {
     for (int k = 0; model_nth(k); k++) {
-        mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
+        mtf_session *s = open_for(name);
         settings     v = settings_of(s, model_nth(k));
         network      n = {0};
         if (settings_has(&v, "batch")) settings_set(&v, "batch", "10");
@@ -242,9 +260,9 @@ static void add_sketch(sketch *s, const char *from)
     add_program(&s->program, from);
 }
 
-static const mtf_dtype every_type[] = {MTF_F32, MTF_BF16, MTF_F16, MTF_F64,
-                                       MTF_I32, MTF_I64,  MTF_BOOL};
-enum { EVERY_TYPE = sizeof every_type / sizeof *every_type };
+static const mtf_dtype every_type[] = {MTF_F32, MTF_BF16, MTF_F16,    MTF_F64,   MTF_I32,
+                                       MTF_I64, MTF_BOOL, MTF_F8E4M3, MTF_F8E5M2};
+enum { ROW_TYPES = 7, EVERY_TYPE = sizeof every_type / sizeof *every_type };
 
 /* x and y of any types and strides, a position, a constant, and casts to any type. */
 static void add_random_map(void)
@@ -268,7 +286,8 @@ static void add_random_map(void)
         scalar_fn any[] = {FN_add, FN_sub, FN_multiply, FN_maximum, FN_minimum, FN_mod};
         int       at = add_step(s, FN_INDEX, type, (int)pick(0, n - 1), 0);
         z = add_step(s, any[pick(0, 5)], type, x, z);
-        z = add_step(s, FN_add, type, z, add_step(s, FN_multiply, type, at, add_number(s, type, 3)));
+        z = add_step(s, FN_add, type, z,
+                     add_step(s, FN_multiply, type, at, add_number(s, type, 3)));
     }
     int turned = add_cast(s, to, type, z);
     add_output(s, to, pick(0, 3) == 0, 0, turned);
@@ -308,12 +327,12 @@ static void add_norm(sketch *s, mtf_dtype type, double n)
     unsigned  row = loops_of_row(s), all = (1u << s->instr.nloops) - 1;
     int       x = add_input(s, type, false, 0), scale = add_input(s, MTF_F32, false, all & ~row);
     int       before = add_input(s, type, false, row);
-    int       wide = c == MTF_F32 ? scale : add_cast(s, c, MTF_F32, scale), count = add_number(s, c, n);
-    int       mean = add_step(s, FN_divide, c, add_step(s, FN_ROW_SUM, c, x, 0), count);
-    int       d = add_step(s, FN_sub, c, x, mean), d2 = add_step(s, FN_multiply, c, d, d);
-    int       v = add_step(s, FN_divide, c, add_step(s, FN_ROW_SUM, c, d2, 0), count);
-    int       r = add_step(s, FN_rsqrt, c, add_step(s, FN_add, c, v, add_number(s, c, 0.01)), 0);
-    int       y = add_step(s, FN_multiply, c, add_step(s, FN_multiply, c, d, r), wide);
+    int wide = c == MTF_F32 ? scale : add_cast(s, c, MTF_F32, scale), count = add_number(s, c, n);
+    int mean = add_step(s, FN_divide, c, add_step(s, FN_ROW_SUM, c, x, 0), count);
+    int d = add_step(s, FN_sub, c, x, mean), d2 = add_step(s, FN_multiply, c, d, d);
+    int v = add_step(s, FN_divide, c, add_step(s, FN_ROW_SUM, c, d2, 0), count);
+    int r = add_step(s, FN_rsqrt, c, add_step(s, FN_add, c, v, add_number(s, c, 0.01)), 0);
+    int y = add_step(s, FN_multiply, c, add_step(s, FN_multiply, c, d, r), wide);
     add_output(s, type, false, 0, y);
     add_output(s, type, false, row, add_step(s, FN_add, c, mean, before));
     put_in_place(s, before);
@@ -341,8 +360,8 @@ static void add_counts(sketch *s, mtf_dtype type)
 
 static void add_rows(void)
 {
-    static const int64_t lengths[] = {1,    2,    31,   33,   64,   67,    96,
-                                      1000, 1001, 1024, 5000, 5003, 5120, 20000, 20001};
+    static const int64_t lengths[] = {1,    2,    31,   33,   64,   67,    96,   1000,
+                                      1001, 1024, 5000, 5003, 5120, 20000, 20001};
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
         int64_t n = lengths[k], rows = n > 4000 ? 2 : 7;
         int64_t two[] = {rows, n}, three[] = {rows, n % 8 ? 1 : 8, n % 8 ? n : n / 8};
@@ -352,7 +371,7 @@ static void add_rows(void)
             add_softmax(sketch_of(2, two, 1), every_type[t], false, true);
             add_norm(sketch_of(2, two, 1), every_type[t], (double)n);
         }
-        for (int t = 4; t < EVERY_TYPE; t++) add_counts(sketch_of(3, three, 2), every_type[t]);
+        for (int t = 4; t < ROW_TYPES; t++) add_counts(sketch_of(3, three, 2), every_type[t]);
     }
 }
 
@@ -399,7 +418,8 @@ static void fill(mtf_dtype type, void *to, int64_t at)
 
 /* Every element that an access reaches. */
 static void each_element(const instr *i, const access *a, void *base,
-                         void (*what)(const access *a, void *base, int64_t at, void *with), void *with)
+                         void (*what)(const access *a, void *base, int64_t at, void *with),
+                         void *with)
 {
     for (int64_t k = 0, n = instr_elements(i); k < n; k++) {
         int64_t at = a->offset, rest = k;
@@ -438,11 +458,12 @@ static void compare_element(const access *a, void *base, int64_t at, void *with)
     const char *other = c->other + at * (int64_t)bytes;
     if (memcmp(mine, other, bytes) == 0) return;
     double x = dtype_load(a->type, mine, 0), y = dtype_load(a->type, other, 0);
-    double step = a->type == MTF_F64    ? 1e-13
-                  : a->type == MTF_BF16 ? 0x1p-7
-                  : a->type == MTF_F16  ? 0x1p-10
-                                        : 1e-5;
-    bool   same = (x != x && y != y) || (dtype_is_float(a->type) && fabs(x - y) <= step * c->largest);
+    double step = a->type == MTF_F64     ? 1e-13
+                  : a->type == MTF_BF16  ? 0x1p-7
+                  : a->type == MTF_F16   ? 0x1p-10
+                  : dtype_is_f8(a->type) ? 0x1p-2
+                                         : 1e-5;
+    bool same = (x != x && y != y) || (dtype_is_float(a->type) && fabs(x - y) <= step * c->largest);
     if (!same) c->wrong++, c->worst = fabs(x - y);
     memcpy(mine, other, bytes);
 }
@@ -467,7 +488,7 @@ static void run_subject(const subject *s)
     static int64_t at[MOST_BUFFERS];
     const instr   *i = s->instr;
     int64_t        bytes = places(s->program, at);
-    if (bytes > MOST_BYTES) return;
+    if (bytes > MOST_BYTES || i->map.sums) return; /* the CPU's kernels add up no columns */
     size_t whole = (size_t)bytes + 256;
     char  *cpu = aligned_alloc(256, whole), *got = aligned_alloc(256, whole);
     char  *memory = host_card_take(&card, whole);
@@ -505,9 +526,13 @@ static int set_up(void **unused)
     card = host_card_open();
     forms_arena = kept = arena_make(&card.session->allocator, &card.session->fault);
     source = kernel_source_make(&kept);
-    add_cases(MTF_SOURCE_DIR "/tests/cases/*/*.mtf");
-    add_cases(MTF_SOURCE_DIR "/tests/harness/models/*.mtf");
-    add_models();
+    grouped = kernel_source_make(&kept);
+    for (int k = 0; k < 2; k++) {
+        static const char *const devices[] = {"cpu", "cuda"};
+        add_cases(MTF_SOURCE_DIR "/tests/cases/*/*.mtf", devices[k]);
+        add_cases(MTF_SOURCE_DIR "/tests/harness/models/*.mtf", devices[k]);
+        add_models(devices[k]);
+    }
     for (int k = 0; k < 150; k++) add_random_map();
     add_rows();
     add_large();
@@ -527,6 +552,7 @@ static void test_maps_compile_for_a_card(void **unused)
 {
     (void)unused;
     host_card_compile_for_real(&card, kernel_source_text(&source));
+    host_card_compile_for_real(&card, kernel_source_text(&grouped));
 }
 
 int main(void)

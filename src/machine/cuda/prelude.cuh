@@ -272,20 +272,21 @@ static INLINE f32 widen(f8e4m3 v)
 }
 static INLINE u32 f8_rounded(u32 rest, int shift, u32 bias, u32 normal, f32 align)
 {
-    if (rest < normal) return bits_of(f32_of_bits(rest) + align) - bits_of(align);
-    return (rest + ((1u << (shift - 1)) - 1) + (rest >> shift & 1u) - (bias << 23)) >> shift;
+    u32 small = bits_of(f32_of_bits(rest) + align) - bits_of(align);
+    u32 large = (rest + ((1u << (shift - 1)) - 1) + (rest >> shift & 1u) - (bias << 23)) >> shift;
+    return rest < normal ? small : large;
 }
 static INLINE f8e4m3 narrow_f8e4m3(f32 v)
 {
     u32 bits = bits_of(v), rest = bits & 0x7fffffffu, sign = bits >> 24 & 0x80u, most = 0x43e00000u;
-    if (v != v) return f8e4m3{(u8)(sign | 0x7fu)};
-    return f8e4m3{(u8)(sign | f8_rounded(rest < most ? rest : most, 20, 120, 0x3c800000u, 0x1p14f))};
+    u32 rounded = f8_rounded(rest < most ? rest : most, 20, 120, 0x3c800000u, 0x1p14f);
+    return f8e4m3{(u8)(sign | (v != v ? 0x7fu : rounded))};
 }
 static INLINE f8e5m2 narrow_f8e5m2(f32 v)
 {
     u32 bits = bits_of(v), rest = bits & 0x7fffffffu, sign = bits >> 24 & 0x80u, most = 0x47600000u;
-    if (v != v) return f8e5m2{(u8)(sign | 0x7fu)};
-    return f8e5m2{(u8)(sign | f8_rounded(rest < most ? rest : most, 21, 112, 0x38800000u, 0x1p7f))};
+    u32 rounded = f8_rounded(rest < most ? rest : most, 21, 112, 0x38800000u, 0x1p7f);
+    return f8e5m2{(u8)(sign | (v != v ? 0x7fu : rounded))};
 }
 
 static INLINE f32 narrow_f32(f32 v) { return v; }
