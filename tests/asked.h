@@ -24,7 +24,10 @@ static inline const char *asked_device(void)
 static inline bool asked_real_card(void)
 {
     const char *said = getenv("MTF_TEST_CARD");
-    return said && strcmp(said, "real") == 0;
+    if (!said || !*said) return false;
+    if (strcmp(said, "real") == 0) return true;
+    fprintf(stderr, "MTF_TEST_CARD is \"%s\"; it must be real, or not set\n", said);
+    exit(2);
 }
 
 /* Keeps the first card open until the program ends, where cards are asked for: a third of a second, which

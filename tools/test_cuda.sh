@@ -106,8 +106,10 @@ for name in "${names[@]}"; do
     printf '\n---- %s failed%s\n' "$name" "${note:+: $note}"
     grep -v ': ok$\|^\[ *\(RUN\|OK\) *\]' "$work/$name.log" | tail -n 40
 done
-sed -n 's/^f32 within \([0-9.e-]*\) of the largest element; \(.*\)/\1 \2/p' "$work"/*.log | sort -g | tail -n 1 |
-    sed 's/^\([^ ]*\) /\nf32 was within \1 of the largest element; /'
+for what in f32 'f8 products'; do       # of all lines of harness_mesh.c the one with the farthest
+    sed -n "s/^$what within \([0-9.e-]*\) of the largest element; \(.*\)/\1 \2/p" "$work"/*.log | sort -g | tail -n 1 |
+        sed "s/^\([^ ]*\) /\n$what: within \1 of the largest element; /"
+done
 notes=$(sed -n 's/^note: //p' "$work"/*.log | sort -u)
 [ -n "$notes" ] && printf '\nleft out:\n%s\n' "$notes"
 [ ${#late[@]} -gt 0 ] && printf '\nleft out, because %d s were over: %s\n' "$limit" "${late[*]}"

@@ -36,8 +36,7 @@ bool dtype_parse(const char *name, mtf_dtype *type)
 
 bool dtype_is_float(mtf_dtype type)
 {
-    return type == MTF_F32 || type == MTF_BF16 || type == MTF_F16 || type == MTF_F64 ||
-           dtype_is_f8(type);
+    return type == MTF_F32 || type == MTF_F64 || dtype_is_short(type) || dtype_is_f8(type);
 }
 
 bool dtype_is_int(mtf_dtype type)
@@ -48,6 +47,11 @@ bool dtype_is_int(mtf_dtype type)
 bool dtype_is_f8(mtf_dtype type)
 {
     return type == MTF_F8E4M3 || type == MTF_F8E5M2;
+}
+
+bool dtype_is_short(mtf_dtype type)
+{
+    return type == MTF_BF16 || type == MTF_F16;
 }
 
 mtf_dtype dtype_compute(mtf_dtype type)
@@ -153,8 +157,7 @@ static void shorten(mtf_dtype type, const float *from, void *to, int64_t n)
 void dtype_convert(mtf_dtype to_type, void *to, mtf_dtype from_type, const void *from,
                    int64_t count)
 {
-    bool short_to = to_type == MTF_BF16 || to_type == MTF_F16;
-    bool short_from = from_type == MTF_BF16 || from_type == MTF_F16;
+    bool short_to = dtype_is_short(to_type), short_from = dtype_is_short(from_type);
     if (to_type == from_type)
         memcpy(to, from, (size_t)count * mtf_dtype_bytes(to_type));
     else if (short_from && to_type == MTF_F32)

@@ -129,7 +129,7 @@ static void end_as_vocabulary(const config_setup *c, mtf_transformer_opts *o)
  * for each token. */
 static void keep_short(mtf_transformer_opts *o)
 {
-    if (o->activation == MTF_BF16 || o->activation == MTF_F16) o->context.short_weights = true;
+    if (dtype_is_short(o->activation)) o->context.short_weights = true;
 }
 
 bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c)

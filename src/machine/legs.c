@@ -52,6 +52,27 @@ bool is_run(const region *r, const int64_t *extent)
     return true;
 }
 
+int64_t run_offset(const region *r, const int64_t *begin, const int64_t *extent)
+{
+    int64_t at = 0;
+    for (int d = 0; d < r->ndims; d++) at = at * extent[d] + begin[d];
+    return at;
+}
+
+region packed_to(const region *r)
+{
+    region packed = *r;
+    for (int d = 0; d < r->ndims; d++) packed.to_begin[d] = 0, packed.to_size[d] = r->size[d];
+    return packed;
+}
+
+region packed_from(const region *r)
+{
+    region packed = *r;
+    for (int d = 0; d < r->ndims; d++) packed.from_begin[d] = 0, packed.from_size[d] = r->size[d];
+    return packed;
+}
+
 bool same_region(const region *a, const region *b)
 {
     for (int d = 0; d < a->ndims; d++)

@@ -33,6 +33,11 @@ bool      next_out(const mesh *m, const exchange_args *how, out_visit *v, leg *l
 
 /* Is the region contiguous in an array with these extents? */
 bool is_run(const region *r, const int64_t *extent);
+/* The element at which it begins there. */
+int64_t run_offset(const region *r, const int64_t *begin, const int64_t *extent);
+/* The same region, copied to memory that holds nothing else, or from it. */
+region packed_to(const region *r);
+region packed_from(const region *r);
 /* Readers that differ only along axes that do not cut the new placement need the same region, which
  * is packed once. */
 bool same_region(const region *a, const region *b);

@@ -56,10 +56,15 @@ static void gather(const ranks *r, const void *mine, void *all, size_t bytes)
 }
 
 /* MTF_SHARE=no: messages only, for comparison and where shared memory is scarce. */
-static bool may_share(void)
+static bool may_share(ranks *r)
 {
     const char *wish = getenv("MTF_SHARE");
-    return !wish || strcmp(wish, "no") != 0;
+    if (!wish || !*wish) return true;
+    if (strcmp(wish, "no") != 0)
+        fail(&r->session->fault, ERR_USAGE,
+             "MTF_SHARE is \"%s\"; it must be no (messages instead of shared memory), or not set",
+             wish);
+    return false;
 }
 
 /* Maps the mailboxes of all ranks of this machine.  A rank that cannot map them all uses no shared
@@ -122,7 +127,7 @@ static void meet_neighbours(ranks *r)
     r->mailboxes = block_alloc(&s->allocator, &s->fault, sizeof(mailbox *) * count, true);
     MPI_Get_processor_name(mine.machine, &length);
     if (cards && near && found && offers && r->mailboxes) {
-        if (may_share()) r->mailboxes[r->number] = mailbox_open(&mine.mailbox);
+        if (may_share(r)) r->mailboxes[r->number] = mailbox_open(&mine.mailbox);
         gather(r, &mine, cards, sizeof mine);
         for (int k = 0; k < r->count; k++) {
             if (k == r->number) r->place = r->node;

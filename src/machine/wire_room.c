@@ -77,27 +77,19 @@ bool cards_gather(const mesh *m, int me, const instr *i)
 
 /* ---- groups ---- */
 
-/* Axes of length 1 tell no processors apart. */
-static unsigned long_axes(const mesh *m, unsigned axes)
-{
-    for (int a = 0; a < m->naxes; a++)
-        if (m->size[a] == 1) axes &= ~(1u << a);
-    return axes;
-}
-
 /* The axes of the group whose own buffers an instruction uses; 0: none. */
 static unsigned group_axes(const mesh *m, int me, const instr *i)
 {
-    if (i->kind == INSTR_REDUCE) return long_axes(m, i->reduce.axes);
-    if (i->kind == INSTR_REDUCE_SCATTER) return long_axes(m, scatter_axes(&i->reduce_scatter));
+    if (i->kind == INSTR_REDUCE) return group_long_axes(m, i->reduce.axes);
+    if (i->kind == INSTR_REDUCE_SCATTER) return group_long_axes(m, scatter_axes(&i->reduce_scatter));
     bool gather = i->kind == INSTR_EXCHANGE && cards_gather(m, me, i);
-    return gather ? long_axes(m, exchange_axes(i->exchange)) : 0;
+    return gather ? group_long_axes(m, exchange_axes(i->exchange)) : 0;
 }
 
 int cards_groups(const mesh *m, int me, const program *p)
 {
     enum { MOST_GROUPS = 64 };
-    unsigned found[MOST_GROUPS] = {long_axes(m, (1u << m->naxes) - 1)};
+    unsigned found[MOST_GROUPS] = {group_long_axes(m, (1u << m->naxes) - 1)};
     int      n = 1; /* all ranks */
     for (int k = 0; k < p->ninstrs; k++) {
         unsigned axes = group_axes(m, me, &p->instrs[k]);

@@ -6,21 +6,16 @@
 
 /* ---- registers and where they are stored ---- */
 
-static const scalar_step *step_of(const instr *m, int reg)
-{
-    return reg < m->nin ? NULL : &m->map.steps[reg - m->nin];
-}
-
 mtf_dtype again_type(const instr *m, int reg)
 {
-    const scalar_step *s = step_of(m, reg);
+    const scalar_step *s = map_register_step(m, reg);
     if (!s) return m->in[reg].type;
     return s->fn != FN_CAST && scalar_infos[s->fn].gives_bool ? MTF_BOOL : s->type;
 }
 
 static bool is_rounded(const instr *m, int reg, int x, mtf_dtype type)
 {
-    const scalar_step *s = step_of(m, reg);
+    const scalar_step *s = map_register_step(m, reg);
     return s && s->fn == FN_CAST && s->type == type && s->a == x;
 }
 

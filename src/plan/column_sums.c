@@ -51,18 +51,11 @@ static bool place_sum(const instr *m, const access *written, const instr *fold, 
            (m->map.nrow == 0 || m->map.nrow == *nrow);
 }
 
-static int count_sums(const instr *m)
-{
-    int n = 0;
-    for (int o = 0; o < m->nout; o++) n += map_sums(m, o);
-    return n;
-}
-
 /* The register that is added up: what reading the output back would give. */
 static bool add_rounding(program *to, instr *m, mtf_dtype type, int *reg)
 {
     int                n = m->map.nsteps;
-    const scalar_step *last = *reg >= m->nin ? &m->map.steps[*reg - m->nin] : NULL;
+    const scalar_step *last = map_register_step(m, *reg);
     if (dtype_compute(type) == type || (last && last->fn == FN_CAST && last->type == type))
         return true;
     scalar_step *steps = arena_array(&to->arena, scalar_step, n + 1);
@@ -79,7 +72,7 @@ bool column_sum(program *to, instr *m, int o, const instr *fold, bool keep)
 {
     access sum;
     int    nrow, reg = m->map.results[o];
-    if (fold->fold.kind != FOLD_SUM || map_sums(m, o) || count_sums(m) == MOST_SUMS) return false;
+    if (fold->fold.kind != FOLD_SUM || map_sums(m, o) || map_count_sums(m) == MOST_SUMS) return false;
     if (dtype_compute(fold->in[0].type) != MTF_F32 || m->nin + m->map.nsteps >= MAX_REGISTERS)
         return false;
     if (m->nout + keep > MOST_OUTPUTS || !place_sum(m, &m->out[o], fold, &nrow, &sum)) return false;
@@ -138,11 +131,9 @@ static bool read_the_same(const instr *a, const instr *b)
 static bool can_pass(const instr *map, const instr *other)
 {
     for (int o = 0; o < map->nout; o++)
-        for (int k = 0; k < other->nin; k++)
-            if (other->in[k].buffer == map->out[o].buffer) return false;
+        if (instr_reads(other, map->out[o].buffer)) return false;
     for (int k = 0; k < map->nin; k++)
-        for (int o = 0; o < other->nout; o++)
-            if (other->out[o].buffer == map->in[k].buffer) return false;
+        if (instr_writes(other, map->in[k].buffer)) return false;
     return true;
 }
 
@@ -156,7 +147,7 @@ static bool join(program *p, const instr *map, instr *later)
         loops.of_c[k] = loops.of_p[k] = k;
     }
     return later->kind == INSTR_MAP && same_loops(map, later) && read_the_same(map, later) &&
-           count_sums(map) + count_sums(later) <= MOST_SUMS &&
+           map_count_sums(map) + map_count_sums(later) <= MOST_SUMS &&
            fuse_into(p, later, map, &loops, keep);
 }
 

@@ -31,20 +31,13 @@ static bool keeps_its_type(const access *a)
     return dtype_compute(a->type) == a->type;
 }
 
-/* Equal operands: a buffer may also be read in several orders. */
-static bool same_view(const instr *p, const access *a, const access *b)
-{
-    bool same = a->buffer == b->buffer && a->offset == b->offset && a->type == b->type;
-    for (int l = 0; l < p->nloops; l++) same = same && a->stride[l] == b->stride[l];
-    return same;
-}
-
-/* Until the number of inputs is known, input k is numbered -1 - k, and step k is k. */
+/* Until the number of inputs is known, input k is numbered -1 - k, and step k is k.  A buffer that is
+ * read in several orders is several inputs. */
 static int take_input(deriving *d, const access *a)
 {
     derived *to = d->to;
     for (int k = 0; k < to->instr.nin; k++)
-        if (same_view(d->map, &to->in[k], a)) return -1 - k;
+        if (access_same(&to->in[k], a, d->map->nloops)) return -1 - k;
     if (to->instr.nin == DERIVED_FROM) return NOWHERE;
     to->in[to->instr.nin] = *a;
     return -1 - to->instr.nin++;

@@ -22,12 +22,6 @@ typedef struct pair {
 
 /* ---- the same instruction? ---- */
 
-static bool same_access(const instr *i, const access *a, const access *b)
-{
-    if (a->buffer != b->buffer || a->type != b->type || a->offset != b->offset) return false;
-    return memcmp(a->stride, b->stride, sizeof *a->stride * (size_t)i->nloops) == 0;
-}
-
 static bool same_steps(const map_args *a, const map_args *b)
 {
     if (a->nsteps != b->nsteps || a->sums != b->sums) return false;
@@ -81,9 +75,9 @@ static bool same_instr(const instr *a, const instr *b)
         memcmp(a->size, b->size, sizeof *a->size * (size_t)a->nloops) != 0)
         return false;
     for (int o = 0; o < a->nout; o++)
-        if (!same_access(a, &a->out[o], &b->out[o])) return false;
+        if (!access_same(&a->out[o], &b->out[o], a->nloops)) return false;
     for (int o = 0; o < a->nin; o++)
-        if (!same_access(a, &a->in[o], &b->in[o])) return false;
+        if (!access_same(&a->in[o], &b->in[o], a->nloops)) return false;
     return same_details(a, b);
 }
 

@@ -86,17 +86,14 @@ bool epilogue_may_have(const program *p, const instr *i)
     bool      one = instr_elements(i) > 0 && i->size[m] > slim && i->size[n] > slim;
     for (int d = 0; d < i->nloops - 3; d++) one = one && i->size[d] == 1;
     return one && (i->size[row] == 1 || i->out[0].stride[row] == 1) &&
-           (type == MTF_F32 || type == MTF_BF16 || type == MTF_F16);
+           (type == MTF_F32 || dtype_is_short(type));
 }
 
 bool epilogue_undisturbed(const epilogue_pass *e, const instr *i, int first, int last)
 {
-    for (int k = first + 1; k < last; k++) {
-        const instr *j = &e->program->instrs[k];
-        for (int o = 0; o < j->nout && !e->gone[k]; o++)
-            for (int n = 0; n < i->nin; n++)
-                if (i->in[n].buffer == j->out[o].buffer) return false;
-    }
+    for (int k = first + 1; k < last; k++)
+        for (int n = 0; n < i->nin && !e->gone[k]; n++)
+            if (instr_writes(&e->program->instrs[k], i->in[n].buffer)) return false;
     return true;
 }
 

@@ -59,10 +59,10 @@ static bool can_move(const epilogue_pass *e, int from, int at)
 /* The instruction that wrote the buffer before instruction k; -1: none. */
 static int writer_of(const program *p, int b, int k)
 {
-    while (--k >= 0)
-        for (int o = 0; o < p->instrs[k].nout; o++)
-            if (p->instrs[k].out[o].buffer == b) return k;
-    return -1;
+    do
+        k--;
+    while (k >= 0 && !instr_writes(&p->instrs[k], b));
+    return k;
 }
 
 static bool find_place(const epilogue_pass *e, int k, place *p)

@@ -27,23 +27,14 @@ static bool has_ability(const program *p, unsigned epilogue)
     return (p->session->can.epilogues & epilogue) != 0;
 }
 
-static bool is_short(mtf_dtype type)
-{
-    return type == MTF_BF16 || type == MTF_F16;
-}
-
 /* ---- expressions ---- */
-
-static const scalar_step *step_of(const match *m, int reg)
-{
-    return reg < m->map->nin ? NULL : &m->map->map.steps[reg - m->map->nin];
-}
 
 /* The register before roundings to the result's type, and casts that round nothing. */
 static int unrounded(const match *m, int reg)
 {
     const scalar_step *s;
-    while ((s = step_of(m, reg)) && epilogue_may_skip(s, m->product.out[0].type)) reg = s->a;
+    while ((s = map_register_step(m->map, reg)) && epilogue_may_skip(s, m->product.out[0].type))
+        reg = s->a;
     return reg;
 }
 
@@ -92,7 +83,7 @@ static bool take_sum(match *m, int reg)
 {
     reg = unrounded(m, reg);
     if (reg == m->result) return true;
-    const scalar_step *s = step_of(m, reg);
+    const scalar_step *s = map_register_step(m->map, reg);
     if (!s || s->fn != FN_add) return false;
     match before = *m;
     if (take_summand(m, s->b) && take_sum(m, s->a)) return true;
@@ -103,7 +94,7 @@ static bool take_sum(match *m, int reg)
 /* gelu_grad(x) of an input x that lies as the result does */
 static bool take_slope(match *m, int reg)
 {
-    const scalar_step *s = step_of(m, unrounded(m, reg));
+    const scalar_step *s = map_register_step(m->map, unrounded(m, reg));
     if (!s || s->fn != FN_gelu_grad || !other_input(m, s->a, &m->at)) return false;
     m->activation = FN_gelu_grad;
     return m->has_at = lies_as_result(m, &m->at);
@@ -112,7 +103,7 @@ static bool take_slope(match *m, int reg)
 static bool take_result(match *m, int reg)
 {
     reg = unrounded(m, reg);
-    const scalar_step *s = step_of(m, reg);
+    const scalar_step *s = map_register_step(m->map, reg);
     if (s && (s->fn == FN_gelu || s->fn == FN_relu)) {
         m->activation = s->fn;
         return take_sum(m, s->a);
@@ -132,7 +123,7 @@ static bool take_other(match *m, int result, int o)
     const instr *map = m->map;
     int          reg = unrounded(m, map->map.results[o]);
     if (map_sums(map, o)) return false; /* the map adds up faster than the product would */
-    const scalar_step *s = step_of(m, unrounded(m, result));
+    const scalar_step *s = map_register_step(m->map, unrounded(m, result));
     if (m->has_kept || m->activation != FN_gelu || unrounded(m, s->a) != reg) return false;
     m->has_kept = epilogue_carry(&m->product, map, &m->parts, &map->out[o], &m->kept);
     return m->has_kept && lies_as_result(m, &m->kept);
@@ -164,7 +155,7 @@ static bool is_possible(const program *p, const match *m)
            (m->activation != FN_relu || has_ability(p, EPILOGUE_RELU)) &&
            (m->activation != FN_gelu || has_ability(p, EPILOGUE_GELU)) &&
            (m->activation != FN_gelu_grad || has_ability(p, EPILOGUE_SLOPE)) &&
-           (!gelu || is_short(m->out.type));
+           (!gelu || dtype_is_short(m->out.type));
 }
 
 static bool write_back(program *p, match *m, instr *to)

@@ -40,7 +40,7 @@ static void pass(fuser *f, const instr *i, int at)
 
 static bool is_float(mtf_dtype type)
 {
-    return type == MTF_F32 || type == MTF_F64 || type == MTF_BF16 || type == MTF_F16;
+    return dtype_is_float(type) && !dtype_is_f8(type);
 }
 
 /* A fold of contiguous elements becomes a map with one step. */
@@ -213,8 +213,7 @@ static void absorb(fuser *f, int at)
  * be priced as the slowest. */
 static bool is_idle(const instr *i)
 {
-    bool local = i->kind != INSTR_LOOP && i->kind != INSTR_TEST && i->kind != INSTR_AGAIN &&
-                 i->kind != INSTR_SAY && !instr_is_collective(i);
+    bool local = !instr_is_control(i) && i->kind != INSTR_SAY && !instr_is_collective(i);
     if (!local || instr_elements(i) > 0) return false;
     for (int o = 0; o < i->nout; o++) /* a sum over nothing is still written */
         if (instr_operand_bytes(i, o) > 0) return false;
@@ -241,7 +240,7 @@ bool fuse_maps(program *p, arena *scratch)
     for (int k = 0; k < p->ninstrs; k++) {
         if (f.gone[k]) continue;
         instr_kind kind = p->instrs[k].kind;
-        if (kind == INSTR_LOOP || kind == INSTR_TEST || kind == INSTR_AGAIN) f.first = k + 1;
+        if (instr_is_control(&p->instrs[k])) f.first = k + 1;
         if (kind == INSTR_MAP && instr_elements(&p->instrs[k]) > 0) take_all(&f, k);
         if (kind == INSTR_FOLD && instr_elements(&p->instrs[k]) > 0) absorb(&f, k);
         if (!f.gone[k]) pass(&f, &p->instrs[k], k);

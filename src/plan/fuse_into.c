@@ -29,17 +29,11 @@ static access placed(const joint_loops *l, const int *loop_of, const access *a)
     return b;
 }
 
-static bool same_access(const access *a, const access *b, int nloops)
-{
-    return a->buffer == b->buffer && a->type == b->type && a->offset == b->offset &&
-           memcmp(a->stride, b->stride, sizeof *a->stride * (size_t)nloops) == 0;
-}
-
 /* The joint map's register for an input; equal inputs are read once.  -1: too many. */
 static int add_input(joining *j, const access *a)
 {
     for (int k = 0; k < j->nin; k++)
-        if (same_access(&j->in[k], a, j->loops->n)) return k;
+        if (access_same(&j->in[k], a, j->loops->n)) return k;
     if (j->nin == MOST_IN) return -1;
     j->in[j->nin] = *a;
     return j->nin++;
@@ -129,7 +123,7 @@ static bool add_reader(joining *j)
         } else {
             access b = placed(j->loops, j->loops->of_p, &p->out[o]);
             if (map_sums(p, o)) return false; /* it is complete only after all rows */
-            TRY(same_access(&a, &b, j->loops->n));
+            TRY(access_same(&a, &b, j->loops->n));
             if (stored[o] < 0) stored[o] = stored_value(j, o);
             j->reg_c[k] = stored[o];
         }

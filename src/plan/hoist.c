@@ -82,8 +82,7 @@ static void put_first(program *p, const instr *from, const bool *early, int *now
         }
     for (int k = 0; k < n; k++) {
         instr *i = &p->instrs[k];
-        if (i->kind == INSTR_LOOP || i->kind == INSTR_TEST || i->kind == INSTR_AGAIN)
-            i->loop.other = now_at[i->loop.other];
+        if (instr_is_control(i)) i->loop.other = now_at[i->loop.other];
     }
 }
 

@@ -32,20 +32,6 @@ static bool copies_all(const program *p, const instr *i)
            p->buffers[out->buffer].bytes == bytes;
 }
 
-static bool reads(const instr *i, int b)
-{
-    for (int o = 0; o < i->nin; o++)
-        if (i->in[o].buffer == b) return true;
-    return false;
-}
-
-static bool writes(const instr *i, int b)
-{
-    for (int o = 0; o < i->nout; o++)
-        if (i->out[o].buffer == b) return true;
-    return false;
-}
-
 static bool is_move(const program *p, const instr *i, int from, int to)
 {
     return copies_all(p, i) && i->in[0].buffer == from && i->out[0].buffer == to;
@@ -55,7 +41,7 @@ static bool is_move(const program *p, const instr *i, int from, int to)
 static bool is_updated(const program *p, int first, int copy)
 {
     for (int k = first + 1; k < p->ninstrs; k++)
-        if (p->instrs[k].kind == INSTR_SCATTER && writes(&p->instrs[k], copy)) return true;
+        if (p->instrs[k].kind == INSTR_SCATTER && instr_writes(&p->instrs[k], copy)) return true;
     return false;
 }
 
@@ -71,15 +57,16 @@ static bool may_share(const program *p, const int *loop, const bool *gone, int k
         !is_updated(p, k, copy))
         return false;
     for (int j = 0; j < k; j++)
-        if (!gone[j] && (writes(&p->instrs[j], copy) || reads(&p->instrs[j], copy))) return false;
+        if (!gone[j] && (instr_writes(&p->instrs[j], copy) || instr_reads(&p->instrs[j], copy)))
+            return false;
     for (int j = k + 1; j < p->ninstrs; j++) {
         const instr *i = &p->instrs[j];
         if (gone[j]) continue;
         if (*back < 0 && is_move(p, i, copy, old)) {
             *back = j;
-        } else if (*back < 0 ? reads(i, old) || writes(i, old) : writes(i, copy)) {
+        } else if (*back < 0 ? instr_reads(i, old) || instr_writes(i, old) : instr_writes(i, copy)) {
             return false; /* the old value is still needed, or both would differ again */
-        } else if (*back >= 0 && writes(i, old)) {
+        } else if (*back >= 0 && instr_writes(i, old)) {
             return false;
         }
     }
@@ -88,7 +75,7 @@ static bool may_share(const program *p, const int *loop, const bool *gone, int k
     if (kind == BUFFER_VARIABLE && (*back < 0 || loop[k] != loop[*back])) return false;
     if (loop[k] >= 0 && (*back < 0 || loop[*back] != loop[k])) {
         for (int j = 0; j < loop[k]; j++)
-            if (writes(&p->instrs[j], old)) return false;
+            if (instr_writes(&p->instrs[j], old)) return false;
         if (!here) return false;
     }
     return true;

@@ -97,18 +97,11 @@ static bool over_loops_of(program *p, const instr *m, const instr *like, instr *
 
 /* ---- what is gained ---- */
 
-static int count_sums(const instr *m)
-{
-    int n = 0;
-    for (int o = 0; o < m->nout; o++) n += map_sums(m, o);
-    return n;
-}
-
 /* A kernel keeps a row, and sums of columns, in registers. */
 static bool fit_together(const instr *a, const instr *b)
 {
     return instr_elements(a) == instr_elements(b) && !(map_folds_rows(a) && map_folds_rows(b)) &&
-           count_sums(a) + count_sums(b) <= MOST_SUMS;
+           map_count_sums(a) + map_count_sums(b) <= MOST_SUMS;
 }
 
 static bool is_joinable(const instr *i)
@@ -147,22 +140,15 @@ static bool share_operand(const instr *a, const instr *b)
 
 /* ---- order ---- */
 
-static bool writes(const instr *i, int b)
-{
-    for (int o = 0; o < i->nout; o++)
-        if (i->out[o].buffer == b) return true;
-    return false;
-}
-
 /* Must b stay after a? */
 static bool depends(const instr *b, const instr *a)
 {
     for (int k = 0; k < b->nin; k++)
-        if (writes(a, b->in[k].buffer)) return true;
+        if (instr_writes(a, b->in[k].buffer)) return true;
     for (int o = 0; o < b->nout; o++)
-        if (writes(a, b->out[o].buffer)) return true;
+        if (instr_writes(a, b->out[o].buffer)) return true;
     for (int k = 0; k < a->nin; k++)
-        if (writes(b, a->in[k].buffer)) return true;
+        if (instr_writes(b, a->in[k].buffer)) return true;
     return false;
 }
 
@@ -192,28 +178,20 @@ static bool find_followers(const instr *first, int last, bool *follows)
 static bool is_only_reader(const instr *later, const instr *earlier)
 {
     for (int o = 0; o < later->nout; o++) {
-        if (writes(earlier, later->out[o].buffer)) return false;
-        for (int k = 0; k < earlier->nin; k++)
-            if (earlier->in[k].buffer == later->out[o].buffer) return false;
+        int b = later->out[o].buffer;
+        if (instr_writes(earlier, b) || instr_reads(earlier, b)) return false;
     }
     return true;
 }
 
 /* ---- joining ---- */
 
-static bool reads(const instr *i, int b)
-{
-    for (int k = 0; k < i->nin; k++)
-        if (i->in[k].buffer == b) return true;
-    return false;
-}
-
 /* Is the buffer needed by anyone but that instruction? */
 static bool is_needed(const program *p, int b, const instr *but)
 {
     bool needed = p->buffers[b].kind != BUFFER_TEMPORARY;
     for (int k = 0; k < p->ninstrs && !needed; k++)
-        needed = &p->instrs[k] != but && reads(&p->instrs[k], b);
+        needed = &p->instrs[k] != but && instr_reads(&p->instrs[k], b);
     return needed;
 }
 
@@ -231,7 +209,7 @@ static bool make_by_rows(program *p, const instr *earlier, const instr *later, i
     int         k = 0, o = 0;
     bool        keep[MOST_OUTPUTS];
     joint_loops loops;
-    while (k < later->nin && !writes(earlier, later->in[k].buffer)) k++;
+    while (k < later->nin && !instr_writes(earlier, later->in[k].buffer)) k++;
     if (k == later->nin || earlier->nout + later->nout > MOST_OUTPUTS) return false;
     while (earlier->out[o].buffer != later->in[k].buffer) o++;
     for (int n = 0; n < earlier->nout; n++) keep[n] = is_needed(p, earlier->out[n].buffer, later);
@@ -290,7 +268,7 @@ static void put_in_order(joiner *j, int at, int later, const bool *follows, cons
 static bool might_share(const instr *a, const instr *b)
 {
     for (int y = 0; y < b->nin; y++) {
-        if (writes(a, b->in[y].buffer)) return true;
+        if (instr_writes(a, b->in[y].buffer)) return true;
         for (int x = 0; x < a->nin; x++)
             if (a->in[x].buffer == b->in[y].buffer) return true;
     }

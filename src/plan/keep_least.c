@@ -40,13 +40,6 @@ typedef struct choice {
 
 /* ---- what keeping a register costs ---- */
 
-static int64_t elements_of(const instr *i, const access *a)
-{
-    int64_t n = 1;
-    for (int d = 0; d < i->nloops; d++) n *= a->stride[d] ? i->size[d] : 1;
-    return n;
-}
-
 /* Will the buffer be unchanged at instruction `until`? */
 static bool stays(const keeper *k, int b, int until)
 {
@@ -67,23 +60,16 @@ static int64_t cost_of(const choice *c, int reg)
     const instr *m = c->map;
     int          o = again_output(m, reg), until = c->wanted_until;
     if (reg < m->nin || (o >= 0 && !c->may_drop[o])) {
-        const access *a = reg < m->nin ? &m->in[reg] : &m->out[o];
-        if (!stays(c->keeper, a->buffer, until)) return NOT_AT_ANY_COST;
-        int64_t bytes = elements_of(m, a) * (int64_t)mtf_dtype_bytes(a->type);
-        return 1 + (is_kept_anyway(c->keeper, a->buffer, until) ? bytes : 2 * bytes);
+        int b = reg < m->nin ? m->in[reg].buffer : m->out[o].buffer;
+        if (!stays(c->keeper, b, until)) return NOT_AT_ANY_COST;
+        int64_t bytes = instr_operand_bytes(m, reg < m->nin ? m->nout + reg : o);
+        return 1 + (is_kept_anyway(c->keeper, b, until) ? bytes : 2 * bytes);
     }
     int64_t n = instr_elements(m) / (c->row[reg] ? map_row(m) : 1);
     return 1 + 3 * n * (int64_t)mtf_dtype_bytes(o >= 0 ? m->out[o].type : again_type(m, reg));
 }
 
 /* ---- which outputs may be dropped ---- */
-
-static int input_of(const instr *c, int b)
-{
-    int k = 0;
-    while (c->in[k].buffer != b) k++;
-    return k;
-}
 
 static bool add_reader(choice *c, int at)
 {
@@ -111,7 +97,7 @@ static bool may_drop(const choice *c, int o)
         const instr *reader = &p->instrs[at];
         joint_loops  loops;
         if (reader->kind != INSTR_MAP || k->readers.stretch[at] != k->readers.stretch[c->at] ||
-            !fuse_loops(reader, input_of(reader, b), &alone, 0, &loops))
+            !fuse_loops(reader, instr_input_of(reader, b), &alone, 0, &loops))
             return false;
     }
     return true;
@@ -147,13 +133,6 @@ static bool drops(const choice *c, int o)
     return c->may_drop[o] && !c->cut.kept[again_register(c->map, o)];
 }
 
-static bool reads(const instr *c, int b)
-{
-    for (int k = 0; k < c->nin; k++)
-        if (c->in[k].buffer == b) return true;
-    return false;
-}
-
 /* Lets the reader compute what it needs of the outputs that are dropped. */
 static bool fuse_again(const choice *c, instr *reader)
 {
@@ -162,10 +141,10 @@ static bool fuse_again(const choice *c, instr *reader)
     joint_loops       loops;
     bool              wanted[AGAIN_OUTPUTS];
     for (int o = 0; o < c->map->nout; o++)
-        wanted[o] = drops(c, o) && reads(reader, c->map->out[o].buffer);
+        wanted[o] = drops(c, o) && instr_reads(reader, c->map->out[o].buffer);
     if (!again_make(&a, c->map, wanted, c->cut.kept, c->place)) return false;
     return a.map.nout == 0 ||
-           (fuse_loops(reader, input_of(reader, a.out[0].buffer), &a.map, 0, &loops) &&
+           (fuse_loops(reader, instr_input_of(reader, a.out[0].buffer), &a.map, 0, &loops) &&
             fuse_into(c->keeper->program, reader, &a.map, &loops, keep));
 }
 
@@ -254,17 +233,6 @@ static bool carry_out(choice *c)
 
 /* ---- the pass ---- */
 
-static void find_writes(keeper *k)
-{
-    const program *p = k->program;
-    for (int b = 0; b < p->nbuffers; b++) {
-        k->first_write[b] = p->ninstrs;
-        k->last[b] = readers_last(&k->readers, b);
-    }
-    for (int i = p->ninstrs - 1; i >= 0; i--)
-        for (int o = 0; o < p->instrs[i].nout; o++) k->first_write[p->instrs[i].out[o].buffer] = i;
-}
-
 bool keep_least(program *p, arena *scratch)
 {
     keeper k = {.program = p, .nbuffers = p->nbuffers};
@@ -274,7 +242,8 @@ bool keep_least(program *p, arena *scratch)
     k.last = arena_array(scratch, int, room + 1);
     k.first_write = arena_array(scratch, int, p->nbuffers + 1);
     TRY(k.last && k.first_write && readers_find(&k.readers, p, scratch));
-    find_writes(&k);
+    readers_first_writes(p, k.first_write);
+    for (int b = 0; b < p->nbuffers; b++) k.last[b] = readers_last(&k.readers, b);
     for (int i = 0; i < p->ninstrs; i++) {
         instr *m = &p->instrs[i];
         if (m->kind != INSTR_MAP || m->nout > AGAIN_OUTPUTS || instr_elements(m) == 0 ||

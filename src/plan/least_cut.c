@@ -46,7 +46,7 @@ static void build(network *n, const least_cut *c)
     for (int k = 0; k < NODES; k++) n->first[k] = -1;
     n->nedges = 0;
     for (int r = 0; r < m->nin + m->map.nsteps; r++) {
-        const scalar_step *s = r < m->nin ? NULL : &m->map.steps[r - m->nin];
+        const scalar_step *s = map_register_step(m, r);
         int                of[3], operands = s ? map_operands(s, of) : 0;
         connect(n, before(r), after(r), c->cost[r]);
         if (!s || map_folds(s->fn)) connect(n, SOURCE, before(r), NOT_AT_ANY_COST);

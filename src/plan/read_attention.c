@@ -9,23 +9,11 @@
 #include "program/attention_cost.h"
 #include "program/map_form.h"
 
-static bool is_loop_boundary(const instr *i)
-{
-    return i->kind == INSTR_LOOP || i->kind == INSTR_TEST || i->kind == INSTR_AGAIN;
-}
-
-static bool writes(const instr *i, int b)
-{
-    for (int o = 0; o < i->nout; o++)
-        if (i->out[o].buffer == b) return true;
-    return false;
-}
-
 /* The instruction before `at`, in the same run without loop boundaries, that wrote a buffer; -1: none. */
 static int writer_of(const program *p, int at, int b)
 {
-    for (int k = at - 1; k >= 0 && !is_loop_boundary(&p->instrs[k]); k--)
-        if (writes(&p->instrs[k], b)) return k;
+    for (int k = at - 1; k >= 0 && !instr_is_control(&p->instrs[k]); k--)
+        if (instr_writes(&p->instrs[k], b)) return k;
     return -1;
 }
 
@@ -93,7 +81,7 @@ static bool find_y(const instr *grad, const instr *map, int o, access *y)
 static bool is_kept(const program *p, int from, int to, int b)
 {
     for (int k = from + 1; k < to; k++)
-        if (writes(&p->instrs[k], b)) return false;
+        if (instr_writes(&p->instrs[k], b)) return false;
     return true;
 }
 
@@ -111,11 +99,6 @@ static bool add_y(program *p, instr *grad, const access *y)
     return true;
 }
 
-static bool is_short(mtf_dtype type)
-{
-    return type == MTF_BF16 || type == MTF_F16;
-}
-
 bool read_attention(program *p)
 {
     if (!p->session->can.attends) return true;
@@ -123,7 +106,7 @@ bool read_attention(program *p)
         instr *grad = &p->instrs[at];
         access y;
         if (grad->kind != INSTR_ATTENTION_GRAD || !attention_is_plain(grad) ||
-            !is_short(grad->in[0].type))
+            !dtype_is_short(grad->in[0].type))
             continue;
         int b = grad->in[grad->attention->at[ATTENTION_DELTA]].buffer, from = writer_of(p, at, b);
         if (from < 0 || p->instrs[from].kind != INSTR_MAP) continue;

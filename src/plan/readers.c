@@ -38,9 +38,16 @@ bool readers_find(readers *r, const program *p, arena *scratch)
     TRY(r->writers && r->stretch && list_readers(r, p, scratch));
     for (int k = 0; k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];
-        stretch += i->kind == INSTR_LOOP || i->kind == INSTR_TEST || i->kind == INSTR_AGAIN;
+        stretch += instr_is_control(i);
         r->stretch[k] = stretch;
         for (int o = 0; o < i->nout; o++) r->writers[i->out[o].buffer]++;
     }
     return true;
+}
+
+void readers_first_writes(const program *p, int *first)
+{
+    for (int b = 0; b < p->nbuffers; b++) first[b] = p->ninstrs;
+    for (int k = p->ninstrs - 1; k >= 0; k--)
+        for (int o = 0; o < p->instrs[k].nout; o++) first[p->instrs[k].out[o].buffer] = k;
 }

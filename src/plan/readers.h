@@ -11,6 +11,8 @@ typedef struct readers {
 } readers;
 
 bool readers_find(readers *r, const program *p, arena *scratch);
+/* By buffer: the first instruction that writes it; never: the number of instructions. */
+void readers_first_writes(const program *p, int *first);
 
 static inline int readers_count(const readers *r, int b)
 {

@@ -34,13 +34,6 @@ static int64_t elements_of(const instr *i, const access *a)
     return n;
 }
 
-static bool reads(const instr *c, int b)
-{
-    for (int k = 0; k < c->nin; k++)
-        if (c->in[k].buffer == b) return true;
-    return false;
-}
-
 /* Can reader `at` compute the value from what is available there, without reading more than
  * before? */
 static bool suits(const recomputer *r, const derived *a, int writer, int at)
@@ -51,16 +44,9 @@ static bool suits(const recomputer *r, const derived *a, int writer, int at)
     for (int k = 0; k < a->instr.nin; k++) {
         const access *x = &a->in[k];
         if (!is_temporary(r, x) || readers_last(&r->readers, x->buffer) < at) return false;
-        if (!reads(c, x->buffer)) more += elements_of(&a->instr, x);
+        if (!instr_reads(c, x->buffer)) more += elements_of(&a->instr, x);
     }
     return more <= elements_of(&a->instr, a->instr.out) + elements_of(&a->instr, a->instr.out) / 8;
-}
-
-static int input_of(const instr *c, int b)
-{
-    int k = 0;
-    while (k < c->nin && c->in[k].buffer != b) k++;
-    return k;
 }
 
 /* Removes output o, which has no more readers. */
@@ -98,7 +84,7 @@ static bool try_output(recomputer *r, int writer, int o, bool *dropped)
         int at = of[k];
         if (!suits(r, &a, writer, at)) return true;
         const instr *c = &q->instrs[at];
-        if (!fuse_loops(c, input_of(c, b), &a.instr, 0, &loops[k])) return true;
+        if (!fuse_loops(c, instr_input_of(c, b), &a.instr, 0, &loops[k])) return true;
     }
     for (int k = 0; k < n; k++) {
         instr *c = &q->instrs[of[k]];

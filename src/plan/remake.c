@@ -49,14 +49,6 @@ static void find_fullest(remaker *r, int64_t *change)
     }
 }
 
-static void find_writes(remaker *r)
-{
-    const program *p = r->program;
-    for (int b = 0; b < p->nbuffers; b++) r->first_write[b] = p->ninstrs;
-    for (int k = p->ninstrs - 1; k >= 0; k--)
-        for (int o = 0; o < p->instrs[k].nout; o++) r->first_write[p->instrs[k].out[o].buffer] = k;
-}
-
 /* ---- one value ---- */
 
 /* Will the operand still be unchanged when the value is needed again, or can it be kept at little
@@ -192,8 +184,7 @@ static bool put_in_place(remaker *r, arena *scratch)
         all[n++] = p->instrs[k];
     }
     for (int k = 0; k < n; k++)
-        if (all[k].kind == INSTR_LOOP || all[k].kind == INSTR_TEST || all[k].kind == INSTR_AGAIN)
-            all[k].loop.other = now_at[all[k].loop.other];
+        if (instr_is_control(&all[k])) all[k].loop.other = now_at[all[k].loop.other];
     p->instrs = all;
     p->ninstrs = n;
     p->instrs_room = room + 1;
@@ -216,7 +207,7 @@ bool remake_values(program *p, arena *scratch)
     TRY(change && r.first_write && r.source && r.remade && r.made && r.next && r.first_before);
     for (int k = 0; k < p->ninstrs; k++) r.first_before[k] = -1;
     TRY(readers_find(&r.readers, p, scratch));
-    find_writes(&r);
+    readers_first_writes(p, r.first_write);
     find_fullest(&r, change);
     for (int k = 0; k < p->ninstrs; k++)
         for (int o = 0; o < outputs_of(&p->instrs[k]); o++)

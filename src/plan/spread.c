@@ -9,13 +9,7 @@
 #include "plan/spread.h"
 
 #include "plan/planner.h"
-
-/* The axes that cut dim; none if they have one processor each: then nothing is cut or moved. */
-static unsigned rule_axes(const emitter *e, const char *dim)
-{
-    const layout_rule *r = layout_find(e->layout, dim);
-    return r && cut_parts(e->layout->mesh, &r->cut) > 1 ? cut_axes(&r->cut) : 0;
-}
+#include "plan/spread_dims.h"
 
 unsigned spread_cut(const emitter *e, const mtf_tensor *x)
 {
@@ -56,7 +50,7 @@ static unsigned carried_debt(emitter *e, const node *n, shard **in)
     for (int o = 0; o < n->nout; o++) {
         elements -= shard_most(e, n->out[o]);
         for (int d = 0; d < n->out[o]->shape.ndims; d++)
-            out_axes |= rule_axes(e, n->out[o]->shape.dims[d].name);
+            out_axes |= spread_rule_axes(e, n->out[o]->shape.dims[d].name);
     }
     if (elements < 0) return 0;    /* paid before it, since the result is larger */
     if (owed & out_axes) return 0; /* the processors to be summed hold different parts */
@@ -75,141 +69,6 @@ static unsigned carried_debt(emitter *e, const node *n, shard **in)
     return owed;
 }
 
-/* ---- dimensions ---- */
-
-/* A cut dimension of a node, and how the op treats it. */
-typedef struct cut_dim {
-    const char *dim;
-    axis_list   cut;
-    unsigned    axes;
-    dim_split   split;
-    bool        finer; /* cut further than the layout says */
-} cut_dim;
-
-typedef struct cut_dims {
-    int     n;
-    bool    finer; /* some dimension is */
-    cut_dim of[4 * MTF_SHAPE_ROOM];
-} cut_dims;
-
-/* In a graph each name has one pointer. */
-static cut_dim *find_dim(cut_dims *f, const char *dim)
-{
-    for (int k = 0; k < f->n; k++)
-        if (f->of[k].dim == dim) return &f->of[k];
-    return NULL;
-}
-
-static dim_split split_of(const node *n, const char *dim)
-{
-    return n->op->split ? n->op->split(n, dim) : SPLIT_WHOLE;
-}
-
-static void add_dims(const emitter *e, const node *n, const mtf_tensor *x, cut_dims *f)
-{
-    unsigned cut = spread_cut(e, x);
-    for (int i = 0; cut >> i; i++) {
-        const char *dim = x->shape.dims[i].name;
-        if (!(cut >> i & 1) || find_dim(f, dim) || f->n == 4 * MTF_SHAPE_ROOM) continue;
-        const axis_list *by = &layout_find(e->layout, dim)->cut;
-        f->of[f->n++] = (cut_dim){dim, *by, cut_axes(by), split_of(n, dim), false};
-    }
-}
-
-static bool reduces(const cut_dim *f)
-{
-    return f->split == SPLIT_SUM || f->split == SPLIT_MAX || f->split == SPLIT_MIN ||
-           f->split == SPLIT_OWN_SUM;
-}
-
-/* What gathering a dimension would move: the inputs that have it, and twice the outputs, which
- * would be combined whole. */
-static int64_t gathering_cost(const node *n, const char *dim)
-{
-    int64_t elements = 0;
-    for (int i = 0; i < n->nin; i++)
-        if (shape_find(&n->in[i]->shape, dim) >= 0) elements += shape_size(&n->in[i]->shape);
-    for (int o = 0; o < n->nout; o++)
-        if (shape_find(&n->out[o]->shape, dim) >= 0) elements += 2 * shape_size(&n->out[o]->shape);
-    return elements;
-}
-
-/* A reduced dimension whose axes also cut something else, or carry a debt, cannot be reduced in
- * parts: the processors to be combined hold different things.  The cheaper one of the two is
- * gathered. */
-static void resolve_conflicts(const node *n, cut_dims *f, unsigned carried)
-{
-    for (int k = 0; k < f->n; k++) {
-        if (!reduces(&f->of[k])) continue;
-        if (f->of[k].axes & carried) f->of[k].split = SPLIT_WHOLE;
-        for (int j = 0; j < f->n && f->of[k].split != SPLIT_WHOLE; j++) {
-            if (j == k || f->of[j].split == SPLIT_WHOLE || !(f->of[j].axes & f->of[k].axes))
-                continue;
-            bool other = f->of[j].split == SPLIT_FREE &&
-                         gathering_cost(n, f->of[j].dim) < gathering_cost(n, f->of[k].dim);
-            f->of[other ? j : k].split = SPLIT_WHOLE;
-        }
-    }
-}
-
-/* ---- finer parts ---- */
-
-/* Can n work on parts of dimension `dim` cut by `cut`, which is finer than the layout? */
-static bool bears(const emitter *e, const node *n, cut_dims *f, const char *dim,
-                  const axis_list *cut, unsigned carried)
-{
-    unsigned  more = cut_axes(cut) & ~rule_axes(e, dim);
-    dim_split split = split_of(n, dim);
-    cut_dim  *own = find_dim(f, dim);
-    if (split != SPLIT_FREE && split != SPLIT_SUM && split != SPLIT_MAX && split != SPLIT_MIN)
-        return false;
-    if (!more || more & carried || f->n == 4 * MTF_SHAPE_ROOM) return false;
-    if (own && (own->finer || own->split != split)) return false;
-    for (int k = 0; k < f->n; k++) {
-        dim_split other = f->of[k].split;
-        if (other == SPLIT_OWN || other == SPLIT_OWN_SUM) return false;
-        if (&f->of[k] != own && f->of[k].axes & more) return false;
-    }
-    return true;
-}
-
-static void refine(const emitter *e, const node *n, const mtf_shape *shape, const placement *where,
-                   unsigned carried, cut_dims *f)
-{
-    for (int d = 0; d < shape->ndims; d++) {
-        const char *dim = shape->dims[d].name;
-        if (!bears(e, n, f, dim, &where->dim[d], carried)) continue;
-        cut_dim *own = find_dim(f, dim);
-        if (!own) own = &f->of[f->n++];
-        *own = (cut_dim){dim, where->dim[d], cut_axes(&where->dim[d]), split_of(n, dim), true};
-        f->finer = true;
-    }
-}
-
-/* First pays inputs for which finer parts suffice, so that it is known which ones are finer. */
-static bool pay_wanted(emitter *e, const node *n, shard **in)
-{
-    for (int i = 0; i < n->nin; i++)
-        if (in[i]->wanted && !in[i]->passed_on) TRY(shard_pay(e, n->in[i], in[i], in[i]->wanted));
-    return true;
-}
-
-/* Works on finer parts if they suffice for the result, or if finer inputs are no smaller than the
- * results: gathering comes later. */
-static void choose_finer(const emitter *e, const node *n, shard **in, const shard *out,
-                         unsigned carried, cut_dims *f)
-{
-    int64_t results = 0;
-    bool    some = out->wanted != NULL;
-    for (int i = 0; i < n->nin; i++) some = some || in[i]->now.finer;
-    if (!some || n->nin == 0 || n->op->flags & OP_TURN) return;
-    for (int o = 0; o < n->nout; o++) results += shape_size(&n->out[o]->shape);
-    if (out->wanted) refine(e, n, &n->out[0]->shape, out->wanted, carried, f);
-    for (int i = 0; i < n->nin; i++)
-        if (in[i]->now.finer && shape_size(&n->in[i]->shape) >= results)
-            refine(e, n, &n->in[i]->shape, in[i]->now.finer, carried, f);
-}
-
 /* ---- moving ---- */
 
 /* The placement of x that this node needs before gathering: the layout's, or finer. */
@@ -217,7 +76,7 @@ static placement goal_of(const emitter *e, const mtf_tensor *x, cut_dims *f)
 {
     placement goal = emit_placement(e, &x->shape, EVERY_DIM);
     for (int d = 0; f->finer && d < x->shape.ndims; d++) {
-        const cut_dim *own = find_dim(f, x->shape.dims[d].name);
+        const cut_dim *own = spread_find_dim(f, x->shape.dims[d].name);
         if (own && own->finer) goal.dim[d] = own->cut;
     }
     return goal;
@@ -228,7 +87,7 @@ static bool gather_whole(emitter *e, const mtf_tensor *x, cut_dims *f, slice *s)
 {
     unsigned whole = 0;
     for (int d = 0; s->cut >> d; d++) {
-        const cut_dim *own = s->cut >> d & 1 ? find_dim(f, x->shape.dims[d].name) : NULL;
+        const cut_dim *own = s->cut >> d & 1 ? spread_find_dim(f, x->shape.dims[d].name) : NULL;
         if (own && own->split == SPLIT_WHOLE) whole |= 1u << d;
     }
     if (!whole) return true;
@@ -308,7 +167,7 @@ static unsigned parted(const emitter *e, const mtf_tensor *x, cut_dims *f)
 {
     unsigned cut = spread_cut(e, x), parts = 0;
     for (int d = 0; cut >> d; d++) {
-        const cut_dim *own = cut >> d & 1 ? find_dim(f, x->shape.dims[d].name) : NULL;
+        const cut_dim *own = cut >> d & 1 ? spread_find_dim(f, x->shape.dims[d].name) : NULL;
         if (own && is_parted(own)) parts |= 1u << d;
     }
     return parts;
@@ -338,7 +197,7 @@ static bool note_finer(emitter *e, const mtf_tensor *x, cut_dims *f, slice *s)
 {
     bool finer = false;
     for (int d = 0; d < x->shape.ndims; d++) {
-        const cut_dim *own = find_dim(f, x->shape.dims[d].name);
+        const cut_dim *own = spread_find_dim(f, x->shape.dims[d].name);
         finer = finer || (own && own->finer);
     }
     if (!finer) return true;
@@ -372,13 +231,21 @@ static bool finish(emitter *e, const mtf_tensor *x, cut_dims *f, unsigned carrie
 
 /* ---- a node ---- */
 
+/* First pays inputs for which finer parts suffice, so that it is known which ones are finer. */
+static bool pay_wanted(emitter *e, const node *n, shard **in)
+{
+    for (int i = 0; i < n->nin; i++)
+        if (in[i]->wanted && !in[i]->passed_on) TRY(shard_pay(e, n->in[i], in[i], in[i]->wanted));
+    return true;
+}
+
 /* An output with the shape of its part, for the op to compute. */
 static void blank(const emitter *e, const mtf_tensor *x, cut_dims *f, bool wide, slice *s)
 {
     *s = slice_uniform(0, wide_type(x, wide), &x->shape);
     s->cut = parted(e, x, f);
     for (int d = 0; d < x->shape.ndims && f->n; d++) {
-        const cut_dim *own = find_dim(f, x->shape.dims[d].name);
+        const cut_dim *own = spread_find_dim(f, x->shape.dims[d].name);
         if (!own || !is_parted(own)) continue;
         s->shape.dims[d].size =
             cut_range(e->layout->mesh, &own->cut, &e->here, x->shape.dims[d].size).size;
@@ -401,15 +268,15 @@ bool spread_node(emitter *e, const node *n, shard **in, const shard *kept, slice
     cut_dims f;
     f.n = 0;
     f.finer = false;
-    for (int i = 0; i < n->nin; i++) add_dims(e, n, n->in[i], &f);
-    for (int o = 0; o < n->nout; o++) add_dims(e, n, n->out[o], &f);
+    for (int i = 0; i < n->nin; i++) spread_add_dims(e, n, n->in[i], &f);
+    for (int o = 0; o < n->nout; o++) spread_add_dims(e, n, n->out[o], &f);
     unsigned carried = carried_debt(e, n, in);
-    resolve_conflicts(n, &f, carried);
+    spread_resolve_conflicts(n, &f, carried);
     /* Set for all inputs before the first one is paid, since waiting values are paid with it. */
     for (int i = 0; i < n->nin; i++)
         in[i]->passed_on = carried && in[i]->now.owed && debt_of(n, i) != DEBT_SETTLE;
     TRY(pay_wanted(e, n, in));
-    choose_finer(e, n, in, kept, carried, &f);
+    spread_choose_finer(e, n, in, kept, carried, &f);
     for (int i = 0; i < n->nin; i++) TRY(bring(e, n, i, in[i], &f, carried, &parts[i]));
     bool moved = n->op->flags & OP_MOVES && (kept->wide || gives_wide(n, n->out[0], &f, parts));
     for (int o = 0; o < n->nout; o++)
@@ -420,59 +287,6 @@ bool spread_node(emitter *e, const node *n, shard **in, const shard *kept, slice
         /* On some processors it may be a view of a part. */
         if (kept->wide || gives_wide(n, n->out[o], &f, parts)) TRY(emit_widened(e, &out[o]));
         TRY(finish(e, n->out[o], &f, carried, kept->wide, &out[o]));
-    }
-    return true;
-}
-
-/* ---- legality ---- */
-
-static bool is_variable(const mtf_tensor *x)
-{
-    return strcmp(x->node->op->name, "variable") == 0;
-}
-
-/* Does a variable, or any tensor, have this dimension?  Offers all names for the hint. */
-static bool has_dim(const mtf_graph *g, bool variables, const char *dim, nearest *near)
-{
-    bool found = false;
-    if (!variables && names_get(&g->dim_names, dim)) return true;
-    for (int i = 0; i < g->ntensors && !found; i++) {
-        const mtf_tensor *x = g->all[i];
-        if (variables && !is_variable(x)) continue;
-        for (int d = 0; d < x->shape.ndims; d++) {
-            found |= strcmp(x->shape.dims[d].name, dim) == 0;
-            if (!name_is_internal(x->shape.dims[d].name)) nearest_offer(near, x->shape.dims[d].name);
-        }
-    }
-    return found;
-}
-
-/* A rule must have something to cut, unless it ends in `?`. */
-static bool check_rule(const layout_rule *r, bool state, mtf_graph *g)
-{
-    nearest near = {.wanted = r->dim};
-    char    hint[100];
-    if (r->optional || has_dim(g, state, r->dim, &near)) return true;
-    return fail(&g->session->fault, ERR_USAGE,
-                "--%s %s: %s dimension \"%s\"; end the rule in ? if that is meant%s",
-                state ? "state-layout" : "layout", r->text,
-                state ? "no variable has a" : "the model has no", r->dim,
-                nearest_hint(&near, hint, sizeof hint));
-}
-
-bool spread_check(const layout *l, mtf_graph *g, const bool *live, unsigned *cut)
-{
-    fault *f = &g->session->fault;
-    for (int i = 0; i < l->nrules; i++) TRY(check_rule(&l->rules[i], false, g));
-    for (int i = 0; i < l->nstate; i++) TRY(check_rule(&l->state[i], true, g));
-    for (int i = 0; i < g->ntensors; i++) {
-        placement         where;
-        const mtf_tensor *x = g->all[i];
-        if (!live[x->node->id]) continue;
-        if (!layout_place(l, &x->shape, "", NULL, &where))
-            return layout_place(l, &x->shape, tensor_name(x), f, &where);
-        for (int d = 0; d < x->shape.ndims; d++)
-            if (cut_parts(l->mesh, &where.dim[d]) > 1) cut[i] |= 1u << d;
     }
     return true;
 }

@@ -17,3 +17,10 @@ int group_member(const mesh *m, const group *g, int k)
     cut_set_part(m, &g->axes, k, &p);
     return mesh_number(m, &p);
 }
+
+unsigned group_long_axes(const mesh *m, unsigned axes)
+{
+    for (int a = 0; a < m->naxes; a++)
+        if (m->size[a] == 1) axes &= ~(1u << a);
+    return axes;
+}

@@ -13,5 +13,7 @@ typedef struct group {
 
 group group_of(const mesh *m, int me, unsigned axes);
 int   group_member(const mesh *m, const group *g, int k); /* its processor number */
+/* Those of the axes that tell processors apart: their length is not 1. */
+unsigned group_long_axes(const mesh *m, unsigned axes);
 
 #endif

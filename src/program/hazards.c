@@ -13,27 +13,14 @@ typedef struct search {
     int            n;
 } search;
 
-static bool is_control(const instr *i)
-{
-    return i->kind == INSTR_LOOP || i->kind == INSTR_TEST || i->kind == INSTR_AGAIN;
-}
-
 /* ---- what an instruction touches ---- */
-
-/* Do two buffers have bytes of the slab in common? */
-static bool meet(const buffer *a, const buffer *b)
-{
-    bool placed = a->kind != BUFFER_VARIABLE && b->kind != BUFFER_VARIABLE && a->offset >= 0 &&
-                  b->offset >= 0;
-    return placed && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
-}
 
 static bool meets_collective(const program *p, const buffer *x, const instr *i)
 {
     for (int o = 0; o < i->nout; o++)
-        if (meet(x, &p->buffers[i->out[o].buffer])) return true;
+        if (buffers_meet(x, &p->buffers[i->out[o].buffer])) return true;
     for (int o = 0; o < i->nin; o++)
-        if (meet(x, &p->buffers[i->in[o].buffer])) return true;
+        if (buffers_meet(x, &p->buffers[i->in[o].buffer])) return true;
     return false;
 }
 
@@ -102,7 +89,7 @@ static void find_ends(search *s)
             begin_collective(s, k);
             continue;
         }
-        if (is_control(i) || s->n >= MOST_UNDER_WAY)
+        if (instr_is_control(i) || s->n >= MOST_UNDER_WAY)
             end_all(s, k);
         else
             check_operands(s, k);

@@ -297,6 +297,11 @@ static inline int64_t order_depth(int64_t k)
 
 const char *instr_name(instr_kind kind);
 bool        instr_is_collective(const instr *i);        /* between processors */
+bool        instr_is_control(const instr *i);           /* LOOP, TEST, AGAIN: has loop_args */
+bool        instr_reads(const instr *i, int b);         /* buffer b */
+bool        instr_writes(const instr *i, int b);
+int         instr_input_of(const instr *i, int b);      /* the first that is buffer b; -1: none */
+bool        access_same(const access *a, const access *b, int nloops);
 int64_t     instr_elements(const instr *i);             /* product of the loop sizes */
 double      instr_flops(const instr *i);                /* `flops`, also if they saturate */
 int64_t     instr_bytes(const instr *i);                /* distinct bytes read and written */

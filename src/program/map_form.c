@@ -4,6 +4,13 @@
 #include "base/saturate.h"
 #include "program/scalar.h"
 
+int map_count_sums(const instr *i)
+{
+    int n = 0;
+    for (int o = 0; o < i->nout; o++) n += map_sums(i, o);
+    return n;
+}
+
 bool map_folds_rows(const instr *i)
 {
     bool any = false;

@@ -15,7 +15,14 @@ static inline bool map_sums(const instr *i, int o)
     return i->map.sums >> o & 1;
 }
 
+int  map_count_sums(const instr *i);
 bool map_folds_rows(const instr *i); /* does some step of a map fold along rows? */
+
+/* The step that computes a register; NULL: it is an input. */
+static inline const scalar_step *map_register_step(const instr *i, int reg)
+{
+    return reg < i->nin ? NULL : &i->map.steps[reg - i->nin];
+}
 
 /* Lists the registers that a step reads, as a, b, c; returns their number. */
 int map_operands(const scalar_step *s, int reg[3]);

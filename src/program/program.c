@@ -28,6 +28,43 @@ bool instr_is_collective(const instr *i)
     return i->kind == INSTR_REDUCE || i->kind == INSTR_REDUCE_SCATTER || i->kind == INSTR_EXCHANGE;
 }
 
+bool instr_is_control(const instr *i)
+{
+    return i->kind == INSTR_LOOP || i->kind == INSTR_TEST || i->kind == INSTR_AGAIN;
+}
+
+int instr_input_of(const instr *i, int b)
+{
+    for (int k = 0; k < i->nin; k++)
+        if (i->in[k].buffer == b) return k;
+    return -1;
+}
+
+bool instr_reads(const instr *i, int b)
+{
+    return instr_input_of(i, b) >= 0;
+}
+
+bool instr_writes(const instr *i, int b)
+{
+    for (int o = 0; o < i->nout; o++)
+        if (i->out[o].buffer == b) return true;
+    return false;
+}
+
+bool access_same(const access *a, const access *b, int nloops)
+{
+    return a->buffer == b->buffer && a->type == b->type && a->offset == b->offset &&
+           memcmp(a->stride, b->stride, sizeof *a->stride * (size_t)nloops) == 0;
+}
+
+bool buffers_meet(const buffer *a, const buffer *b)
+{
+    bool placed = a->kind != BUFFER_VARIABLE && b->kind != BUFFER_VARIABLE && a->offset >= 0 &&
+                  b->offset >= 0;
+    return placed && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
 const char *instr_name(instr_kind kind)
 {
     return kinds[kind].name;
@@ -58,11 +95,9 @@ void program_remove(program *p, const bool *gone, int *now_at)
         now_at[k] = n;
         if (!gone[k]) p->instrs[n++] = p->instrs[k];
     }
-    for (int k = 0; k < n; k++) {
-        instr_kind kind = p->instrs[k].kind;
-        if (kind == INSTR_LOOP || kind == INSTR_TEST || kind == INSTR_AGAIN)
+    for (int k = 0; k < n; k++)
+        if (instr_is_control(&p->instrs[k]))
             p->instrs[k].loop.other = now_at[p->instrs[k].loop.other];
-    }
     p->ninstrs = n;
 }
 

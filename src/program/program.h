@@ -23,6 +23,9 @@ typedef struct buffer {
     int               shares;      /* the buffer whose place it reuses, or itself */
 } buffer;
 
+/* Do two buffers have bytes of the slab in common?  Those that are not alive at one time may. */
+bool buffers_meet(const buffer *a, const buffer *b);
+
 /* An input, a variable or a fetch: the tensor and its slice. */
 typedef struct port {
     const mtf_tensor *tensor;

@@ -17,6 +17,12 @@ typedef struct outcome {
     char    error[ERROR_ROOM];
 } outcome;
 
+/* How far a number was from that of one processor, of its tensor's magnitude. */
+typedef struct farthest {
+    double by;
+    char   in[120];
+} farthest;
+
 /* A case, what it gives on one processor, and how far a mesh may be from that. */
 typedef struct mesh_trials {
     const test_case *c;
@@ -28,8 +34,7 @@ typedef struct mesh_trials {
     outcome          one;
     bool             apart[MESH_DIMS][MESH_DIMS]; /* no axis may cut both */
     int              passed, failed, illegal;
-    double           farthest; /* that an f32 was from one processor, of its tensor's magnitude */
-    char             farthest_in[120];
+    farthest         f32_seen, f8_seen; /* of f32, in cases without f8 and in those with f8 */
 } mesh_trials;
 
 /* Where a case runs: any of these may be NULL. */
@@ -49,7 +54,7 @@ bool trials_begin(mesh_trials *t);
 /* Every legal layout of a mesh whose axes are x, y, z; or `limit` of them. */
 void trials_on(mesh_trials *t, const char *mesh);
 void trials_end(mesh_trials *t);
-/* One line about `farthest`. */
+/* A line for each of f32_seen and f8_seen, where results differed at all. */
 void trials_print_farthest(const mesh_trials *t);
 
 /* What trials_begin, trials_on, trials_end do, on meshes of up to four processors of one card; of an

@@ -14,23 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "asked.h"
 #include "harness_mesh.h"
+#include "run/emulated_card.h"
 
 static const char folder[] = MTF_SOURCE_DIR "/tests/cases/";
-
-/* The emulated card's libraries must be in the loader's path when the program starts. */
-static void use_emulated_card(char **argv)
-{
-    const char *path = getenv("LD_LIBRARY_PATH");
-    if (path && strstr(path, HOST_CUDA_FOLDER)) return;
-    setenv("LD_LIBRARY_PATH", HOST_CUDA_FOLDER, 1);
-    execv("/proc/self/exe", argv);
-    perror("test_cuda_layouts");
-    exit(1);
-}
 
 /* One of so many, and always the same. */
 static bool is_chosen(const char *path, unsigned of)
@@ -58,7 +46,7 @@ static void run_file(mesh_trials *t, const char *file)
 int main(int argc, char **argv)
 {
     bool real = asked_real_card();
-    if (!real) use_emulated_card(argv);
+    use_emulated_card(argv);
     setenv("MTF_TEST_DEVICE", "cuda", 1);
     asked_hold_card();
     share       mine;

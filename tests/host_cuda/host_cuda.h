@@ -45,7 +45,7 @@ static INLINE void wait_for_turn() {}
 static INLINE void fetch_early(const void *) {}
 template <class T> static INLINE T *on_card(u64 address) { return (T *)address; }
 /* Blocks run in their order: those of a cluster leave their values here for the last one. */
-enum { HOST_CLUSTER = 8, HOST_CLUSTER_VALUES = 1024 };
+enum { HOST_CLUSTER = 8, HOST_CLUSTER_VALUES = 2048 };
 static thread_local float host_cluster[HOST_CLUSTER][HOST_CLUSTER_VALUES];
 template <int S> static INLINE void cluster_meet(const float *values, int n)
 {

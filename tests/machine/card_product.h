@@ -5,30 +5,14 @@
 #ifndef TESTS_MACHINE_CARD_PRODUCT_H
 #define TESTS_MACHINE_CARD_PRODUCT_H
 
-#include <dlfcn.h>
-#include <stdio.h>
-
 #include "machine/trial.h"
+#include "run/emulated_card.h"
 
 static mtf_session    *session;
 static device         *cuda;
 static device_context *context;
 static bool            with_tf32;
 static buffer_kind     result_kind; /* of the product's result */
-
-/* A library that is loaded is found by its name from then on.  MTF_TEST_CARD=real: the machine's own
- * libraries and card. */
-static inline void card_libraries(void)
-{
-    const char *card = getenv("MTF_TEST_CARD");
-    if (card && strcmp(card, "real") == 0) return;
-    static const char *const libraries[] = {"libcuda.so.1", "libnvrtc.so.13", "libcublasLt.so.13"};
-    for (int k = 0; k < 3; k++) {
-        char path[1000];
-        snprintf(path, sizeof path, HOST_CUDA_FOLDER "/%s", libraries[k]);
-        if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) fail_msg("%s", dlerror());
-    }
-}
 
 static inline void card_open(void)
 {
@@ -43,6 +27,23 @@ static inline void card_close(void)
     cuda->close_context(context);
     cuda->close(cuda);
     mtf_close(session);
+}
+
+/* Before and after all tests of a program. */
+static inline int card_set_up(void **state)
+{
+    (void)state;
+    load_emulated_card();
+    setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
+    card_open();
+    return 0;
+}
+
+static inline int card_tear_down(void **state)
+{
+    (void)state;
+    card_close();
+    return 0;
 }
 
 /* ---- one product ---- */

@@ -6,9 +6,7 @@
 #ifndef TESTS_MACHINE_HOST_CARD_H
 #define TESTS_MACHINE_HOST_CARD_H
 
-#include <dlfcn.h>
-#include <stdio.h>
-
+#include "asked.h"
 #include "machine/cuda/kernel_compile.h"
 #include "machine/cuda/kernel_source.h"
 #include "machine/cuda/prelude_assets.h"
@@ -85,9 +83,8 @@ static inline void host_card_begin(host_card *c)
 
 static inline host_card host_card_open(void)
 {
-    const char *said = getenv("MTF_TEST_CARD");
-    host_card   c = {.session = mtf_open_with(&(mtf_session_opts){.threads = 1})};
-    c.is_real = said && strcmp(said, "real") == 0;
+    host_card c = {.session = mtf_open_with(&(mtf_session_opts){.threads = 1})};
+    c.is_real = asked_real_card();
     c.arena = arena_make(&c.session->allocator, &c.session->fault);
     /* The real one first: afterwards its name stands for the other. */
     void *real = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);

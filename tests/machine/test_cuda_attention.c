@@ -4,19 +4,17 @@
  * option, sizes around the edges of tiles; so are loops over which gradients are summed.
  * MTF_TEST_SEED=7 takes others.
  */
-#include "mtf_build.h"
-
-#if MTF_HAVE_CUDA
+#include "machine/cuda/attention_text.h"
 #include "machine/cuda/kernel_source.h"
+#include "machine/cuda/kernel_text.h"
 #include "machine/kernels/kernels.h"
-#endif
 
 #include "ground.h"
 
-#if MTF_HAVE_CUDA
 #include "machine/host_card.h"
 
-enum { MOST_OPERANDS = 24, LOOPS = 4, QUERY = 3, TRIALS = 44, FEW_ROWS = 24, FOR_A_CARD = 10 };
+enum { MOST_OPERANDS = 24, LOOPS = 4, QUERY = 3, TRIALS = 44, FEW_ROWS = 24, DECODING = 12 };
+enum { FOR_A_CARD = 10 };
 
 typedef struct trial {
     instr          instr;
@@ -30,7 +28,7 @@ typedef struct trial {
 static host_card     card;
 static kernel_source source, for_a_card; /* the second: a few of them, NVRTC takes its time */
 static arena         kept;
-static trial         trials[TRIALS + 40 + FEW_ROWS];
+static trial         trials[TRIALS + 40 + FEW_ROWS + DECODING];
 static int           ntrials;
 static uint64_t      state;
 
@@ -148,8 +146,9 @@ static void add_dropout(trial *t)
 typedef struct shape {
     mtf_dtype type;
     int64_t   size[LOOPS], memory, key, value;
-    bool      plain;  /* dense, without options */
-    bool      packed; /* but for segments */
+    bool      plain;    /* dense, without options */
+    bool      packed;   /* but for segments */
+    bool      decoding; /* but for the position of each query */
 } shape;
 
 static void add_options(trial *t, const shape *s, mtf_dtype wide, bool grad)
@@ -168,7 +167,8 @@ static void add_options(trial *t, const shape *s, mtf_dtype wide, bool grad)
         }
         t->args.relative = relative;
     }
-    if (!s->plain && chance(25)) add_input(t, ATTENTION_READ, MTF_I32, some_loops(rows), false, 1);
+    if (s->decoding || (!s->plain && chance(25)))
+        add_input(t, ATTENTION_READ, MTF_I32, s->decoding ? rows : some_loops(rows), false, 1);
     if (!s->plain && chance(25)) add_input(t, ATTENTION_WRITE, MTF_I32, some_loops(memory), true, 1);
     if (s->packed || (!s->plain && chance(25))) {
         add_input(t, ATTENTION_QUERY_SEGMENT, MTF_I32, s->packed ? rows : some_loops(rows), false, 1);
@@ -386,6 +386,36 @@ static void run_trial(trial *t, int number)
 
 /* ---- tests ---- */
 
+/* Attention of few rows, in clusters of every size: 300 batches have blocks enough without. */
+static void add_few_rows(void)
+{
+    static const mtf_dtype types[] = {MTF_F32, MTF_BF16, MTF_F16};
+    static const int64_t   memory[] = {64, 129, 700, 128};
+    for (int k = 0; k < FEW_ROWS; k++) {
+        int64_t wide = 16 << k % 4;
+        shape   s = {.type = types[k % 3],
+                     .size = {pick(1, 2), 1, pick(1, 2), pick(1, 2)},
+                     .memory = memory[k / 4 % 3],
+                     .key = wide,
+                     .value = wide,
+                     .plain = k % 5 == 0};
+        add_trial(&s, false);
+    }
+    for (int k = 0; k < DECODING; k++) {
+        int64_t most = PACK_BYTES / (int64_t)mtf_dtype_bytes(types[k % 3]) * WARP_SIZE;
+        int64_t wide = most >> (k / 3 % 2 ? pick(1, 5) : 0);
+        shape   s = {.type = types[k % 3],
+                     .size = {k == 0 ? 300 : 4, 1, 1, k % 4 + 1},
+                     .memory = memory[k % 4],
+                     .key = wide,
+                     .value = wide,
+                     .plain = true,
+                     .decoding = true};
+        add_trial(&s, false);
+        assert_true(attention_suits_slim(&trials[ntrials - 1].instr));
+    }
+}
+
 static int set_up(void **unused)
 {
     static const mtf_dtype types[] = {MTF_F32, MTF_BF16, MTF_F16, MTF_F64};
@@ -400,32 +430,29 @@ static int set_up(void **unused)
         add_trial(&s, k % 2);
     }
     for (int k = 0; k < 4; k++) {
-        shape few = {types[k], {1, 2, 3, 1}, 700, 64, 64, false, false}; /* in chunks of the memory */
-        shape none = {types[k], {2, 1, 1, 3}, 0, 16, 16, false, false};
+        shape few = {types[k], {1, 2, 3, 1}, 700, 64, 64, false, false, false}; /* in chunks of the memory */
+        shape none = {types[k], {2, 1, 1, 3}, 0, 16, 16, false, false, false};
         add_trial(&few, false);
         add_trial(&none, false);
         add_join(types[k]);
     }
     for (int k = 0; k < 8; k++) {
-        shape s = {types[1 + k % 2], {2, 1, 2, 150}, 150, k < 4 ? 64 : 128, k < 4 ? 64 : 128, true, false};
+        shape s = {types[1 + k % 2], {2, 1, 2, 150}, 150, k < 4 ? 64 : 128, k < 4 ? 64 : 128, true, false, false};
         add_trial(&s, k / 2 % 2);
     }
     for (int k = 0; k < 12; k++) {
         int64_t length = k % 3 ? 192 : 230;
-        shape   s = {types[1 + k / 2 % 2], {2, 1, 1, length}, length, 16 << k % 3, 16 << k % 3, true, true};
+        shape   s = {types[1 + k / 2 % 2], {2, 1, 1, length}, length, 16 << k % 3, 16 << k % 3, true, true, false};
         add_trial(&s, k % 2);
     }
     int begin = ntrials;
     source.cluster = for_a_card.cluster = atoi(card.architecture + strlen("sm_")) >= 90 ? 8 : 1;
-    for (int k = 0; k < FEW_ROWS; k++) {
-        int64_t wide = 16 << k % 4, memory = (int64_t[]){64, 129, 700}[k / 4 % 3];
-        shape   s = {types[k % 3], {pick(1, 2), 1, pick(1, 2), pick(1, 2)}, memory, wide, wide, k % 5 == 0, false};
-        add_trial(&s, false);
-    }
+    add_few_rows();
     for (int k = begin; k < ntrials; k += FEW_ROWS / 4) {
         kernel_plan unused_plan = {0};
         assert_true(write_attention(&for_a_card, &trials[k].instr, &unused_plan));
     }
+    if (source.cluster > 1) assert_non_null(strstr(kernel_source_text(&for_a_card), "attention_slim("));
     for (int k = 0; k < ntrials; k += ntrials / FOR_A_CARD) {
         kernel_plan unused_plan = {0};
         assert_true(kernel_writer_of(trials[k].instr.kind)(&for_a_card, &trials[k].instr, &unused_plan));
@@ -454,10 +481,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
-#else
-int main(void)
-{
-    printf("without CUDA's headers there is no card that is the host\n");
-    return 0;
-}
-#endif

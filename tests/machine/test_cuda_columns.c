@@ -1,7 +1,4 @@
 /* Maps that add up columns as kernels, against the CPU. */
-#include "mtf_build.h"
-
-#if MTF_HAVE_CUDA
 #include "machine/card_trial.h"
 
 static card_trials list;
@@ -110,12 +107,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }
-#else
-#include <stdio.h>
-
-int main(void)
-{
-    printf("without CUDA's headers there is no card that is the host\n");
-    return 0;
-}
-#endif

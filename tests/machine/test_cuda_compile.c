@@ -1,14 +1,9 @@
 /* Compiled kernels on disk: found again, mended, and not insisted on. */
-#include "mtf_build.h"
-
-#if MTF_HAVE_CUDA
 #include "machine/cuda/kernel_compile.h"
 #include "machine/cuda/kernel_parts.h"
-#endif
 
 #include "ground.h"
 
-#if MTF_HAVE_CUDA
 #include <glob.h>
 #include <sys/stat.h>
 
@@ -221,10 +216,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
-#else
-int main(void)
-{
-    printf("without CUDA's headers there is no card that is the host\n");
-    return 0;
-}
-#endif

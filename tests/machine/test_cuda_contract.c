@@ -1,14 +1,9 @@
 /* Kernels of products compile for a card: every type and way. */
-#include "mtf_build.h"
-
-#if MTF_HAVE_CUDA
 #include "machine/cuda/kernel_compile.h"
 #include "machine/cuda/slim.h"
-#endif
 
 #include "ground.h"
 
-#if MTF_HAVE_CUDA
 #include "machine/host_card.h"
 
 static void test_kernels_compile_for_a_card(void **state)
@@ -106,10 +101,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-#else
-int main(void)
-{
-    printf("without CUDA's headers there is no card that is the host\n");
-    return 0;
-}
-#endif

@@ -3,17 +3,12 @@
  * The card is the host (tests/host_cuda/README.md).  With MTF_TEST_CARD=real it is this
  * machine's own, and the table of what the library accepted says something about it.
  */
-#include "mtf_build.h"
-
-#if MTF_HAVE_CUDA
 #include "machine/cuda/cuda_device.h"
 #include "machine/cuda/products.h"
 #include "program/epilogue.h"
-#endif
 
 #include "machine/trial.h"
 
-#if MTF_HAVE_CUDA
 #include "machine/card_product.h"
 
 typedef struct epilogue_case {
@@ -224,12 +219,6 @@ static bool is_accepted(const epilogue_case *c, mtf_dtype type, const int64_t si
     return accepted;
 }
 
-static bool card_is_real(void)
-{
-    const char *said = getenv("MTF_TEST_CARD");
-    return said && strcmp(said, "real") == 0;
-}
-
 /* What a real card does in a large model's products, after measuring. */
 static void list_used(void)
 {
@@ -245,7 +234,7 @@ static void list_used(void)
 static void test_accepted(void **state)
 {
     static const int64_t size[3] = {64, 128, 192};
-    bool                 real = card_is_real();
+    bool                 real = asked_real_card();
     (void)state;
     setenv("MTF_NO_MEASURE", "1", 1);
     for (int c = 0; c < CASES; c++)
@@ -267,7 +256,7 @@ static void test_slow_ones(void **state)
     static const int64_t size[3] = {8, 16, 24};
     static const char    folder[] = HOST_CUDA_FOLDER "/slow";
     (void)state;
-    if (card_is_real()) skip();
+    if (asked_real_card()) skip();
     setenv("MTF_CACHE_DIR", folder, 1);
     for (int turn = 0; turn < 3; turn++) {
         if (turn == 0) assert_int_equal(system("rm -rf " HOST_CUDA_FOLDER "/slow"), 0);
@@ -373,22 +362,6 @@ static void test_network(void **state)
         }
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    card_libraries();
-    setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
-    card_open();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    card_close();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,12 +371,5 @@ int main(void)
         cmocka_unit_test(test_slow_ones),
         cmocka_unit_test(test_network),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }
-#else
-int main(void)
-{
-    printf("without CUDA's headers there is no card that is the host\n");
-    return 0;
-}
-#endif

@@ -1,14 +1,9 @@
 /* The card that is the host: threads that wait, guards, recordings. */
-#include "mtf_build.h"
-
-#if MTF_HAVE_CUDA
 #include "machine/cuda/cuda_device.h"
 #include "machine/cuda/kernel_compile.h"
-#endif
 
 #include "ground.h"
 
-#if MTF_HAVE_CUDA
 #include "machine/host_card.h"
 #include "machine/stops.h"
 
@@ -219,10 +214,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
-#else
-int main(void)
-{
-    printf("without CUDA's headers there is no card that is the host\n");
-    return 0;
-}
-#endif

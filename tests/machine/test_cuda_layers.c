@@ -1,15 +1,9 @@
 /* Equal layers share their kernels, however many there are. */
-#include "mtf_build.h"
-
-#if MTF_HAVE_CUDA
 #include "machine/cuda/products.h"
 #include "mtf_transformer.h"
 #include "plan/plan.h"
-#endif
 
 #include "ground.h"
-
-#if MTF_HAVE_CUDA
 
 /* Training a Transformer of so many layers; with dropout each has random numbers of its own. */
 static program *plan_of(mtf_session *s, int layers, double dropout)
@@ -111,10 +105,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-#else
-int main(void)
-{
-    printf("without CUDA's headers there is no card that is the host\n");
-    return 0;
-}
-#endif

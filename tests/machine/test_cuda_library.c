@@ -6,9 +6,8 @@
  */
 #include "mtf_build.h"
 
-#include <dlfcn.h>
-
 #include "ground.h"
+#include "run/emulated_card.h"
 
 #if MTF_HAVE_CUDNN
 
@@ -54,12 +53,6 @@ typedef struct results {
 } results;
 
 static uint64_t state;
-
-static bool is_real(void)
-{
-    const char *card = getenv("MTF_TEST_CARD");
-    return card && strcmp(card, "real") == 0;
-}
 
 static float random_number(void)
 {
@@ -172,7 +165,7 @@ static void test_small_forms(void **unused)
 static void test_large_forms(void **unused)
 {
     (void)unused;
-    if (!is_real()) {
+    if (!asked_real_card()) {
         printf("note: on an emulated card, larger forms of attention by cuDNN were left out\n");
         return;
     }
@@ -225,7 +218,7 @@ static void test_our_kernels_otherwise(void **unused)
 {
     static const char *const refusals[] = {"none", "greedy"};
     (void)unused;
-    if (is_real()) return;
+    if (asked_real_card()) return;
     results own = run(&small[0], small[0].type, "cuda", "no");
     for (int k = 0; k < 2; k++) {
         setenv("MTF_HOST_CUDA_DNN", refusals[k], 1);
@@ -237,18 +230,13 @@ static void test_our_kernels_otherwise(void **unused)
     drop(&own);
 }
 
-/* A library that is loaded is found by its name from then on. */
 static int set_up(void **unused)
 {
-    static const char *const libraries[] = {"libcuda.so.1", "libnvrtc.so.13", "libcublasLt.so.13",
-                                            "libcudnn.so.9"};
     (void)unused;
-    if (!is_real()) setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
-    for (int k = 0; k < 4 && !is_real(); k++) {
-        char path[1000];
-        snprintf(path, sizeof path, HOST_CUDA_FOLDER "/%s", libraries[k]);
-        if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) fail_msg("%s", dlerror());
-    }
+    if (asked_real_card()) return 0;
+    setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
+    load_emulated_card();
+    load_emulated("libcudnn.so.9");
     return 0;
 }
 

@@ -4,9 +4,6 @@
  * for cards, is written, compiled for the host and run there on random numbers, in memory that
  * lies as the program's does; so what is computed in place is computed in place here.
  */
-#include "mtf_build.h"
-
-#if MTF_HAVE_CUDA
 #include "machine/cuda/kernel_compile.h"
 #include "machine/cuda/kernel_source.h"
 #include "machine/cuda/map_groups.h"
@@ -14,11 +11,9 @@
 #include "model/ready.h"
 #include "mtf_nn.h"
 #include "plan/plan.h"
-#endif
 
 #include "ground.h"
 
-#if MTF_HAVE_CUDA
 #include <glob.h>
 
 #include "machine/host_card.h"
@@ -563,10 +558,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
-#else
-int main(void)
-{
-    printf("without CUDA's headers there is no card that is the host\n");
-    return 0;
-}
-#endif

@@ -1,7 +1,4 @@
 /* Sorting as kernels, against the CPU. */
-#include "mtf_build.h"
-
-#if MTF_HAVE_CUDA
 #include "machine/card_trial.h"
 
 static card_trials list;
@@ -57,12 +54,3 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_orders)};
     return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }
-#else
-#include <stdio.h>
-
-int main(void)
-{
-    printf("without CUDA's headers there is no card that is the host\n");
-    return 0;
-}
-#endif

@@ -3,18 +3,13 @@
  * Every scalar function of every type it takes, on ordinary and special numbers, against
  * what the CPU computes.
  */
-#include "mtf_build.h"
-
-#if MTF_HAVE_CUDA
 #include "base/philox.h"
 #include "machine/cuda/kernel_compile.h"
 #include "machine/kernels/map_steps.h"
 #include "program/scalar.h"
-#endif
 
 #include "ground.h"
 
-#if MTF_HAVE_CUDA
 #include "machine/host_card.h"
 
 enum { NUMBERS = 48, PAIRS = NUMBERS * NUMBERS, SHORTS = 65536, ROOM = SHORTS * 8 };
@@ -277,10 +272,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
-#else
-int main(void)
-{
-    printf("without CUDA's headers there is no card that is the host\n");
-    return 0;
-}
-#endif

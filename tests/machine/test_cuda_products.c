@@ -3,33 +3,12 @@
  * The card is the host (tests/host_cuda/README.md): shapes, strides and types are what is
  * tested here, and that a choice between algorithms changes nothing else.
  */
-#include "mtf_build.h"
-
-#if MTF_HAVE_CUDA
 #include "machine/cuda/cuda_device.h"
 #include "machine/cuda/products.h"
-#endif
 
 #include "machine/trial.h"
 
-#if MTF_HAVE_CUDA
 #include "machine/card_product.h"
-
-static int set_up(void **state)
-{
-    (void)state;
-    card_libraries();
-    setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
-    card_open();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    card_close();
-    return 0;
-}
 
 /* `got` is what the card wrote; the CPU's product comes to the trial's own memory.  Elements beside
  * the product are not touched by either. */
@@ -138,7 +117,7 @@ static void test_older_cards(void **state)
         bool        multiplies;
     } cards[] = {{"80", false}, {"86", false}, {"89", true}, {"90", true}, {"120", true}};
     (void)state;
-    if (getenv("MTF_TEST_CARD")) skip();
+    if (asked_real_card()) skip();
     for (size_t k = 0; k < sizeof cards / sizeof *cards; k++) {
         setenv("MTF_HOST_CUDA_CAPABILITY", cards[k].capability, 1);
         mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda"});
@@ -288,12 +267,5 @@ int main(void)
         cmocka_unit_test(test_few_columns),
         cmocka_unit_test(test_recorded),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }
-#else
-int main(void)
-{
-    printf("without CUDA's headers there is no card that is the host\n");
-    return 0;
-}
-#endif

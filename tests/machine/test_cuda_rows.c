@@ -1,7 +1,4 @@
 /* Maps of long rows as kernels, against the CPU: sums that are made with a maximum. */
-#include "mtf_build.h"
-
-#if MTF_HAVE_CUDA
 #include "machine/card_trial.h"
 #include "machine/cuda/map_passes.h"
 
@@ -133,12 +130,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }
-#else
-#include <stdio.h>
-
-int main(void)
-{
-    printf("without CUDA's headers there is no card that is the host\n");
-    return 0;
-}
-#endif

@@ -1,7 +1,4 @@
 /* Running sums as kernels, against the CPU. */
-#include "mtf_build.h"
-
-#if MTF_HAVE_CUDA
 #include "machine/card_trial.h"
 
 static card_trials list;
@@ -46,12 +43,3 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_scans)};
     return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }
-#else
-#include <stdio.h>
-
-int main(void)
-{
-    printf("without CUDA's headers there is no card that is the host\n");
-    return 0;
-}
-#endif

@@ -1,14 +1,12 @@
 /* Tests the training loop on an emulated card. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "mtf_nn.h"
 #include "mtf_train.h"
 #include "run/compiled.h"
 
 #include "ground.h"
-
-int execv(const char *path, char *const argv[]); /* unistd.h has another "access" than programs */
+#include "run/emulated_card.h"
 
 /* What was seen of the steps: which were played from a recording, and which were timed. */
 typedef struct seen {
@@ -59,19 +57,6 @@ static void test_few_steps_are_timed(void **state)
     train("x:1", &(mtf_train_opts){.steps = 20, .profile = true}, "qqpppppppptttttppppp");
     train("x:2", &(mtf_train_opts){.steps = 8}, "qqpttttt");
     train("x:1", &(mtf_train_opts){.steps = 3, .measure = true}, "ttt");
-}
-
-/* The emulated card's libraries must be in the loader's path when the program starts. */
-static void use_emulated_card(char **argv)
-{
-    const char *path = getenv("LD_LIBRARY_PATH");
-    const char *card = getenv("MTF_TEST_CARD");
-    if ((card && strcmp(card, "real") == 0) || (path && strstr(path, HOST_CUDA_FOLDER))) return;
-    setenv("LD_LIBRARY_PATH", HOST_CUDA_FOLDER, 1);
-    setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
-    execv("/proc/self/exe", argv);
-    perror("test_cuda_training");
-    exit(1);
 }
 
 int main(int argc, char **argv)

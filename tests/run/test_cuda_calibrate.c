@@ -3,12 +3,10 @@
  * What it measures there means nothing: each rate must be there, and the file must be read
  * back as it was written and be used by plans.
  */
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "run/calibrate.h"
 
 #include "ground.h"
+#include "run/emulated_card.h"
 
 static int passes_of(const card_rates *c, const char *kind)
 {
@@ -83,18 +81,6 @@ static void test_too_large(void **state)
     unsetenv("MTF_HOST_CUDA_MEMORY");
 }
 
-/* The emulated card's libraries must be in the loader's path when the program starts. */
-static void use_emulated_card(char **argv)
-{
-    const char *path = getenv("LD_LIBRARY_PATH");
-    if (path && strstr(path, HOST_CUDA_FOLDER)) return;
-    setenv("LD_LIBRARY_PATH", HOST_CUDA_FOLDER, 1);
-    setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
-    execv("/proc/self/exe", argv);
-    perror("test_cuda_calibrate");
-    exit(1);
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +88,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_too_large),
     };
     (void)argc;
-    use_emulated_card(argv);
+    insist_on_emulated_card(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

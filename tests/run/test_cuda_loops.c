@@ -1,14 +1,9 @@
 /* Loops of recorded steps: the card repeats them by itself. */
-#include "mtf_build.h"
-
-#if MTF_HAVE_CUDA
 #include "machine/cuda/cuda_device.h"
 #include "run/compiled.h"
-#endif
 
 #include "ground.h"
 
-#if MTF_HAVE_CUDA
 #include "run/emulated_card.h"
 
 /* A loop that a value ends, with a fixed one inside and another one after it. */
@@ -72,7 +67,7 @@ static void test_a_driver_without_loops(void **state)
     static const int32_t from[] = {0, 3, 5};
     outcome              card[3], host[3];
     (void)state;
-    if (getenv("MTF_TEST_CARD")) skip();
+    if (asked_real_card()) skip();
     setenv("MTF_HOST_CUDA_DRIVER", "12030", 1);
     assert_int_equal(run_nested("cuda", from, 3, card), 0);
     unsetenv("MTF_HOST_CUDA_DRIVER");
@@ -132,10 +127,3 @@ int main(int argc, char **argv)
     use_emulated_card(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-#else
-int main(void)
-{
-    printf("without CUDA's headers there is no card that is the host\n");
-    return 0;
-}
-#endif

@@ -2,17 +2,13 @@
  *
  * A group must give the bits that its maps give one by one.
  */
-#include "mtf_build.h"
 #include "mtf_nn.h"
 
-#if MTF_HAVE_CUDA
 #include "machine/cuda/map_groups.h"
 #include "run/compiled.h"
-#endif
 
 #include "ground.h"
 
-#if MTF_HAVE_CUDA
 #include "run/emulated_card.h"
 
 enum {
@@ -249,9 +245,3 @@ int main(int argc, char **argv)
     use_emulated_card(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-#else
-int main(void)
-{
-    return 0;
-}
-#endif

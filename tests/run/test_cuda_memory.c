@@ -16,8 +16,7 @@ enum { UNIT = 256, PAGE = 2 << 20, WORDS = 1 };
 /* Code of kernels and of libraries, which a driver loads into a real card when it is first used. */
 static int64_t bytes_of_code(void)
 {
-    const char *card = getenv("MTF_TEST_CARD");
-    return card && strcmp(card, "real") == 0 ? (int64_t)256 << 20 : 0;
+    return asked_real_card() ? (int64_t)256 << 20 : 0;
 }
 
 static int64_t bytes_left(const store *s)
@@ -60,8 +59,7 @@ static figures run_program(const char *text, const char *on, const char *rules)
 /* A real card's memory is also taken by others: mtf_gpt2 --work memory measures it, alone on the card. */
 static void needs_emulation(void)
 {
-    const char *card = getenv("MTF_TEST_CARD");
-    if (card && strcmp(card, "real") == 0) skip();
+    if (asked_real_card()) skip();
 }
 
 static void expect_figure(const char *text, const char *on, const char *rules)

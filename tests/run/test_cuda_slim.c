@@ -2,16 +2,11 @@
  *
  * Such a kernel must give the bits that its instructions give one by one, unless it folds a row.
  */
-#include "mtf_build.h"
-
-#if MTF_HAVE_CUDA
 #include "machine/cuda/slim_groups.h"
 #include "run/compiled.h"
-#endif
 
 #include "ground.h"
 
-#if MTF_HAVE_CUDA
 #include "run/emulated_card.h"
 
 enum { WIDE = 192, TERMS = 448 };
@@ -339,10 +334,3 @@ int main(int argc, char **argv)
     use_emulated_card(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-#else
-int main(void)
-{
-    printf("without CUDA's headers there is no card that is the host\n");
-    return 0;
-}
-#endif

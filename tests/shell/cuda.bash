@@ -4,7 +4,11 @@
 # own card; otherwise the emulated one of the build is put in the loader's path.  Sets `without_cards`,
 # the reason, where neither is possible.
 real=0 without_cards=""
-[ "${MTF_TEST_CARD:-}" = real ] && real=1
+case ${MTF_TEST_CARD:-} in
+    '') ;;
+    real) real=1 ;;
+    *) echo "MTF_TEST_CARD is \"$MTF_TEST_CARD\"; it must be real, or not set"; exit 2 ;;
+esac
 emulated=$(dirname "$MTF")/tests/host_cuda
 if ! "$MTF" --version | grep -q 'CUDA:' || "$MTF" --version | grep -q 'CUDA: none'; then
     without_cards="this build has no CUDA"

@@ -92,6 +92,21 @@ run run large.mtf --fetch y --device cuda --memory 1000G
 check "more than the card has" 1 err "the program needs 400 GB of memory on card 0" "left of"
 run run net.mtf --fetch loss --device cuda --memory 10K
 check "more than is allowed" 1 err "but only 10240 are allowed (--memory)"
+for value in yes NO none; do
+    MTF_CUDNN=$value misused "MTF_CUDNN=$value" "MTF_CUDNN is \"$value\"; it must be no (" train toy --steps 1 --device cuda
+    MTF_CUDNN=$value misused "MTF_CUDNN=$value, checked" "MTF_CUDNN is \"$value\"; it must be no (" train toy --steps 1 --device check:cuda
+done
+for value in '' no all; do
+    MTF_CUDNN=$value run train toy --steps 1 --device cuda
+    check "MTF_CUDNN=$value" 0 err
+done
+for value in net.mtf net.mtf/cache; do
+    MTF_CACHE_DIR=$value misused "MTF_CACHE_DIR=$value" "MTF_CACHE_DIR is \"$value\", which is no folder" train toy --steps 1 --device cuda
+done
+MTF_CACHE_DIR=$(printf '%2000s' | tr ' ' x) misused "a long MTF_CACHE_DIR" "MTF_CACHE_DIR has 2000 characters; it may have at most 960" \
+    train toy --steps 1 --device cuda
+MTF_CACHE_DIR=/proc/nowhere run train toy --steps 1 --device cuda
+check "a cache that cannot be written" 0 err
 if [ $real -eq 0 ]; then
     if ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then
         echo "note: this machine has a driver; what happens without one was left out"

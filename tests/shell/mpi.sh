@@ -179,6 +179,8 @@ ranks 2 "$MTF" run absent.mtf --mesh x:2
 fails "a file that is absent" '"absent.mtf": No such file'
 ranks 2 "$MTF" run make.mtf --mush x:2
 fails "a misspelt option" 'mtf run has no option --mush'
+MTF_SHARE=yes ranks 2 "$MTF" run make.mtf --mesh x:2 --layout batch:x
+fails "MTF_SHARE=yes" 'MTF_SHARE is "yes"; it must be no ('
 two() {                                 # two WORDS... : WORDS...: the first and the second rank
     local all=("$MTF" run)
     for word in "$@"; do

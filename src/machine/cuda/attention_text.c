@@ -5,6 +5,7 @@
 
 #include "base/dtype.h"
 #include "base/numbers.h"
+#include "machine/cuda/kernel_text.h"
 
 /* ---- loops ---- */
 
@@ -103,7 +104,7 @@ bool attention_suits_matrices(const instr *i)
     const attention_args          *a = i->attention;
     mtf_dtype                      type = i->in[a->at[ATTENTION_Q]].type;
     bool                           grad = i->kind == INSTR_ATTENTION_GRAD;
-    if (type != MTF_BF16 && type != MTF_F16) return false;
+    if (!dtype_is_short(type)) return false;
     if (!is_matrix_size(a->key) || !is_matrix_size(a->value) || !(a->scale > 0)) return false;
     for (int k = 0; k < (grad ? 4 : 3); k++) {
         const access *x = &i->in[a->at[lines[k]]];
@@ -112,6 +113,25 @@ bool attention_suits_matrices(const instr *i)
     for (int o = 0; o < (grad ? 3 : 1); o++)
         if (!is_aligned(i, &i->out[o], a->out_step[o], 2)) return false;
     return true;
+}
+
+bool attention_suits_slim(const instr *i)
+{
+    static const attention_operand lines[] = {ATTENTION_Q, ATTENTION_K, ATTENTION_V};
+    enum { MOST_ROWS = 4, MOST_BYTES = 512, LEAST_MEMORY = 64 };
+    const attention_args *a = i->attention;
+    mtf_dtype             type = i->in[a->at[ATTENTION_Q]].type;
+    int64_t               unit = PACK_BYTES / (int64_t)mtf_dtype_bytes(type), lanes = a->key / unit;
+    if (type != MTF_F32 && type != MTF_BF16 && type != MTF_F16) return false;
+    if (a->key != a->value || a->key % unit || (lanes & (lanes - 1)) ||
+        lanes * PACK_BYTES > MOST_BYTES)
+        return false;
+    for (int k = 0; k < 3; k++) {
+        const access *x = &i->in[a->at[lines[k]]];
+        if (x->type != type || !is_aligned(i, x, a->step[lines[k]], (int)unit)) return false;
+    }
+    return attention_loops_of(i, -1).rows <= MOST_ROWS && a->memory >= LEAST_MEMORY &&
+           a->dropout == 0;
 }
 
 int attention_matrix_bytes(const instr *i, int keys, int values)

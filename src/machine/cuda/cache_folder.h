@@ -11,7 +11,8 @@
 
 #include "base/put_file.h"
 
-enum { CACHE_PATH = 1024 };
+/* Characters, at most: of a file's path, and of $MTF_CACHE_DIR. */
+enum { CACHE_PATH = 1024, CACHE_FOLDER = 960 };
 
 typedef struct cache_key {
     uint64_t hash[2];

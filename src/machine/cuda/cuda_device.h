@@ -132,8 +132,17 @@ static inline fault *cuda_fault(const cuda_context *c)
 
 device *device_cuda_open(mtf_session *s);
 
+/* Connects processors of several ranks (wire_nccl.c). */
+struct wire *cuda_open_wire(device_context *c, const mesh *m, struct ranks *r);
+
+/* ---- cards (cuda_cards.c) ---- */
+bool cuda_open_cards(cuda_device *d);
+bool cuda_start_card(cuda_device *d, cuda_card *card); /* before its first use */
+void cuda_close_cards(cuda_device *d);
 /* The calling thread uses the context's card from now on. */
 bool cuda_use(cuda_context *c);
+
+/* ---- waiting (cuda_wait.c) ---- */
 /* Waits for all queued work, or for an event; `what` as in CUDA_TRY. */
 bool cuda_finish(cuda_context *c, const char *what);
 /* The same without a sentence: what the driver says of the work.  False: see the session's error. */
@@ -143,8 +152,6 @@ void cuda_finish_all(cuda_context *c); /* on both queues, also after an error */
 /* Where other processes take part: waits for the last but one call of this function to be passed in the
  * queue.  A queue that is full would block the host, which could then not look after them. */
 bool cuda_pace(cuda_context *c);
-/* Connects processors of several ranks (wire_nccl.c). */
-struct wire *cuda_open_wire(device_context *c, const mesh *m, struct ranks *r);
 
 /* ---- memory (cuda_memory.c) ---- */
 /* Bytes of a card for each of so many processors, before any card is opened; 0: not known. */
@@ -184,13 +191,15 @@ void mirror_free(cuda_context *c, fetch_mirror *m);
 /* Where bytes of the card's memory are on the host, when all queued work is done; NULL: nowhere. */
 const void *mirror_find(const cuda_context *c, const void *from, size_t bytes);
 
-/* ---- programs (cuda_program.c) ---- */
+/* ---- programs (cuda_prepare.c, cuda_program.c) ---- */
 cuda_beside *cuda_beside_of(const run_state *r);
-bool   cuda_prepare(device_context *c, const program *p, run_state *r);
-void   cuda_forget(device_context *c, const program *p, run_state *r);
-bool   cuda_begin(device_context *c, const program *p, run_state *r);
-bool   cuda_run(device_context *c, const program *p, int index, run_state *r);
-bool   cuda_end(device_context *c, const program *p, run_state *r);
+bool cuda_prepare(device_context *c, const program *p, run_state *r);
+void cuda_forget(device_context *c, const program *p, run_state *r);
+bool cuda_begin(device_context *c, const program *p, run_state *r);
+bool cuda_run(device_context *c, const program *p, int index, run_state *r);
+bool cuda_end(device_context *c, const program *p, run_state *r);
+
+/* ---- working space (cuda_scratch.c) ---- */
 size_t cuda_scratch_bytes(device *d, const program *p, int threads);
 /* The same, and how instructions are carried out, before any card is opened. */
 int64_t     cuda_scratch(const program *p, int threads);

@@ -34,6 +34,7 @@ static const struct {
     {asset_attention_grad, &asset_attention_grad_bytes},
     {asset_attention_matrix, &asset_attention_matrix_bytes},
     {asset_attention_matrix_grad, &asset_attention_matrix_grad_bytes},
+    {asset_attention_slim, &asset_attention_slim_bytes},
 };
 enum { BEFORE = sizeof before / sizeof *before, OF_ALL = 1 };
 

@@ -7,10 +7,9 @@
 
 #if MTF_HAVE_CUDNN
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "machine/cuda/attention_plans.h"
+#include "machine/cuda/cuda_settings.h"
 #include "program/attention_cost.h"
 
 /* ---- forms ---- */
@@ -127,7 +126,7 @@ static bool find_view(const instr *i, attention_view *v)
         return false;
     if (a->key != a->value || (a->key != 64 && a->key != 128) || !(a->scale > 0)) return false;
     mtf_dtype type = i->in[a->at[ATTENTION_Q]].type;
-    if ((type != MTF_BF16 && type != MTF_F16) || (grad && a->at[ATTENTION_Y] < 0)) return false;
+    if (!dtype_is_short(type) || (grad && a->at[ATTENTION_Y] < 0)) return false;
     for (graph_tensor t = GRAPH_Q; t <= GRAPH_DV; t++)
         if (!lies_well(i, t, type)) return false;
     return instr_elements(i) > 0 && find_loops(i, v) && find_mask(i, v);
@@ -182,15 +181,14 @@ static bool is_aligned(const instr *i, const attention_view *v, const attention_
            (s->heads == v->heads || lse->stride[v->head_loop] * s->heads % UNIT_OF_ROWS == 0);
 }
 
-/* MTF_CUDNN=no: never, to compare; all: also where it takes longer, to test. */
 bool library_attention_suits(const instr *i)
 {
-    const char    *said = getenv("MTF_CUDNN");
+    cudnn_use      use = cuda_settings_cudnn();
     attention_view v;
-    if (!find_view(i, &v) || (said && strcmp(said, "no") == 0)) return false;
+    if (!find_view(i, &v) || use == CUDNN_NEVER) return false;
     attention_share s = choose_share(i, &v);
     if (s.space > most_space || !is_aligned(i, &v, &s)) return false;
-    return attention_flops(i) >= worth_it || (said && strcmp(said, "all") == 0);
+    return attention_flops(i) >= worth_it || use == CUDNN_WHERE_POSSIBLE;
 }
 
 int64_t library_attention_bytes(const instr *i)

@@ -118,7 +118,7 @@ static bool is_read_once(const instr *i, int reg)
 static const scalar_step *product_of(const row_text *r, const scalar_step *sum)
 {
     const instr       *i = r->m.i;
-    const scalar_step *s = sum->a < i->nin ? NULL : &i->map.steps[sum->a - i->nin];
+    const scalar_step *s = map_register_step(i, sum->a);
     bool               is_product = s && (s->fn == FN_multiply || s->fn == FN_square);
     if (!is_product || sum->fn != FN_ROW_SUM || r->m.type[sum->a] != MTF_F32) return NULL;
     return is_read_once(i, sum->a) ? s : NULL;

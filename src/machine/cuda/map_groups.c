@@ -31,12 +31,6 @@ typedef struct finder {
 
 /* ---- runs ---- */
 
-static bool same_memory(const program *p, int a, int b)
-{
-    const buffer *x = &p->buffers[a], *y = &p->buffers[b];
-    return x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
-}
-
 static bool in_slab(const finder *f, int b)
 {
     return f->program->buffers[b].kind != BUFFER_VARIABLE;
@@ -47,7 +41,7 @@ static bool meets(const finder *f, const touched *t, int run, int b)
 {
     if (t->in_run[b] == run) return true;
     for (int k = 0; k < t->n && in_slab(f, b); k++)
-        if (same_memory(f->program, b, t->list[k])) return true;
+        if (buffers_meet(&f->program->buffers[b], &f->program->buffers[t->list[k]])) return true;
     return false;
 }
 

@@ -159,7 +159,7 @@ void map_passes_wanted(const instr *i, const map_passes *p, int pass, bool keeps
 
 static int words_of(const instr *i, int reg)
 {
-    const scalar_step *s = reg < i->nin ? NULL : &i->map.steps[reg - i->nin];
+    const scalar_step *s = map_register_step(i, reg);
     mtf_dtype          type = dtype_compute(s ? s->type : i->in[reg].type);
     return s && scalar_infos[s->fn].gives_bool ? 1 : mtf_dtype_bytes(type) > 4 ? 2 : 1;
 }

@@ -59,7 +59,7 @@ map_text map_text_of(kernel_source *s, const instr *i)
                   .wide = map_needs_wide(i),
                   .registers = i->nin + i->map.nsteps};
     for (int k = 0; k < m.registers; k++) {
-        const scalar_step *step = k < i->nin ? NULL : &i->map.steps[k - i->nin];
+        const scalar_step *step = map_register_step(i, k);
         bool               flag = step && scalar_infos[step->fn].gives_bool;
         m.type[k] = flag ? MTF_BOOL : dtype_compute(step ? step->type : i->in[k].type);
         snprintf(m.name[k], NAME_ROOM, "r%d", k);
@@ -249,7 +249,7 @@ static void add_each(map_text *m)
 
 static bool has_words(const map_text *m, const access *a)
 {
-    return (a->type == MTF_BF16 || a->type == MTF_F16) && map_pack(m, a) > 1;
+    return dtype_is_short(a->type) && map_pack(m, a) > 1;
 }
 
 /* A type whose values are loaded several at once as they are; others are widened one by one. */

@@ -52,7 +52,7 @@ int slim_matrix(const instr *i)
 
 static bool is_short_or_f32(mtf_dtype type)
 {
-    return type == MTF_F32 || type == MTF_BF16 || type == MTF_F16;
+    return type == MTF_F32 || dtype_is_short(type);
 }
 
 bool slim_suits(const instr *i)

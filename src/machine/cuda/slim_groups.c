@@ -15,10 +15,7 @@ typedef struct touched {
 
 static bool same_memory(const program *p, int a, int b)
 {
-    const buffer *x = &p->buffers[a], *y = &p->buffers[b];
-    if (a == b) return true;
-    if (x->kind == BUFFER_VARIABLE || y->kind == BUFFER_VARIABLE) return false;
-    return x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
+    return a == b || buffers_meet(&p->buffers[a], &p->buffers[b]);
 }
 
 static bool is_among(const program *p, int b, int n, const int *list)

@@ -11,17 +11,9 @@ static unsigned all_axes(const mesh *m)
     return (1u << m->naxes) - 1;
 }
 
-/* Axes of length 1 tell no processors apart. */
-static unsigned long_axes(const mesh *m, unsigned axes)
-{
-    for (int a = 0; a < m->naxes; a++)
-        if (m->size[a] == 1) axes &= ~(1u << a);
-    return axes;
-}
-
 static int find_group(const nccl_wire *w, unsigned axes)
 {
-    unsigned wanted = long_axes(w->face.mesh, axes);
+    unsigned wanted = group_long_axes(w->face.mesh, axes);
     for (int k = 0; k < w->ngroups; k++)
         if (w->groups[k].axes == wanted) return k;
     return -1;
@@ -40,7 +32,7 @@ bool nccl_make_group(nccl_wire *w, unsigned axes)
     if (g.n == 1 || find_group(w, axes) >= 0) return true;
     TRY(cuda_use(w->context) && arena_push(&w->arena, w->groups, w->ngroups, w->groups_room));
     nccl_group *made = &w->groups[w->ngroups];
-    *made = (nccl_group){.axes = long_axes(m, axes)};
+    *made = (nccl_group){.axes = group_long_axes(m, axes)};
     ncclResult_t r = nccl_api(w)->ncclCommSplit(w->groups[0].comm, group_member(m, &g, 0), g.mine,
                                                 &made->comm, NULL);
     /* It may return success before it has begun; the new one is there when the old one is ready. */
@@ -96,7 +88,7 @@ bool nccl_join(nccl_wire *w)
                                                          ranks_number(w->ranks), &config);
     if (comm)
         w->groups[w->ngroups++] =
-            (nccl_group){long_axes(w->face.mesh, all_axes(w->face.mesh)), comm};
+            (nccl_group){group_long_axes(w->face.mesh, all_axes(w->face.mesh)), comm};
     return nccl_done(w, comm, r, "connect the cards of all ranks");
 }
 

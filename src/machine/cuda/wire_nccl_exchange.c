@@ -11,24 +11,15 @@
 #include "machine/wire_room.h"
 #include "program/exchange.h"
 
-static int64_t run_offset(const region *r, const int64_t *begin, const int64_t *extent)
-{
-    int64_t at = 0;
-    for (int d = 0; d < r->ndims; d++) at = at * extent[d] + begin[d];
-    return at;
-}
-
 static bool pack(nccl_wire *w, const region *r, const char *from, char *to, int64_t bytes)
 {
-    region packed = *r;
-    for (int d = 0; d < r->ndims; d++) packed.to_begin[d] = 0, packed.to_size[d] = r->size[d];
+    region packed = packed_to(r);
     return cuda_peers.copy_region(&w->context->face, &packed, from, to, bytes);
 }
 
 static bool unpack(nccl_wire *w, const region *r, const char *from, char *to, int64_t bytes)
 {
-    region packed = *r;
-    for (int d = 0; d < r->ndims; d++) packed.from_begin[d] = 0, packed.from_size[d] = r->size[d];
+    region packed = packed_from(r);
     return cuda_peers.copy_region(&w->context->face, &packed, from, to, bytes);
 }
 

@@ -1,11 +1,11 @@
 /* Attention as kernels: a block has some rows of a batch.
  *
- * y[i] = sum over m of softmax(q[i] k[m]) v[m].  attention.cuh and attention_matrix.cuh
- * have the kernels.
+ * y[i] = sum over m of softmax(q[i] k[m]) v[m].  attention.cuh, attention_matrix.cuh and
+ * attention_slim.cuh have the kernels.
  */
 #include "machine/cuda/attention_text.h"
 
-enum { PROCESSORS = 132, LEAST_CHUNK = 128 };
+enum { PROCESSORS = 132, LEAST_CHUNK = 128, LEAST_SHARE = 32 };
 
 /* With few rows and batches, blocks have chunks of the memory, so that there are enough of them. */
 static void choose_chunks(const instr *i, attention_form *f, int64_t blocks)
@@ -36,6 +36,17 @@ static bool add_kernel(kernel_source *s, const instr *i, kernel_plan *plan, cons
     return add_shaped(s, i, plan, f, name, blocks, &shape);
 }
 
+/* Few rows: the blocks of a cluster share a batch's memory. */
+static bool add_slim_kernel(kernel_source *s, const instr *i, kernel_plan *plan)
+{
+    attention_form f = {attention_loops_of(i, -1), 1, 1, 1, 0};
+    while (2 * f.chunks <= s->cluster && 2 * f.chunks * LEAST_SHARE <= i->attention->memory &&
+           f.loops.batches * f.chunks < 2 * PROCESSORS)
+        f.chunks *= 2;
+    kernel_shape shape = {SLIM_THREADS, 0, 1, (int)f.chunks};
+    return add_shaped(s, i, plan, &f, "attention_slim", f.loops.batches * f.chunks, &shape);
+}
+
 /* Adds up the partial results of chunks. */
 static bool add_join(kernel_source *s, const instr *i, kernel_plan *plan, const attention_form *f)
 {
@@ -62,6 +73,7 @@ bool write_attention(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     if (instr_elements(i) == 0) return true;
     attention_numbers(i, plan);
+    if (s->cluster > 1 && attention_suits_slim(i)) return add_slim_kernel(s, i, plan);
     if (attention_suits_matrices(i)) return add_matrix_kernel(s, i, plan);
     int            each = attention_each(i);
     attention_form f = {attention_loops_of(i, -1), each, each, 0, 0};

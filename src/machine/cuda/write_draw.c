@@ -120,7 +120,7 @@ static void set_f64(draw_text *d, const char *name, double v)
 
 static void set_real(draw_text *d, const draw_args *a, mtf_dtype type)
 {
-    bool wide = type == MTF_F64, shortened = type == MTF_BF16 || type == MTF_F16;
+    bool wide = type == MTF_F64, shortened = dtype_is_short(type);
     kernel_set_pattern(&d->k, "UNIT", wide ? unit53 : unit24);
     kernel_set_pattern(&d->k, "HALF", wide ? "0x1p-54" : "0x1p-25");
     if (a->kind != DRAW_UNIFORM) {
