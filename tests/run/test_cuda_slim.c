@@ -168,7 +168,8 @@ static int run_norm(const char *on, bool measure, const char *source, float *all
 {
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = on, .measure = measure});
     mtf_graph   *g = mtf_parse(s, source, "norm.mtf");
-    mtf_tensor  *fetched[] = {mtf_find(g, "y"), mtf_find(g, "z"), strstr(source, "\nu") ? mtf_find(g, "u") : NULL};
+    mtf_tensor  *fetched[] = {mtf_find(g, "y"), mtf_find(g, "z"),
+                             strstr(source, "\nu") ? mtf_find(g, "u") : NULL};
     mtf_program *p = mtf_compile_n(g, fetched[2] ? 3 : 2, fetched);
     int          groups = 0;
     assert_string_equal(mtf_error(s), "");
@@ -262,14 +263,14 @@ static int run_maps(const char *on, const char *source, void *q)
 /* The first map stores its results in another order than the product does, or as integers. */
 static void test_a_map_goes_on_with_what_the_map_before_gives(void **state)
 {
-    static const char start[] = "w: f32[m=64, k=256] = input\n"
-                                "x: f32[k=256, n=4] = input\n"
-                                "y: %s[n=4, m=64] = input\n"
-                                "v: %s[m=64, n=4] = input\n"
-                                "p: [m, n] = einsum(w, x)\n";
-    static const char *const types[] = {"f32", "i32"},
-                            *const rest[] = {"z = y + p\nq = v * z\n",
-                                             "c: i32[m, n] = cast(p)\nz = y + c\nq = v + z\n"};
+    static const char               start[] = "w: f32[m=64, k=256] = input\n"
+                                              "x: f32[k=256, n=4] = input\n"
+                                              "y: %s[n=4, m=64] = input\n"
+                                              "v: %s[m=64, n=4] = input\n"
+                                              "p: [m, n] = einsum(w, x)\n";
+    static const char *const        types[] = {"f32", "i32"},
+                             *const rest[] = {"z = y + p\nq = v * z\n",
+                                              "c: i32[m, n] = cast(p)\nz = y + c\nq = v + z\n"};
     (void)state;
     for (int k = 0; k < 2; k++) {
         int32_t card[TALL * FEW], host[TALL * FEW];
