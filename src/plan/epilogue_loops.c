@@ -5,6 +5,8 @@
  */
 #include "plan/epilogues.h"
 
+#include "base/dtype.h"
+
 static bool moves(const instr *i, const access *a, int loop)
 {
     return i->size[loop] > 1 && a->stride[loop] != 0;
@@ -68,6 +70,12 @@ bool epilogue_carry(const instr *product, const instr *other, const loop_parts *
         if (parts->of[d] >= 0 && a->stride[d] != to->stride[parts->of[d]] * parts->steps[d])
             return false;
     return true;
+}
+
+bool epilogue_may_skip(const scalar_step *s, mtf_dtype type)
+{
+    return s->fn == FN_CAST && dtype_compute(s->type) == dtype_compute(s->from) &&
+           (s->type == type || s->type == dtype_compute(s->from));
 }
 
 bool epilogue_may_have(const program *p, const instr *i)

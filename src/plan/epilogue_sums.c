@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-#include "base/dtype.h"
 #include "plan/epilogues.h"
 #include "program/map_form.h"
 
@@ -28,18 +27,18 @@ static int uses(const instr *map, int reg)
     return n;
 }
 
-/* The input that a register is, apart from roundings, if nothing else uses it; -1: none. */
-static int input_used_once(const instr *map, int reg)
+/* The input that a register is, apart from roundings to its type, if nothing else uses it; -1: none. */
+static int input_used_once(const instr *map, int from)
 {
-    while (uses(map, reg) == 1) {
-        if (reg < map->nin) return reg;
-        const scalar_step *s = &map->map.steps[reg - map->nin];
-        if (s->fn != FN_CAST || !dtype_is_float(s->type) || !dtype_is_float(s->from) ||
-            dtype_compute(s->type) != dtype_compute(s->from))
+    int reg = from;
+    while (reg >= map->nin && map->map.steps[reg - map->nin].fn == FN_CAST)
+        reg = map->map.steps[reg - map->nin].a;
+    if (reg >= map->nin || uses(map, reg) != 1) return -1;
+    for (int r = from; r != reg; r = map->map.steps[r - map->nin].a)
+        if (uses(map, r) != 1 ||
+            !epilogue_may_skip(&map->map.steps[r - map->nin], map->in[reg].type))
             return -1;
-        reg = s->a;
-    }
-    return -1;
+    return reg;
 }
 
 /* ---- a shorter map ---- */

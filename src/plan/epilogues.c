@@ -29,12 +29,11 @@ static bool has_ability(const program *p, unsigned epilogue)
 
 /* ---- expressions ---- */
 
-/* The register before roundings to short floats. */
+/* The register before roundings to the result's type, and casts that round nothing. */
 static int unrounded(const match *m, int reg)
 {
     const scalar_step *s;
-    while ((s = map_register_step(m->map, reg)) && s->fn == FN_CAST && dtype_is_float(s->type) &&
-           dtype_is_float(s->from) && dtype_compute(s->type) == dtype_compute(s->from))
+    while ((s = map_register_step(m->map, reg)) && epilogue_may_skip(s, m->product.out[0].type))
         reg = s->a;
     return reg;
 }

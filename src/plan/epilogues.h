@@ -26,6 +26,9 @@ bool epilogue_align(const instr *product, const access *of_product, const instr 
 bool epilogue_carry(const instr *product, const instr *other, const loop_parts *parts,
                     const access *a, access *to);
 
+/* Is the step a rounding to the type of a product, or a cast that rounds nothing?  Results are rounded
+ * when they are stored; other casts are the user's own. */
+bool epilogue_may_skip(const scalar_step *s, mtf_dtype type);
 /* May a product have an epilogue at all? */
 bool epilogue_may_have(const program *p, const instr *i);
 /* Is no buffer that the instruction reads written between two others, both not included? */

@@ -106,6 +106,9 @@ static inline void card_compare(const card_trials *l, int number, int out, const
                 l->plan[number].nlaunches ? l->plan[number].launch[0].name : "no kernel");
 }
 
+/* Buffers of a program begin at multiples of so many bytes. */
+enum { SLAB_ALIGN = 64 };
+
 static inline void card_run_trial(card_trials *l, int number, host_card *c, kernel *on_cpu)
 {
     trial      *t = &l->trial[number];
@@ -113,7 +116,8 @@ static inline void card_run_trial(card_trials *l, int number, host_card *c, kern
     void       *base[MAX_OPERANDS];
     for (int o = 0; o < t->noperands; o++) {
         size_t bytes = (size_t)t->count[o] * mtf_dtype_bytes(t->operands[o].type);
-        assert_int_equal(c->api.driver.cuMemAlloc(&memory[o], bytes ? bytes : 1), 0);
+        size_t whole = (bytes / SLAB_ALIGN + 1) * SLAB_ALIGN; /* kernels may read to its end */
+        assert_int_equal(c->api.driver.cuMemAlloc(&memory[o], whole), 0);
         base[o] = (void *)memory[o];
         if (bytes) host_card_put(c, base[o], t->memory[o], bytes);
     }

@@ -34,6 +34,12 @@ static subject       subjects[MOST_MAPS];
 static uint64_t      state;
 static arena         kept, forms_arena;
 
+/* Programs whose maps are subjects. */
+enum { MOST_PROGRAMS = 2000 };
+static int          nprograms;
+static program     *programs[MOST_PROGRAMS];
+static mtf_session *sessions[MOST_PROGRAMS];
+
 static uint64_t random_bits(void)
 {
     uint64_t z = state += 0x9e3779b97f4a7c15u;
@@ -85,12 +91,21 @@ static void add_program(const program *p, const char *from)
     }
 }
 
-/* One that plans for a device, and need not open it; it is kept to the end. */
+/* One that plans for a device, and need not open it. */
 static mtf_session *open_for(const char *name)
 {
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
     s->can = abilities_of(name);
     return s;
+}
+
+static void add_planned(mtf_session *s, program *p, const char *from)
+{
+    if (!p) fail_msg("%s: %s", from, mtf_error(s));
+    assert_true(nprograms < MOST_PROGRAMS);
+    sessions[nprograms] = s;
+    programs[nprograms++] = p;
+    add_program(p, arena_text(&kept, from));
 }
 
 /* The names after "#>" are fetched. */
@@ -117,10 +132,8 @@ static void add_cases(const char *pattern, const char *name)
         mtf_session *s = open_for(name);
         mtf_graph   *g = mtf_parse(s, text, "case");
         assert_non_null(g);
-        int      n = fetches_of(g, text, fetches);
-        program *p = plan_program(g, n, fetches, &(plan_opts){0});
-        if (!p) fail_msg("%s: %s", found.gl_pathv[k], mtf_error(s));
-        add_program(p, strdup(found.gl_pathv[k]));
+        int n = fetches_of(g, text, fetches);
+        add_planned(s, plan_program(g, n, fetches, &(plan_opts){0}), found.gl_pathv[k]);
         free(text);
     }
     globfree(&found);
@@ -138,9 +151,7 @@ static void add_models(const char *name)
             continue;
         }
         mtf_adam(n.graph, n.loss, NULL);
-        program *p = plan_program(n.graph, 1, &n.loss, &(plan_opts){0});
-        assert_non_null(p);
-        add_program(p, model_nth(k)->name);
+        add_planned(s, plan_program(n.graph, 1, &n.loss, &(plan_opts){0}), model_nth(k)->name);
     }
 }
 
@@ -519,7 +530,8 @@ static int set_up(void **unused)
 {
     (void)unused;
     card = host_card_open();
-    forms_arena = kept = arena_make(&card.session->allocator, &card.session->fault);
+    kept = arena_make(&card.session->allocator, &card.session->fault);
+    forms_arena = arena_make(&card.session->allocator, &card.session->fault);
     source = kernel_source_make(&kept);
     grouped = kernel_source_make(&kept);
     for (int k = 0; k < 2; k++) {
@@ -533,6 +545,19 @@ static int set_up(void **unused)
     add_large();
     add_huge();
     printf("%d maps, %d kernels\n", nsubjects, source.nkernels);
+    return 0;
+}
+
+static int tear_down(void **unused)
+{
+    (void)unused;
+    for (int k = 0; k < nprograms; k++) {
+        program_free(programs[k]);
+        mtf_close(sessions[k]);
+    }
+    arena_free(&forms_arena);
+    arena_free(&kept);
+    host_card_close(&card);
     return 0;
 }
 
@@ -556,5 +581,5 @@ int main(void)
         cmocka_unit_test(test_maps_give_what_the_cpu_gives),
         cmocka_unit_test(test_maps_compile_for_a_card),
     };
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

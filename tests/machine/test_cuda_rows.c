@@ -1,5 +1,6 @@
 /* Maps of long rows as kernels, against the CPU: sums that are made with a maximum. */
 #include "machine/card_trial.h"
+#include "machine/cuda/map_passes.h"
 
 static card_trials list;
 
@@ -99,9 +100,31 @@ static void test_rows_are_read_twice(void **state)
     trial_free(t);
 }
 
+/* A position names a loop, which is no register.  The address sanitizer sees what is read besides. */
+static void test_positions_are_no_registers(void **state)
+{
+    static const scalar_step said[] = {
+        {.fn = FN_INDEX, .type = MTF_F32, .a = 2},
+        {.fn = FN_ROW_MAX, .type = MTF_F32, .a = 0},
+    };
+    scalar_step *steps = malloc(sizeof said);
+    int          result = 1;
+    access       out = {.type = MTF_F32, .stride = {2, 1}};
+    instr        i = {.kind = INSTR_MAP, .nout = 1, .out = &out, .nloops = 3, .size = {2, 2, 8}};
+    (void)state;
+    assert_non_null(steps);
+    memcpy(steps, said, sizeof said);
+    i.map = (map_args){.nsteps = 2, .steps = steps, .results = &result, .nrow = 1};
+    map_passes p = map_passes_of(&i, true);
+    assert_int_equal(p.n, 1);
+    assert_int_equal(p.top[1], 0);
+    free(steps);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_positions_are_no_registers),
         cmocka_unit_test(test_one_pass_gives_what_two_give),
         cmocka_unit_test(test_rows_are_read_twice),
     };

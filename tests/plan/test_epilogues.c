@@ -102,6 +102,12 @@ static const pattern misses[] = {
     {MATRICES("f32") "y: [r, d] = einsum(x, w) + b + b\n", "", 1},
     /* another type */
     {MATRICES("bf16") "y: [r, d] = cast(einsum(x, w), type=f32) + cast(b, type=f32)\n", "", 2},
+    /* a result that is rounded to another type, and back */
+    {MATRICES("f32") "y: [r, d] = cast(cast(einsum(x, w), type=bf16), type=f32) + b\n", "", 1},
+    {MATRICES("bf16") "y: [r, d] = cast(cast(einsum(x, w), type=f8e4m3), type=bf16) + b\n", "", 1},
+    {MATRICES("f32") "y: [r, d] = cast(cast(einsum(x, w) + b, type=f16), type=f32)\n", "", 1},
+    {MATRICES("f32") "y: [r, d] = relu(cast(cast(einsum(x, w) + b, type=f16), type=f32))\n", "", 1},
+    {MATRICES("f32") "y: [r, d] = einsum(x, w) + cast(cast(m, type=bf16), type=f32)\n", "", 1},
     /* f64, which the library has no epilogues for */
     {MATRICES("f64") "y: [r, d] = einsum(x, w) + b\n", "", 1},
 };
@@ -219,12 +225,14 @@ static void test_sums(void **state)
 
 static void test_no_sums(void **state)
 {
-    /* a product that is read elsewhere, a difference, a product that has gelu already */
+    /* a product that is read elsewhere, a difference, one that has relu already, one that is rounded */
     static const char *const texts[] = {
         THREE "s = tanh(p + q)\ny = s + reduce_max(p, over=(r, d)) + reduce_max(q, over=(r, d))\n",
         THREE "y = tanh(p - q)\n",
         THREE "y = tanh(p * 2 + q)\n",
         THREE "y = tanh(p + relu(q))\n",
+        THREE "y = tanh(p + cast(cast(q, type=bf16), type=f32))\n",
+        THREE "y = tanh(cast(cast(p, type=f16), type=f32) + q)\n",
     };
     char listing[ROOM];
     (void)state;

@@ -168,7 +168,8 @@ static int run_norm(const char *on, bool measure, const char *source, float *all
 {
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = on, .measure = measure});
     mtf_graph   *g = mtf_parse(s, source, "norm.mtf");
-    mtf_tensor  *fetched[] = {mtf_find(g, "y"), mtf_find(g, "z"), strstr(source, "\nu") ? mtf_find(g, "u") : NULL};
+    mtf_tensor  *fetched[] = {mtf_find(g, "y"), mtf_find(g, "z"),
+                             strstr(source, "\nu") ? mtf_find(g, "u") : NULL};
     mtf_program *p = mtf_compile_n(g, fetched[2] ? 3 : 2, fetched);
     int          groups = 0;
     assert_string_equal(mtf_error(s), "");
@@ -222,6 +223,104 @@ static void test_a_norm_is_part_of_its_products(void **state)
     }
 }
 
+/* ---- maps that follow one another ---- */
+
+enum { TALL = 64, LONG = 256, FEW = 4 };
+
+/* All numbers are whole, and "q" is exact.  Gives the maps that belong to the product. */
+static int run_maps(const char *on, const char *source, void *q)
+{
+    static float   w[TALL * LONG], x[LONG * FEW];
+    static int32_t y[TALL * FEW], v[TALL * FEW];
+    static float   real_y[TALL * FEW], real_v[TALL * FEW];
+    bool           whole = strstr(source, "y: i32") != NULL;
+    mtf_session   *s = mtf_open_with(&(mtf_session_opts){.device = on});
+    mtf_graph     *g = mtf_parse(s, source, "maps.mtf");
+    mtf_program   *p = mtf_compile(g, mtf_find(g, "q"));
+    int            maps = 0;
+    assert_string_equal(mtf_error(s), "");
+    for (int k = 0; k < TALL * LONG; k++) w[k] = (float)(k * 37 % 11 - 5);
+    for (int k = 0; k < LONG * FEW; k++) x[k] = (float)(k * 23 % 7 - 3);
+    for (int k = 0; k < TALL * FEW; k++) {
+        y[k] = 1000000000 + k, v[k] = k * 13 % 31;
+        real_y[k] = (float)k, real_v[k] = (float)v[k];
+    }
+    mtf_feed(p, mtf_find(g, "w"), w);
+    mtf_feed(p, mtf_find(g, "x"), x);
+    mtf_feed(p, mtf_find(g, "y"), whole ? (void *)y : real_y);
+    mtf_feed(p, mtf_find(g, "v"), whole ? (void *)v : real_v);
+    mtf_step(p);
+    mtf_fetch(p, mtf_find(g, "q"), q);
+    const program *planned = first_program(p);
+    for (int k = 0; k < planned->ninstrs && strcmp(on, "cuda") == 0; k++) {
+        slim_group all = slim_group_at(planned, k);
+        if (all.n) maps += all.members[0].nmaps;
+    }
+    close_well(s);
+    return maps;
+}
+
+/* The first map stores its results in another order than the product does, or as integers. */
+static void test_a_map_goes_on_with_what_the_map_before_gives(void **state)
+{
+    static const char               start[] = "w: f32[m=64, k=256] = input\n"
+                                              "x: f32[k=256, n=4] = input\n"
+                                              "y: %s[n=4, m=64] = input\n"
+                                              "v: %s[m=64, n=4] = input\n"
+                                              "p: [m, n] = einsum(w, x)\n";
+    static const char *const        types[] = {"f32", "i32"},
+                             *const rest[] = {"z = y + p\nq = v * z\n",
+                                              "c: i32[m, n] = cast(p)\nz = y + c\nq = v + z\n"};
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        int32_t card[TALL * FEW], host[TALL * FEW];
+        char    source[1000];
+        int     used = snprintf(source, sizeof source, start, types[k], types[k]);
+        snprintf(source + used, sizeof source - (size_t)used, "%s", rest[k]);
+        assert_int_equal(run_maps("cuda", source, card), 2);
+        run_maps("cpu", source, host);
+        assert_memory_equal(card, host, sizeof card);
+    }
+}
+
+/* As if the cache had 2^32 elements: the text says how offsets are computed. */
+static void test_a_scatter_reaches_far(void **state)
+{
+    static const char far[] = "x: bf16[batch=4, d=256] = input\n"
+                              "q: bf16[d=256, k=64] = input\n"
+                              "i: i32[batch=4] = input\n"
+                              "m: bf16[batch=4, length=8, k=64] = variable(init=\"zeros\")\n"
+                              "c: [batch, k] = einsum(x, q)\n"
+                              "n = assign(m, update(m, c, i, dim=length))\n"
+                              "y = reduce_sum(x)\n";
+    (void)state;
+    mtf_session   *s = mtf_open_with(&(mtf_session_opts){.device = "cuda"});
+    mtf_graph     *g = mtf_parse(s, far, "far.mtf");
+    mtf_program   *p = mtf_compile(g, mtf_find(g, "y"));
+    const program *q = p ? first_program(p) : NULL;
+    int            scatters = 0;
+    assert_string_equal(mtf_error(s), "");
+    for (int k = 0; k < q->ninstrs; k++) {
+        slim_group    all = slim_group_at(q, k);
+        kernel_source texts = kernel_source_make(&g->arena);
+        kernel_plan   plan = {0};
+        if (all.n == 0 || !all.members[0].scatter) continue;
+        instr  scatter = *all.members[0].scatter;
+        access to = scatter.out[0];
+        for (int l = 0; l < scatter.nloops; l++)
+            if (scatter.size[l] == 4) to.stride[l] = (int64_t)1 << 30;
+        scatter.out = &to;
+        all.members[0].scatter = &scatter;
+        instr whole = slim_operands(&g->arena, &all);
+        assert_true(write_slim(&texts, &whole, &all, &plan));
+        const char *written = kernel_source_text(&texts);
+        if (!strstr(written, "i64 l0 =")) fail_msg("%s", written);
+        scatters++;
+    }
+    assert_int_equal(scatters, 1);
+    close_well(s);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +328,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_groups_have_the_same_bits),
         cmocka_unit_test(test_what_is_read_again_is_stored),
         cmocka_unit_test(test_maps_do_not_take_the_place_of_factors),
+        cmocka_unit_test(test_a_scatter_reaches_far),
+        cmocka_unit_test(test_a_map_goes_on_with_what_the_map_before_gives),
     };
     (void)argc;
     use_emulated_card(argv);

@@ -68,6 +68,10 @@ for n in 4 6 9; do
     fails "on two processors" launch:$n "device: processor x=[01]: the card could not (compute|add up) $named: $refused" "${net[@]}" "${two[@]}"
     fails "on two processors" kernel:$n "device: processor x=[01]: the card could not (compute|add up) $named: $wild" "${net[@]}" "${two[@]}"
 done
+# So does the second one, which is recorded, of a kernel that does not start.
+for n in 10 12; do
+    fails "a kernel that is not recorded" launch:$n "device: the card could not compute $named: $refused" "${net[@]}" --steps 3
+done
 # Later ones are queued or recorded: what failed is known, not which of them.
 late="a kernel failed: $wild; --device check:cuda says which tensor it computes"
 fails "a later step" kernel:40 "device: $late" "${net[@]}" --steps 20

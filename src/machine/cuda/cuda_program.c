@@ -60,8 +60,9 @@ static bool launch(cuda_context *c, const instr *i, const prepared_instr *q)
     for (int k = 0; k < q->nlaunches; k++) {
         CUresult started = start(c, &q->launch[k], q->parameters);
         if (started == CUDA_SUCCESS) continue;
-        /* What failed before, on this queue or another of the card, is not this instruction. */
-        TRY(cuda_finish(c, "finish its work"));
+        /* What failed before, on this queue or another of the card, is not this instruction.  A queue
+         * that records cannot be waited for. */
+        TRY(c->recording || cuda_finish(c, "finish its work"));
         return not_computed(c, i, started);
     }
     return true;

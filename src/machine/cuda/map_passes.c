@@ -57,10 +57,11 @@ static int top_of(const instr *i, const map_passes *p, int reg, int x)
 
 static int find_top(const instr *i, const map_passes *p, int sum)
 {
-    const scalar_step *s = step_of(i, sum), *power = step_of(i, s->a), *d = difference_of(i, sum);
-    if (s->fn != FN_ROW_SUM || s->type != MTF_F32 || power->fn != FN_exp || d->fn != FN_sub)
-        return 0;
-    return p->row[d->a] ? 0 : top_of(i, p, d->b, d->a);
+    const scalar_step *s = step_of(i, sum);
+    /* Operands of other steps need not be registers. */
+    if (s->fn != FN_ROW_SUM || s->type != MTF_F32 || step_of(i, s->a)->fn != FN_exp) return 0;
+    const scalar_step *d = difference_of(i, sum);
+    return d->fn != FN_sub || p->row[d->a] ? 0 : top_of(i, p, d->b, d->a);
 }
 
 /* What a step reads, element by element. */

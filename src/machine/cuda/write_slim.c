@@ -43,7 +43,7 @@ static void say_batch(slim_text *w)
     }
 }
 
-/* One element of a map: value0, value1, ... */
+/* One element of a map: value0, value1, ..., each of which stands at `at` among its kind. */
 static void say_map(slim_text *w, const instr *map, int value, int number, int first_input,
                     bool last, const char *out)
 {
@@ -53,12 +53,13 @@ static void say_map(slim_text *w, const instr *map, int value, int number, int f
     m.nest = nest_of(map, loops_between(0, map->nloops), &map->in[value], map_indexed_loops(map));
     m.indent = 4;
     m.wide = true;
-    map_line(&m, "f32 value%d;", number + 1);
+    const char *computed = map_computed(&map->out[0]);
+    map_line(&m, "%s value%d;", computed, number + 1);
     map_line(&m, "{");
     map_add_index(&m, &m.nest, "l", "at", 1);
     for (int k = 0; k < map->nin; k++) {
         if (k == value) {
-            map_line(&m, "f32 r%d = value%d;", k, number);
+            map_line(&m, "%s r%d = value%d;", kernel_type(m.type[k]), k, number);
             continue;
         }
         snprintf(at, sizeof at, "in%d", first_input++);
@@ -76,11 +77,14 @@ static void say_map(slim_text *w, const instr *map, int value, int number, int f
     }
     const char *type = kernel_type(map->out[0].type), *result = m.name[map->map.results[0]];
     if (last) {
-        map_line(&m, "%s y[1] = {%s};", map_computed(&map->out[0]), result);
+        map_line(&m, "%s y[1] = {%s};", computed, result);
         map_store(&m, &map->out[0], out, "y");
         map_line(&m, "value%d = 0;", number + 1);
     } else {
         map_line(&m, "value%d = widen(narrow_%s(%s));", number + 1, type, result);
+        text_add(&m.t, "%*sat = ", 4 * m.indent, "");
+        map_add_offset(&m, &m.nest, "l", &map->out[0]);
+        text_add(&m.t, ";\n");
     }
     map_line(&m, "}");
     const char *text = text_done(&m.t);
@@ -356,6 +360,7 @@ bool write_slim(kernel_source *s, const instr *whole, const slim_group *g, kerne
     int64_t   blocks = 0;
     int       input = 0;
     w.k.i = whole;
+    w.k.wide = true; /* maps and scatters may reach farther than products */
     say_room(&w, g);
     TRY(say_row(&w, whole));
     for (int k = 0; k < g->n; k++) {
