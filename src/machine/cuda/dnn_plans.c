@@ -2,6 +2,8 @@
 #include "machine/cuda/dnn_plans.h"
 
 #if MTF_HAVE_CUDNN
+#include <errno.h>
+#include <semaphore.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -17,9 +19,12 @@ struct dnn_made {
     dnn_plan      plan;   /* none: our kernels are taken */
 };
 
+enum { AT_ONCE = 8 }; /* plans that are made: a network may have hundreds of convolutions */
+
 struct dnn_plans {
     dnn_made **plans;
     int        nplans, plans_room;
+    sem_t      free; /* so many more may be made */
 };
 
 /* ---- one plan ---- */
@@ -65,15 +70,23 @@ static void make(const cuda_context *c, dnn_made *p)
 }
 
 /* A handle belongs to the card of the calling thread. */
-static void make_beside(void *context)
+static void make_with_handle(dnn_made *p)
 {
-    dnn_made       *p = context;
     const cuda_api *api = &p->context->device->api;
     if (api->driver.cuCtxSetCurrent(p->context->card->context) != CUDA_SUCCESS) return;
     if (api->dnn.cudnnCreate(&p->handle) == CUDNN_STATUS_SUCCESS)
         make(p->context, p);
     else
         p->handle = NULL;
+}
+
+static void make_beside(void *context)
+{
+    dnn_made *p = context;
+    sem_t    *wait = &p->context->plans->free;
+    while (sem_wait(wait) != 0 && errno == EINTR) continue;
+    make_with_handle(p);
+    sem_post(wait);
 }
 
 /* ---- all of a processor ---- */
@@ -97,8 +110,9 @@ bool dnn_plans_open(cuda_context *c)
     pthread_mutex_lock(&c->device->product_lock); /* processors share the table of functions */
     bool there = cuda_open_dnn(&c->device->api, &ignored);
     pthread_mutex_unlock(&c->device->product_lock);
-    if (there) c->plans = arena_new(&c->arena, dnn_plans);
-    return c->plans != NULL;
+    if (!there || !(c->plans = arena_new(&c->arena, dnn_plans))) return false;
+    sem_init(&c->plans->free, 0, AT_ONCE);
+    return true;
 }
 
 bool dnn_plans_begin(cuda_context *c, const dnn_request *r)
@@ -128,6 +142,7 @@ void dnn_plans_close(cuda_context *c)
         dnn_drop(api, &p->plan);
         if (p->handle) api->cudnnDestroy(p->handle);
     }
+    if (c->plans) sem_destroy(&c->plans->free);
     c->plans = NULL;
 }
 
