@@ -2,7 +2,8 @@
  *
  * A filter of ours lies as [taps.., channel, output]; the library, which reads and writes
  * channels at once, wants [output, taps.., channel].  It is copied before a convolution and
- * before the gradient of its input; the gradient of a filter is copied afterwards.
+ * before the gradient of its input, once for both if that takes no more memory; the gradient
+ * of a filter is copied afterwards.
  */
 #include "plan/passes.h"
 #include "program/window_library.h"
@@ -75,20 +76,61 @@ static bool turn_filter(program *p, instr *i, instr *move)
     return true;
 }
 
+/* ---- copies that serve again ---- */
+
+/* Copies of temporary buffers, which only live longer in another layout. */
+typedef struct copies {
+    const instr **moves;
+    int           n;
+} copies;
+
+/* Lets the convolution read a copy that was made before, instead of the program's last buffer. */
+static bool read_again(program *p, const copies *c, instr *i, const instr *move)
+{
+    for (int k = 0; k < c->n; k++) {
+        const instr *m = c->moves[k];
+        bool         same = m->nloops == move->nloops && access_same(m->in, move->in, m->nloops);
+        for (int d = 0; d < m->nloops; d++) same = same && m->size[d] == move->size[d];
+        if (!same) continue;
+        i->in[1].buffer = m->out[0].buffer;
+        p->nbuffers--;
+        return true;
+    }
+    return false;
+}
+
+/* Forgets copies of what an instruction changes; a loop may change anything. */
+static void forget(copies *c, const instr *i)
+{
+    int n = 0;
+    for (int k = 0; k < c->n && !instr_is_control(i); k++)
+        if (!instr_writes(i, c->moves[k]->in[0].buffer)) c->moves[n++] = c->moves[k];
+    c->n = n;
+}
+
+/* ---- the pass ---- */
+
 bool turn_filters(program *p, arena *scratch)
 {
-    int wanted = 0, n = 0;
+    int    wanted = 0, n = 0;
+    copies made = {0};
     for (int k = 0; k < p->ninstrs; k++) wanted += is_wanted(p, &p->instrs[k]);
     if (wanted == 0) return true;
     int    room = p->ninstrs + wanted + 1;
     instr *all = arena_array(&p->arena, instr, room);
     int   *now_at = arena_array(scratch, int, p->ninstrs + 1);
-    TRY(all && now_at);
+    made.moves = arena_array(scratch, const instr *, wanted);
+    TRY(all && now_at && made.moves);
     for (int k = 0; k < p->ninstrs; k++) {
         instr i = p->instrs[k], move;
         bool  turns = is_wanted(p, &i), after = turns && i.window.kind == WINDOW_FILTER;
         if (turns) TRY(turn_filter(p, &i, &move));
-        if (turns && !after) all[n++] = move;
+        if (turns && !after && !read_again(p, &made, &i, &move)) {
+            if (p->buffers[move.in[0].buffer].kind == BUFFER_TEMPORARY)
+                made.moves[made.n++] = &all[n];
+            all[n++] = move;
+        }
+        forget(&made, &i);
         now_at[k] = n;
         all[n++] = i;
         if (after) all[n++] = move;

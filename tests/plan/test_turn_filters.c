@@ -92,6 +92,29 @@ static void test_which_are_turned(void **unused)
     unsetenv("MTF_CUDNN");
 }
 
+/* A filter in another type is copied once for the convolution and its gradient. */
+static void test_copied_once(void **unused)
+{
+    static const row r = {"x: bf16[n=2, h=32, w=32, c=64] = input()\n"
+                          "v: f32[fh=3, fw=3, c=64, o=64] = variable()\nf: bf16 = cast(v)\n" SAME,
+                          "cuda", "", 3};
+    mtf_session     *s;
+    program         *p = plan_of(&r, &s);
+    const instr     *windows[3] = {0};
+    int              moves = 0;
+    (void)unused;
+    for (int k = 0; k < p->ninstrs; k++) {
+        const instr *i = &p->instrs[k];
+        moves += i->kind == INSTR_MOVE;
+        if (i->kind == INSTR_WINDOW) windows[i->window.kind] = i;
+    }
+    assert_int_equal(moves, 2);
+    for (int k = 0; k < 3; k++) assert_true(windows[k] && window_is_turned(windows[k]));
+    assert_int_equal(windows[WINDOW_FORWARD]->in[1].buffer, windows[WINDOW_INPUT]->in[1].buffer);
+    program_free(p);
+    close_well(s);
+}
+
 /* Loops refer to instructions by number. */
 static void test_in_a_loop(void **unused)
 {
@@ -126,6 +149,7 @@ static void test_in_a_loop(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_which_are_turned),
+                                       cmocka_unit_test(test_copied_once),
                                        cmocka_unit_test(test_in_a_loop)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
