@@ -1,7 +1,7 @@
 /* Convolutions of the device cuda: by cuDNN against kernels of our own.
  *
  * Images of 56 x 56 with 128 channels and a filter of 3 x 3: forward, and forward with
- * gradients.  Times are also compared with those of as many flops at a round rate.
+ * gradients, in bf16 and in f32 with rounded factors.  Times are also compared with those of as many flops at a round rate.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static bool feed_random(convolution *c, mtf_tensor *x, uint32_t state)
 
 static bool open_convolution(convolution *c)
 {
-    c->session = mtf_open_with(&(mtf_session_opts){.device = "cuda"});
+    c->session = mtf_open_with(&(mtf_session_opts){.device = "cuda", .tf32 = true});
     mtf_graph  *g = mtf_graph_new(c->session);
     mtf_dim     n = {"n", batch()}, h = {"h", side()}, w = {"w", side()}, in = {"c", channels()};
     mtf_dim     out = {"o", channels()}, th = {"th", TAPS}, tw = {"tw", TAPS};
@@ -120,7 +120,7 @@ static void race(bench *b, mtf_dtype type, bool backward, double target)
     racer       racers[] = {{run, &by[0], 0, NULL}, {run, &by[1], 0, NULL}};
     char        name[64];
     snprintf(name, sizeof name, "convolution %s, %s", backward ? "and gradients" : "forward",
-             mtf_dtype_name(type));
+             type == MTF_F32 ? "tf32" : mtf_dtype_name(type));
     if (!bench_wants(b, name)) return;
     bench_progress(b, "%s", name);
     if (open_convolution(&by[0]) && open_own(&by[1])) {

@@ -8,10 +8,12 @@
 #include "plan/passes.h"
 #include "program/window_library.h"
 
+/* Nobody has seen that the library is faster where f32 may not use tensor cores. */
 static bool is_wanted(const program *p, const instr *i)
 {
-    return i->kind == INSTR_WINDOW && window_suits_library(i, p->session->can.least_window) &&
-           !window_is_turned(i);
+    int64_t least = p->session->can.least_window;
+    if (!window_suits_library(i, least) || window_is_turned(i)) return false;
+    return i->in[0].type != MTF_F32 || p->session->opts.tf32 || least == 0;
 }
 
 /* Strides of a filter along its taps, channels and outputs. */

@@ -10,6 +10,7 @@
 typedef struct row {
     const char *text, *device, *library;
     int         turned; /* convolutions of the library, of all three */
+    bool        tf32;
 } row;
 
 #define FORM(type, n, channels, outputs)                                                           \
@@ -19,29 +20,31 @@ typedef struct row {
 #define SAME "y = conv2d(x, f)\n" GRADIENTS
 
 static const row rows[] = {
-    {FORM("bf16", "2", "64", "64") SAME, "cuda", "", 3},
-    {FORM("f16", "2", "64", "64") SAME, "cuda", "", 3},
-    {FORM("f32", "2", "64", "64") SAME, "cuda", "", 3},
+    {FORM("bf16", "2", "64", "64") SAME, "cuda", "", 3, false},
+    {FORM("f16", "2", "64", "64") SAME, "cuda", "", 3, false},
+    {FORM("f32", "2", "64", "64") SAME, "cuda", "", 3, true},
+    {FORM("f32", "2", "64", "64") SAME, "cuda", "all", 3, false},
     /* the library is not asked for these */
-    {FORM("bf16", "2", "64", "64") SAME, "cpu", "", 0},
-    {FORM("bf16", "2", "64", "64") SAME, "cuda", "no", 0},
-    {FORM("f64", "2", "64", "64") SAME, "cuda", "all", 0},
+    {FORM("f32", "2", "64", "64") SAME, "cuda", "", 0, false},
+    {FORM("bf16", "2", "64", "64") SAME, "cpu", "", 0, false},
+    {FORM("bf16", "2", "64", "64") SAME, "cuda", "no", 0, false},
+    {FORM("f64", "2", "64", "64") SAME, "cuda", "all", 0, false},
     /* too little work, or channels that tensor cores do not take */
-    {FORM("bf16", "1", "32", "32") SAME, "cuda", "", 0},
-    {FORM("bf16", "1", "32", "32") SAME, "cuda", "all", 3},
-    {FORM("bf16", "4", "60", "64") SAME, "cuda", "", 0},
-    {FORM("bf16", "4", "64", "60") SAME, "cuda", "", 0},
-    {FORM("bf16", "4", "64", "60") SAME, "cuda", "all", 3},
+    {FORM("bf16", "1", "32", "32") SAME, "cuda", "", 0, false},
+    {FORM("bf16", "1", "32", "32") SAME, "cuda", "all", 3, false},
+    {FORM("bf16", "4", "60", "64") SAME, "cuda", "", 0, false},
+    {FORM("bf16", "4", "64", "60") SAME, "cuda", "", 0, false},
+    {FORM("bf16", "4", "64", "60") SAME, "cuda", "all", 3, false},
     /* groups */
     {"x: bf16[n=4, h=32, w=32, c=128] = input()\nf: bf16[fh=3, fw=3, ci=64, o=64] = input()\n"
      "y = conv(x, f, stride=(1, 1), dilation=(1, 1), before=(1, 1), after=(1, 1), "
      "groups=2)\n" GRADIENTS,
-     "cuda", "all", 0},
+     "cuda", "all", 0, false},
     /* paddings of a filter's size */
     {FORM("bf16", "4", "64",
           "64") "y = conv(x, f, stride=(1, 1), dilation=(1, 1), before=(3, 1), after=(1, 1))\n"
                 "dx, df = gradients(y; x, f; y)\n",
-     "cuda", "", 0},
+     "cuda", "", 0, false},
 };
 
 static program *plan_of(const row *r, mtf_session **s)
@@ -49,7 +52,7 @@ static program *plan_of(const row *r, mtf_session **s)
     static const char *const names[] = {"y", "dx", "df"};
     mtf_tensor              *fetches[3];
     setenv("MTF_CUDNN", r->library, 1);
-    *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = r->device});
+    *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = r->device, .tf32 = r->tf32});
     mtf_graph *g = mtf_parse(*s, r->text, "test");
     if (!mtf_ok(*s)) fail_msg("%s\n%s", mtf_error(*s), r->text);
     for (int k = 0; k < 3; k++) fetches[k] = mtf_find(g, names[k]);
@@ -97,7 +100,7 @@ static void test_copied_once(void **unused)
 {
     static const row r = {"x: bf16[n=2, h=32, w=32, c=64] = input()\n"
                           "v: f32[fh=3, fw=3, c=64, o=64] = variable()\nf: bf16 = cast(v)\n" SAME,
-                          "cuda", "", 3};
+                          "cuda", "", 3, false};
     mtf_session     *s;
     program         *p = plan_of(&r, &s);
     const instr     *windows[3] = {0};
