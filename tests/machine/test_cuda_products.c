@@ -211,9 +211,10 @@ static void test_few_columns(void **state)
     (void)state;
     seed_state = 7;
     for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
-        int slim = 0;
-        check_few_columns(types[k][0], types[k][1], 16, &slim);
-        if (slim < 4) fail_msg("only %d of 16 products had kernels of their own", slim);
+        int slim = 0, rounds = asked_real_card() || k < 2 ? 16 : 6; /* compiling takes its time */
+        check_few_columns(types[k][0], types[k][1], rounds, &slim);
+        if (slim < rounds / 4)
+            fail_msg("only %d of %d products had kernels of their own", slim, rounds);
     }
 }
 
