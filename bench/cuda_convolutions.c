@@ -1,7 +1,8 @@
 /* Convolutions of the device cuda: by cuDNN against kernels of our own.
  *
  * Images of 56 x 56 with 128 channels and a filter of 3 x 3: forward, and forward with
- * gradients, in bf16 and in f32 with rounded factors.  Times are also compared with those of as many flops at a round rate.
+ * gradients, in bf16 and in f32 with rounded factors.  Times are also compared with those of
+ * as many flops at a round rate.
  */
 #include <stdio.h>
 #include <stdlib.h>
