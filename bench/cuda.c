@@ -198,6 +198,7 @@ void cuda_measure(bench *b)
         fprintf(stderr,
                 "mtf_bench: no PyTorch with a card: times are beside those aimed at on an H200\n");
     cuda_measure_kernels(b);
+    cuda_measure_convolutions(b);
     cuda_measure_attention(b, torch);
     cuda_measure_f8(b);
     for (size_t k = 0; k < sizeof aims / sizeof *aims; k++) {

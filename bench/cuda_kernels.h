@@ -1,10 +1,11 @@
-/* Kernels of the device cuda: against copies of as many bytes, and PyTorch's. */
+/* Kernels of the device cuda: against copies, other kernels, and PyTorch's. */
 #ifndef BENCH_CUDA_KERNELS_H
 #define BENCH_CUDA_KERNELS_H
 
 #include "bench.h"
 
 void cuda_measure_kernels(bench *b);
+void cuda_measure_convolutions(bench *b);
 void cuda_measure_attention(bench *b, bool torch); /* `torch`: is there a PyTorch with a card? */
 
 #endif

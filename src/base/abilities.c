@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "base/chip.h"
+#include "base/cudnn_use.h"
 
 /* A row that a CPU's kernel folds stays in its nearest caches; a card's goes to the memory that its
  * threads share, or is read again. */
 enum { ROW_OF_CHIP = 8192, ROW_OF_CARD = 128 * 1024 };
 enum { SLIM_OF_CARD = 8 };
+enum { WINDOW_OF_CARD = 1 << 26 }; /* less takes some microseconds either way */
 
 bool abilities_of_card(const char *device)
 {
@@ -19,6 +21,13 @@ enum {
     EPILOGUES_OF_CARD = EPILOGUE_ADD | EPILOGUE_BIAS | EPILOGUE_RELU | EPILOGUE_GELU | EPILOGUE_SLOPE |
                         EPILOGUE_TOTAL
 };
+
+static int64_t least_window(bool card)
+{
+    cudnn_use use = cudnn_use_asked();
+    if (!card || use == CUDNN_NEVER) return INT64_MAX;
+    return use == CUDNN_WHERE_POSSIBLE ? 0 : WINDOW_OF_CARD;
+}
 
 abilities abilities_of(const char *device)
 {
@@ -32,6 +41,8 @@ abilities abilities_of(const char *device)
                        .longest_row = card ? ROW_OF_CARD : ROW_OF_CHIP,
                        .sums_columns = card,
                        .attends = card,
+                       .least_window = least_window(card),
+                       .sums_windows = card,
                        .recomputes = card,
                        .groups = card,
                        .overlaps = strcmp(device, "cuda") == 0};

@@ -6,6 +6,7 @@
 #define BASE_ABILITIES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "mtf.h"
 
@@ -29,6 +30,9 @@ typedef struct abilities {
     bool     overlaps;     /* it runs collectives beside other work */
     bool     sums_columns; /* a map may add up columns in passing */
     bool     attends;      /* its library computes gradients of attention, and reads what attention gave */
+    int64_t  least_window; /* multiplications from which on its library computes convolutions, with
+                            * filters that lie as it wants them; see program/window_library.h */
+    bool     sums_windows; /* its convolutions of short floats may give sums in f32 */
     bool     recomputes;   /* reading a value from memory takes longer than computing it again */
     bool     groups;       /* it starts neighbouring maps at once that do not depend on one another */
 } abilities;

@@ -24,7 +24,7 @@ const option_spec running_options[] = {
     {"memory", "BYTES", false, "refuse to run with more than this: 4096, 64K, 100M, 2G"},
     {"device", "cpu|cuda|check", false, "cuda: NVIDIA's cards; check, check:cuda: find the first NaN and any stray write; slower", "cpu|cuda|check|check:cuda"},
     {"patience", "SECONDS", false, "how long a processor waits for another; default 600"},
-    {"tf32", NULL, false, "on cards, round the factors of f32 products to 11 significant bits: faster"},
+    {"tf32", NULL, false, "on cards, round the factors of f32 products and convolutions to 11 significant bits: faster"},
     {"oversubscribe", NULL, false, "start the threads of a mesh that is far larger than this machine"},
     {0},
 };

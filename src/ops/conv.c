@@ -235,7 +235,8 @@ static bool lower_window(emitter *e, const node *n, window_kind kind, const slic
         TRY(reach_space(e, n->in[0], n->in[1], &n->out[0]->shape, &b, &how, &a));
     else
         TRY(reach_space(e, n->in[0], n->out[0], &n->in[1]->shape, &want, &how, &a));
-    if (want.type != n->out[0]->type) TRY(emit_widened(e, &a) && emit_widened(e, &b));
+    bool wide = want.type != n->out[0]->type && !e->program->session->can.sums_windows;
+    if (wide) TRY(emit_widened(e, &a) && emit_widened(e, &b));
     out[0] = emit_fresh(e, want.type, &want.shape);
     switch (kind) {
     case WINDOW_FORWARD: return emit_window(e, &how, &a, &b, &out[0]);

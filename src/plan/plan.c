@@ -223,7 +223,7 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
                   check(p, opts, plan_pass_name(PASS_JOINING))));
     if (last == PASS_JOINING) return true;
     find_rows(p);
-    TRY(read_attention(p) && update_in_place(p, scratch) && store_in_place(p) &&
+    TRY(read_attention(p) && turn_filters(p, scratch) && update_in_place(p, scratch) && store_in_place(p) &&
         check(p, opts, plan_pass_name(PASS_STORING)));
     if (last == PASS_STORING) return true;
     TRY(is_addressable(p));

@@ -142,7 +142,8 @@ typedef enum window_kind { WINDOW_FORWARD, WINDOW_INPUT, WINDOW_FILTER } window_
 /* y[b, o.., g*outs+n] = sum over taps t.., c of x[b, o*step + t*dilation - before, g*chans+c]
  *                                             * w[t.., c, g*outs+n]
  * FORWARD computes y from (x, w), INPUT x from (y, w), FILTER w from (x, y): out = the computed one.
- * Loops run over the batch dimensions. FILTER sums over them: its out has stride 0 there. */
+ * Loops run over the batch dimensions. FILTER sums over them: its out has stride 0 there.  All operands
+ * have one type; for cards out may be F32 for short floats: see abilities.h. */
 typedef struct window_args {
     window_kind kind;
     int         nspatial;

@@ -22,7 +22,8 @@ typedef struct descriptor {
     dnn_call                     call;      /* what a pack says */
 } descriptor;
 
-/* MTF_HOST_CUDA_DNN=none: it does not start; greedy: it wants more working space than there is. */
+/* MTF_HOST_CUDA_DNN=none: it does not start; greedy: it wants more working space than there is;
+ * unable: it makes no plan; wrong: results of convolutions are, so that its use shows. */
 static bool is_asked(const char *what)
 {
     const char *said = getenv("MTF_HOST_CUDA_DNN");
@@ -87,11 +88,12 @@ static bool set_tensor(dnn_tensor *t, int name, int64_t n, const void *values)
     switch (name) {
     case CUDNN_ATTR_TENSOR_DATA_TYPE: memcpy(&t->type, values, sizeof t->type); return n == 1;
     case CUDNN_ATTR_TENSOR_DIMENSIONS:
-        if (n == DNN_DIMS) memcpy(t->size, values, sizeof t->size);
-        return n == DNN_DIMS;
+        for (int d = 0; d < DNN_DIMS; d++) t->size[d] = d < n ? ((const int64_t *)values)[d] : 1;
+        t->dims = (int)n;
+        return n == 4 || n == 5;
     case CUDNN_ATTR_TENSOR_STRIDES:
-        if (n == DNN_DIMS) memcpy(t->stride, values, sizeof t->stride);
-        return n == DNN_DIMS;
+        for (int d = 0; d < DNN_DIMS; d++) t->stride[d] = d < n ? ((const int64_t *)values)[d] : 0;
+        return n == 4 || n == 5;
     case CUDNN_ATTR_TENSOR_UNIQUE_ID: memcpy(&t->number, values, sizeof t->number); return n == 1;
     case CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT:
         memcpy(&t->aligned, values, sizeof t->aligned);
@@ -102,10 +104,48 @@ static bool set_tensor(dnn_tensor *t, int name, int64_t n, const void *values)
     }
 }
 
+/* The attributes of convolutions; false: it is another one. */
+static bool set_window(dnn_operation *o, int name, int64_t n, const void *values, bool *taken)
+{
+    int64_t *to;
+    *taken = true;
+    switch (name) {
+    case CUDNN_ATTR_CONVOLUTION_COMP_TYPE:
+        *taken = *(const cudnnDataType_t *)values == CUDNN_DATA_FLOAT;
+        return true;
+    case CUDNN_ATTR_CONVOLUTION_CONV_MODE:
+        *taken = *(const cudnnConvolutionMode_t *)values == CUDNN_CROSS_CORRELATION;
+        return true;
+    case CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS:
+        *taken = *(const int64_t *)values == 2 || *(const int64_t *)values == 3;
+        return true;
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA:
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA:
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA:
+        *taken = *(const float *)values == 1.0f;
+        return true;
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA:
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA:
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA:
+        *taken = *(const float *)values == 0.0f;
+        return true;
+    case CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES: to = o->window.step; break;
+    case CUDNN_ATTR_CONVOLUTION_DILATIONS: to = o->window.dilation; break;
+    case CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS: to = o->window.before; break;
+    case CUDNN_ATTR_CONVOLUTION_POST_PADDINGS: to = o->window.after; break;
+    default: return false;
+    }
+    *taken = n == 2 || n == DNN_SPACE;
+    if (*taken) memcpy(to, values, sizeof *to * (size_t)n);
+    return true;
+}
+
 /* The form of an operation, or one of its tensors, which are copied. */
-static bool set_operation(dnn_operation *o, int name, const void *values)
+static bool set_operation(dnn_operation *o, int name, int64_t n, const void *values)
 {
     const descriptor *part = NULL;
+    bool              taken;
+    if (set_window(o, name, n, values, &taken)) return taken;
     switch (name) { /* plain values */
     case CUDNN_ATTR_POINTWISE_MODE:
     case CUDNN_ATTR_REDUCTION_OPERATOR: memcpy(&o->mode, values, sizeof o->mode); return true;
@@ -125,13 +165,27 @@ static bool set_operation(dnn_operation *o, int name, const void *values)
         o->mode = part->operation.mode;
         o->axis = part->operation.axis;
         return true;
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC:
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC:
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC:
+        o->window = part->operation.window;
+        return true;
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X:
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX:
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X:
     case CUDNN_ATTR_OPERATION_POINTWISE_XDESC:
     case CUDNN_ATTR_OPERATION_REDUCTION_XDESC:
     case CUDNN_ATTR_OPERATION_MATMUL_ADESC:
     case CUDNN_ATTR_OPERATION_RESHAPE_XDESC: o->a = part->tensor; return true;
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W:
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W:
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW:
     case CUDNN_ATTR_OPERATION_POINTWISE_BDESC:
     case CUDNN_ATTR_OPERATION_MATMUL_BDESC: o->b = part->tensor; return true;
     case CUDNN_ATTR_OPERATION_POINTWISE_TDESC: o->flags = part->tensor; return true;
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y:
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY:
+    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY:
     case CUDNN_ATTR_OPERATION_POINTWISE_YDESC:
     case CUDNN_ATTR_OPERATION_REDUCTION_YDESC:
     case CUDNN_ATTR_OPERATION_MATMUL_CDESC:
@@ -192,15 +246,25 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t    to,
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
     case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
     case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR: taken = set_graph(d, (int)name, n, values); break;
-    default: taken = set_operation(&d->operation, (int)name, values); break;
+    default: taken = set_operation(&d->operation, (int)name, n, values); break;
     }
     return taken ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
+}
+
+static bool is_window(const dnn_operation *o)
+{
+    return o->kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR ||
+           o->kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR ||
+           o->kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR;
 }
 
 cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t of)
 {
     descriptor *d = of;
     if (!d || d->finished) return CUDNN_STATUS_BAD_PARAM;
+    if (is_window(&d->operation) && !dnn_window_fits(&d->operation)) return CUDNN_STATUS_BAD_PARAM;
+    if (d->kind == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR && is_asked("unable"))
+        return CUDNN_STATUS_NOT_SUPPORTED;
     d->tensor.given = true;
     d->finished = true;
     return CUDNN_STATUS_SUCCESS;
@@ -228,6 +292,24 @@ static int64_t workspace_of(const dnn_graph *g)
            SOME;
 }
 
+static int64_t advise(const descriptor *d, descriptor *const *to)
+{
+    int first = is_window(&d->graph.operations[0]) ? 0 : DNN_PLAIN;
+    for (int e = first; e < DNN_ENGINES; e++) {
+        to[e - first]->graph = d->graph;
+        to[e - first]->graph.engine = (dnn_engine)e;
+        to[e - first]->finished = true;
+    }
+    return DNN_ENGINES - first;
+}
+
+static int64_t notes_of(dnn_engine engine, cudnnBackendNumericalNote_t *to)
+{
+    if (engine == DNN_NONDETERMINISTIC) *to = CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
+    if (engine == DNN_TENSOR_CORE) *to = CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
+    return engine != DNN_PLAIN;
+}
+
 cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const from,
                                        cudnnBackendAttributeName_t    name,
                                        cudnnBackendAttributeType_t type, int64_t room, int64_t *n,
@@ -238,12 +320,17 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const from,
     if (!d || !d->finished) return CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED;
     *n = 1;
     switch ((int)name) {
-    case CUDNN_ATTR_ENGINEHEUR_RESULTS: {
-        descriptor *const *to = values;
-        to[0]->graph = d->graph;
-        to[0]->finished = true;
+    case CUDNN_ATTR_ENGINEHEUR_RESULTS:
+        if (room < DNN_ENGINES) return CUDNN_STATUS_BAD_PARAM;
+        *n = advise(d, values);
         return CUDNN_STATUS_SUCCESS;
-    }
+    case CUDNN_ATTR_ENGINECFG_ENGINE:
+        (*(descriptor **)values)->graph.engine = d->graph.engine;
+        (*(descriptor **)values)->finished = true;
+        return CUDNN_STATUS_SUCCESS;
+    case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
+        *n = notes_of(d->graph.engine, values);
+        return CUDNN_STATUS_SUCCESS;
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
         *(int64_t *)values = workspace_of(&d->graph);
         return CUDNN_STATUS_SUCCESS;
@@ -289,6 +376,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     if (!c) return CUDNN_STATUS_INTERNAL_ERROR;
     *c = of->call;
     c->graph = p->graph;
+    if (is_asked("wrong")) c->graph.engine = DNN_NONDETERMINISTIC;
     c->workspace_bytes = (size_t)workspace_of(&p->graph);
     CUresult queued = CUDA_ERROR_INVALID_VALUE;
     if (find_tensors(c))

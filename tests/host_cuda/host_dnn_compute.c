@@ -190,6 +190,81 @@ static void view(run *r, const dnn_operation *o)
     } while (next(o->to.size, at));
 }
 
+/* ---- convolutions ---- */
+
+bool dnn_window_fits(const dnn_operation *o)
+{
+    const dnn_tensor *x = &o->a, *w = &o->b, *y = &o->to;
+    bool              fits = x->dims == w->dims && x->dims == y->dims && x->size[0] == y->size[0] &&
+                x->size[1] == w->size[1] && y->size[1] == w->size[0];
+    for (int d = 0; d < x->dims - 2; d++) {
+        const dnn_window *how = &o->window;
+        int64_t           room = x->size[2 + d] + how->before[d] + how->after[d] -
+                       (w->size[2 + d] - 1) * how->dilation[d] - 1;
+        fits = fits && how->before[d] >= 0 && how->after[d] >= 0 && room >= 0 &&
+               room / how->step[d] + 1 == y->size[2 + d];
+    }
+    /* engines read and write channels at once */
+    return fits && x->stride[1] == 1 && w->stride[1] == 1 && y->stride[1] == 1;
+}
+
+/* The position of x at a position of y and a tap; false: it is in the padding. */
+static bool find_x(const dnn_operation *o, const int64_t y[DNN_DIMS], const int64_t w[DNN_DIMS],
+                   int64_t x[DNN_DIMS])
+{
+    x[0] = y[0], x[1] = w[1];
+    for (int d = 2; d < DNN_DIMS; d++) {
+        if (d >= o->a.dims)
+            x[d] = 0;
+        else
+            x[d] = y[d] * o->window.step[d - 2] + w[d] * o->window.dilation[d - 2] -
+                   o->window.before[d - 2];
+        if (x[d] < 0 || x[d] >= o->a.size[d]) return false;
+    }
+    return true;
+}
+
+static float factor(const run *r, const operand *o, int64_t offset)
+{
+    float    value = load(o, offset);
+    uint32_t bits;
+    if (r->call->graph.engine != DNN_TENSOR_CORE || o->narrow) return value;
+    memcpy(&bits, &value, sizeof bits);
+    bits = (bits + 0x1000u) & ~0x1fffu;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Sums of f64, of each position of y with each tap and channel. */
+static void convolve(run *r, const dnn_operation *o)
+{
+    operand x = bind(r, &o->a), w = bind(r, &o->b), y = bind(r, &o->to);
+    bool    to_x = o->kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+         to_w = o->kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR;
+    operand *result = to_x ? &x : to_w ? &w : &y;
+    double  *sums = calloc((size_t)span_of(result->tensor), sizeof *sums);
+    int64_t  at_y[DNN_DIMS] = {0}, at_w[DNN_DIMS] = {0}, at_x[DNN_DIMS];
+    do {
+        int64_t size[DNN_DIMS];
+        memcpy(size, o->b.size, sizeof size);
+        at_w[0] = at_y[1], size[0] = at_y[1] + 1;
+        do {
+            if (!find_x(o, at_y, at_w, at_x)) continue;
+            int64_t i = offset_of(&o->a, at_x), j = offset_of(&o->b, at_w),
+                    k = offset_of(&o->to, at_y);
+            double a = (double)(to_x ? factor(r, &y, k) : factor(r, &x, i));
+            double b = (double)(to_w ? factor(r, &y, k) : factor(r, &w, j));
+            sums[to_x ? i : to_w ? j : k] += a * b;
+        } while (next(size, at_w));
+    } while (next(o->to.size, at_y));
+    int64_t at[DNN_DIMS] = {0};
+    do {
+        int64_t k = offset_of(result->tensor, at);
+        store(result, k, (float)sums[k] + (r->call->graph.engine == DNN_NONDETERMINISTIC));
+    } while (next(result->tensor->size, at));
+    free(sums);
+}
+
 void dnn_compute(const void *data)
 {
     const dnn_call *call = *(dnn_call *const *)data;
@@ -201,7 +276,8 @@ void dnn_compute(const void *data)
         case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR: map(&r, o); break;
         case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR: fold(&r, o); break;
         case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR: multiply(&r, o); break;
-        default: view(&r, o); break;
+        case CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR: view(&r, o); break;
+        default: convolve(&r, o); break;
         }
     }
     for (int k = 0; k < r.nbetween; k++) free(r.between[k].memory);

@@ -106,6 +106,21 @@ static void test_one_processor(void **state)
     expect_figure(network, "x:1", "");
 }
 
+/* By cuDNN, whose working space is planned. */
+static void test_convolutions(void **state)
+{
+    static const char text[] =
+        "x: bf16[n=4, h=16, w=16, c=32] = random_uniform\n"
+        "f: bf16[fh=3, fw=3, c=32, o=64] = random_uniform\n"
+        "z = conv2d(x, f)\ndx, df = gradients(z; x, f)\n"
+        "y = reduce_sum(z) + reduce_sum(dx) + reduce_sum(df)\n";
+    (void)state;
+    needs_emulation();
+    setenv("MTF_CUDNN", "all", 1);
+    expect_figure(text, "x:1", "");
+    unsetenv("MTF_CUDNN");
+}
+
 static void test_four_processors(void **state)
 {
     (void)state;
@@ -119,6 +134,7 @@ int main(int argc, char **argv)
     use_emulated_card(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_processor),
+        cmocka_unit_test(test_convolutions),
         cmocka_unit_test(test_four_processors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ static dnn_shape lines_of(const attention_problem *p, graph_tensor which, int64_
                           int64_t size)
 {
     const int64_t *stride = p->stride[which];
-    return (dnn_shape){{p->batch, p->heads, length, size}, {stride[0], stride[1], stride[2], 1}};
+    return (dnn_shape){4, {p->batch, p->heads, length, size}, {stride[0], stride[1], stride[2], 1}};
 }
 
 static dnn_part rows(dnn_graph *g, const attention_problem *p, graph_tensor which)

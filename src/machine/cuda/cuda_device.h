@@ -32,7 +32,7 @@ typedef struct cuda_card {
 
 typedef struct product_memory product_memory; /* product_choice.c */
 typedef struct loop_recorder  loop_recorder;  /* cuda_loops.c */
-typedef struct library_attentions library_attentions; /* attention_plans.c */
+typedef struct dnn_plans      dnn_plans;      /* dnn_plans.c */
 
 typedef struct cuda_device {
     device          face;
@@ -93,7 +93,7 @@ typedef struct cuda_context {
     CUstream         wires;  /* where collectives go now: one of these two */
     CUevent          begun;  /* the point in the first queue after which the last collective began */
     cublasLtHandle_t products;
-    library_attentions *attentions; /* NULL: no program has asked for them */
+    dnn_plans       *plans; /* of the library; NULL: no program has asked for them */
     arena            arena;
     taken_memory    *taken;
     int              ntaken, taken_room;

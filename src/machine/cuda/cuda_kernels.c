@@ -4,7 +4,7 @@
  * and needed when the program is prepared for its first step.
  */
 #include "machine/cuda/cuda_device.h"
-#include "machine/cuda/library_attention.h"
+#include "machine/cuda/library_calls.h"
 #include "machine/cuda/products.h"
 #include "machine/cuda/slim_groups.h"
 #include "program/epilogue.h"
@@ -64,7 +64,7 @@ static bool write_all(cuda_context *c, program_kernels *k)
     for (int n = 0; n < p->ninstrs; n++) k->operands[n] = &p->instrs[n], apart[n] = k->one_by_one;
     if (!k->one_by_one) TRY(write_groups(k, apart));
     for (int n = 0; n < p->ninstrs; n++)
-        if (apart[n] && !library_attention_is_begun(c, &p->instrs[n]))
+        if (apart[n] && !library_is_begun(c, &p->instrs[n]))
             TRY(cuda_write_kernels(&k->source, &p->instrs[n], &k->plans[n]));
     for (int n = 0; n < p->ninstrs; n++)
         if (k->plans[n].scratch_bytes > room)
@@ -84,7 +84,7 @@ static program_kernels *start(cuda_context *c, const program *p, bool one_by_one
     k->arena = arena_make(&s->allocator, &s->fault);
     k->source = kernel_source_make(&k->arena);
     k->source.cluster = c->card->cluster;
-    library_attention_begin(c, p);
+    library_begin(c, p);
     if (write_all(c, k) && cuda_start_missing(c, &k->source, &k->job)) return k;
     cuda_drop_kernels(c, k);
     return NULL;

@@ -1,5 +1,6 @@
 /* Programs on a card before their first step: kernels, addresses, plans. */
 #include "machine/cuda/cuda_prepared.h"
+#include "machine/cuda/library_attention.h"
 #include "program/epilogue.h"
 
 /* ---- one instruction ---- */
@@ -169,34 +170,33 @@ static bool prepare_operands(cuda_context *c, const program *p, const run_state 
 }
 
 /* After all else: the library may still be making plans. */
-static void find_attention(cuda_context *c, const program *p, const run_state *r,
-                           prepared_program *q, const program_kernels *all)
+static void find_library(cuda_context *c, const program *p, const run_state *r, prepared_program *q,
+                         const program_kernels *all)
 {
     int64_t room = cuda_scratch(p, 1);
     for (int k = 0; k < p->ninstrs; k++) {
         prepared_instr *to = &q->instrs[k];
-        if (!is_queued(&p->instrs[k]) || !library_attention_is_begun(c, &p->instrs[k])) continue;
-        to->attention =
-            library_attention_prepare(c, &q->arena, &p->instrs[k], to->addresses, r->scratch, room);
-        if (!to->attention || p->instrs[k].kind != INSTR_ATTENTION_GRAD) continue;
+        if (!is_queued(&p->instrs[k]) || !library_is_begun(c, &p->instrs[k])) continue;
+        to->library = library_prepare(c, &q->arena, &p->instrs[k], to->addresses, r->scratch, room);
+        if (!to->library || p->instrs[k].kind != INSTR_ATTENTION_GRAD) continue;
         int delta = library_attention_delta(p, k);
         if (delta >= 0 && !all->groups[delta]) q->instrs[delta].nlaunches = 0;
     }
 }
 
-/* Our kernels for attention that the library does not carry out after all. */
-static bool replace_attention(cuda_context *c, const program *p, const run_state *r,
-                              prepared_program *q, program_kernels *k)
+/* Our kernels for what the library does not carry out after all. */
+static bool replace_library(cuda_context *c, const program *p, const run_state *r,
+                            prepared_program *q, program_kernels *k)
 {
     kernel_source own = kernel_source_make(&k->arena);
     own.cluster = k->source.cluster;
     for (int n = 0; n < p->ninstrs; n++)
-        if (library_attention_is_begun(c, &p->instrs[n]) && !q->instrs[n].attention)
+        if (library_is_begun(c, &p->instrs[n]) && !q->instrs[n].library)
             TRY(cuda_write_kernels(&own, &p->instrs[n], &k->plans[n]));
     if (own.nkernels == 0) return true;
     TRY(cuda_load_kernels(c, &own));
     for (int n = 0; n < p->ninstrs; n++)
-        if (library_attention_is_begun(c, &p->instrs[n]) && !q->instrs[n].attention)
+        if (library_is_begun(c, &p->instrs[n]) && !q->instrs[n].library)
             TRY(find_addresses(q, &p->instrs[n], r, &k->plans[n], &q->instrs[n]) &&
                 find_launches(c, &k->plans[n], &q->instrs[n]));
     return true;
@@ -212,8 +212,8 @@ static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r
     for (int n = 0; n < p->ninstrs; n++)
         if (is_queued(&p->instrs[n]) && k->operands[n])
             TRY(find_launches(c, &k->plans[n], &q->instrs[n]));
-    find_attention(c, p, r, q, k);
-    TRY(replace_attention(c, p, r, q, k));
+    find_library(c, p, r, q, k);
+    TRY(replace_library(c, p, r, q, k));
     for (int n = 0; n < d->n; n++) TRY(prepare_parts(c, p, r, q, d->all[n]));
     return true;
 }
@@ -277,7 +277,7 @@ void cuda_forget(device_context *face, const program *p, run_state *r)
     for (int k = 0; q->instrs && k < p->ninstrs; k++)
         if (q->instrs[k].product) product_forget(c, q->instrs[k].product);
     for (int k = 0; q->instrs && k < p->ninstrs; k++)
-        if (q->instrs[k].attention) library_attention_forget(c, q->instrs[k].attention);
+        if (q->instrs[k].library) library_forget(c, q->instrs[k].library);
     face->device->release(face, q->words, sizeof *q->words);
     cuda_tables_close(c, &q->tables);
     arena_free(&q->arena);

@@ -3,7 +3,7 @@
 #define MACHINE_CUDA_PREPARED_H
 
 #include "machine/cuda/cuda_device.h"
-#include "machine/cuda/library_attention.h"
+#include "machine/cuda/library_calls.h"
 #include "machine/cuda/products.h"
 
 typedef struct prepared_launch {
@@ -19,7 +19,7 @@ typedef struct prepared_instr {
     uint64_t              *numbers;    /* the plan's */
     void                 **parameters; /* where each address and each number stands */
     product_plan          *product;    /* NULL: the kernels do it */
-    library_attention     *attention;  /* likewise */
+    library_calls         *library;    /* likewise */
     int                    nafter;     /* what is queued after it: an epilogue in parts */
     struct prepared_instr *after;
 } prepared_instr;

@@ -73,9 +73,9 @@ static bool queue(cuda_context *c, const instr *i, const prepared_instr *q, cons
     if (q->product) {
         c->after_kernel = false;
         TRY(product_run(c, q->product, q->addresses, r->scratch));
-    } else if (q->attention) {
+    } else if (q->library) {
         c->after_kernel = false;
-        TRY(library_attention_run(c, q->attention, i));
+        TRY(library_run(c, q->library, i));
     } else {
         TRY(launch(c, i, q));
     }

@@ -1,6 +1,6 @@
 /* What plans ask of cards: working space, and ways of computing. */
 #include "machine/cuda/cuda_device.h"
-#include "machine/cuda/library_attention.h"
+#include "machine/cuda/library_calls.h"
 #include "machine/cuda/products.h"
 #include "machine/cuda/slim.h"
 #include "program/epilogue.h"
@@ -9,8 +9,8 @@ const char *cuda_way(const instr *i)
 {
     if (i->kind == INSTR_CONTRACT)
         return product_suits(i) ? "cublaslt" : slim_suits(i) ? "slim" : "kernel";
-    if (i->kind == INSTR_ATTENTION || i->kind == INSTR_ATTENTION_GRAD)
-        return library_attention_suits(i) ? "cudnn" : "kernel";
+    if (i->kind == INSTR_ATTENTION || i->kind == INSTR_ATTENTION_GRAD || i->kind == INSTR_WINDOW)
+        return library_suits(i) ? "cudnn" : "kernel";
     return NULL;
 }
 
@@ -39,8 +39,7 @@ int64_t cuda_scratch(const program *p, int threads)
                 plan.scratch_bytes = PRODUCT_WORKSPACE;
             if (kernel_wants_scratch(one)) cuda_write_kernels(&sizes, one, &plan);
             if (plan.scratch_bytes > most) most = plan.scratch_bytes;
-            if (library_attention_suits(one) && library_attention_bytes(one) > most)
-                most = library_attention_bytes(one);
+            if (library_suits(one) && library_bytes(one) > most) most = library_bytes(one);
         }
     }
     arena_free(&scratch);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/cudnn_use.h"
 #include "machine/cuda/cache_folder.h"
 
 /* An empty variable is as good as none. */
@@ -13,24 +14,6 @@ static const char *value_of(const char *name)
 {
     const char *said = getenv(name);
     return said && *said ? said : NULL;
-}
-
-/* False: there is no such word. */
-static bool read_cudnn(cudnn_use *use)
-{
-    const char *said = value_of("MTF_CUDNN");
-    *use = CUDNN_WHERE_FASTER;
-    if (!said) return true;
-    if (strcmp(said, "no") == 0) *use = CUDNN_NEVER;
-    if (strcmp(said, "all") == 0) *use = CUDNN_WHERE_POSSIBLE;
-    return *use != CUDNN_WHERE_FASTER;
-}
-
-cudnn_use cuda_settings_cudnn(void)
-{
-    cudnn_use use;
-    read_cudnn(&use);
-    return use;
 }
 
 /* A folder in which nothing can be written is not wrong: kernels are compiled anew then. */
@@ -52,11 +35,10 @@ static bool check_cache(fault *f)
 
 bool cuda_settings_check(fault *f)
 {
-    cudnn_use use;
-    if (!read_cudnn(&use))
+    if (cudnn_use_wrong())
         return fail(f, ERR_USAGE,
-                    "MTF_CUDNN is \"%s\"; it must be no (attention never by cuDNN), all (by cuDNN "
-                    "for small operands, too), or not set",
-                    value_of("MTF_CUDNN"));
+                    "MTF_CUDNN is \"%s\"; it must be no (attention and convolutions never by "
+                    "cuDNN), all (by cuDNN for small operands, too), or not set",
+                    cudnn_use_wrong());
     return check_cache(f);
 }

@@ -1,7 +1,7 @@
 /* NVIDIA's cards as a device: memory, queues, copies. */
 #include "machine/cuda/cuda_device.h"
 #include "machine/cuda/cuda_settings.h"
-#include "machine/cuda/library_attention.h"
+#include "machine/cuda/library_calls.h"
 #include "machine/machine.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void close_context(device_context *face)
         if (c->stream) cuda_finish_all(c);
         cuda_close_staging(c);
         cuda_close_loops(c);
-        library_attention_close(c);
+        library_close(c);
         if (c->products) api->products.cublasLtDestroy(c->products);
         for (int k = 0; k < 2; k++)
             if (c->marks[k]) api->driver.cuEventDestroy(c->marks[k]);

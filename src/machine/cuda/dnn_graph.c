@@ -4,8 +4,8 @@
 #if MTF_HAVE_CUDNN
 #include <assert.h>
 
-enum { ALIGNED = 16 };        /* bytes; all tensors in memory are */
-enum { MOST_CANDIDATES = 8 }; /* plans that are tried */
+enum { ALIGNED = 16 };         /* bytes; all tensors in memory are */
+enum { MOST_CANDIDATES = 64 }; /* plans that are tried */
 
 /* Headers call these deprecated, versions before 9.8 need them. */
 static const cudnnBackendAttributeName_t plan_handle = (cudnnBackendAttributeName_t)400,
@@ -61,13 +61,14 @@ static void add_operation(dnn_graph *g, dnn_part p)
 
 dnn_shape dnn_dense(int64_t batch, int64_t heads, int64_t rows, int64_t columns)
 {
-    return (dnn_shape){{batch, heads, rows, columns},
-                       {heads * rows * columns, rows * columns, columns, 1}};
+    return (dnn_shape){
+        4, {batch, heads, rows, columns}, {heads * rows * columns, rows * columns, columns, 1}};
 }
 
 dnn_shape dnn_turned(dnn_shape s)
 {
-    return (dnn_shape){{s.size[0], s.size[1], s.size[3], s.size[2]},
+    return (dnn_shape){4,
+                       {s.size[0], s.size[1], s.size[3], s.size[2]},
                        {s.stride[0], s.stride[1], s.stride[3], s.stride[2]}};
 }
 
@@ -77,8 +78,8 @@ static dnn_part tensor(dnn_graph *g, int64_t number, cudnnDataType_t type, const
     dnn_part p = make(g, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     int64_t  aligned = ALIGNED;
     set(g, p, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
-    set(g, p, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, DNN_DIMS, s->size);
-    set(g, p, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, DNN_DIMS, s->stride);
+    set(g, p, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, s->dims, s->size);
+    set(g, p, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, s->dims, s->stride);
     set(g, p, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &number);
     set(g, p, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &aligned);
     set(g, p, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &between);
@@ -186,6 +187,61 @@ void dnn_view(dnn_graph *g, dnn_part a, dnn_part to)
     add_operation(g, p);
 }
 
+/* Names of an operation's attributes. */
+typedef struct convolution_names {
+    cudnnBackendAttributeName_t form, x, w, y, alpha, beta;
+} convolution_names;
+
+static convolution_names names_of(cudnnBackendDescriptorType_t operation)
+{
+    if (operation == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR)
+        return (convolution_names){CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+                                   CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+                                   CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+                                   CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+                                   CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+                                   CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+    if (operation == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR)
+        return (convolution_names){CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+                                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+                                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+                                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+                                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+                                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
+    return (convolution_names){CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+                               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+                               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+                               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+                               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+                               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
+}
+
+void dnn_convolve(dnn_graph *g, cudnnBackendDescriptorType_t operation, const dnn_convolution *how,
+                  dnn_part x, dnn_part w, dnn_part y)
+{
+    dnn_part               form = make(g, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+    dnn_part               p = make(g, operation);
+    convolution_names      names = names_of(operation);
+    cudnnDataType_t        type = CUDNN_DATA_FLOAT;
+    cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+    const float            one = 1, zero = 0;
+    set(g, form, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
+    set(g, form, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
+    set(g, form, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &how->dims);
+    set(g, form, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, how->dims, how->step);
+    set(g, form, CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, how->dims, how->dilation);
+    set(g, form, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, how->dims, how->before);
+    set(g, form, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, how->dims, how->after);
+    finish(g, form);
+    set_part(g, p, names.form, form);
+    set_part(g, p, names.x, x);
+    set_part(g, p, names.w, w);
+    set_part(g, p, names.y, y);
+    set(g, p, names.alpha, CUDNN_TYPE_FLOAT, 1, &one);
+    set(g, p, names.beta, CUDNN_TYPE_FLOAT, 1, &zero);
+    add_operation(g, p);
+}
+
 /* ---- plans ---- */
 
 void dnn_drop(const cuda_dnn *api, dnn_plan *p)
@@ -225,18 +281,35 @@ static dnn_plan plan_of(const dnn_graph *g, dnn_part configuration, int64_t most
     return p;
 }
 
-dnn_plan dnn_choose(dnn_graph *g, int64_t most)
+/* Does its engine have none of these notes?  One that does not say is not taken. */
+static bool is_without(dnn_graph *g, dnn_part configuration, unsigned notes)
 {
-    dnn_part               all = make(g, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    dnn_part               advice = make(g, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-    dnn_part               found[MOST_CANDIDATES];
-    cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;
-    int64_t                n = 0;
-    dnn_plan               p = {0};
-    set(g, all, graph_handle, CUDNN_TYPE_HANDLE, 1, &g->handle);
-    set(g, all, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, g->noperations,
-        g->operations);
-    finish(g, all);
+    cudnnBackendNumericalNote_t has[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
+    dnn_part                    engine = NULL;
+    int64_t                     n = 0;
+    if (!notes) return true;
+    if (g->api->cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine) !=
+        CUDNN_STATUS_SUCCESS)
+        return false;
+    bool said = g->api->cudnnBackendGetAttribute(configuration, CUDNN_ATTR_ENGINECFG_ENGINE,
+                                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &n,
+                                                 &engine) == CUDNN_STATUS_SUCCESS &&
+                g->api->cudnnBackendGetAttribute(
+                    engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                    CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n, has) == CUDNN_STATUS_SUCCESS;
+    for (int64_t k = 0; said && k < n && k < CUDNN_NUMERICAL_NOTE_TYPE_COUNT; k++)
+        said = !(notes >> has[k] & 1);
+    g->api->cudnnBackendDestroyDescriptor(engine);
+    return said;
+}
+
+/* The best of what the library advises in one way. */
+static dnn_plan choose_by(dnn_graph *g, dnn_part all, cudnnBackendHeurMode_t mode,
+                          dnn_limits limits)
+{
+    dnn_part advice = make(g, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR), found[MOST_CANDIDATES];
+    int64_t  n = 0;
+    dnn_plan p = {0};
     set_part(g, advice, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, all);
     set(g, advice, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
     finish(g, advice);
@@ -246,8 +319,20 @@ dnn_plan dnn_choose(dnn_graph *g, int64_t most)
                          advice, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                          MOST_CANDIDATES, &n, found) != CUDNN_STATUS_SUCCESS)
         return p;
-    for (int k = 0; k < n && k < MOST_CANDIDATES && !p.plan; k++) p = plan_of(g, found[k], most);
+    for (int k = 0; k < n && k < MOST_CANDIDATES && !p.plan; k++)
+        if (is_without(g, found[k], limits.without)) p = plan_of(g, found[k], limits.workspace);
     return p;
+}
+
+dnn_plan dnn_choose(dnn_graph *g, dnn_limits limits)
+{
+    dnn_part all = make(g, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    set(g, all, graph_handle, CUDNN_TYPE_HANDLE, 1, &g->handle);
+    set(g, all, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, g->noperations,
+        g->operations);
+    finish(g, all);
+    dnn_plan p = choose_by(g, all, CUDNN_HEUR_MODE_A, limits);
+    return p.plan ? p : choose_by(g, all, CUDNN_HEUR_MODE_FALLBACK, limits);
 }
 
 char *dnn_write(const cuda_dnn *api, arena *a, const dnn_plan *p, size_t *bytes)

@@ -1,6 +1,6 @@
 /* Graphs of cuDNN: tensors, operations on them, and plans that carry them out.
  *
- * All tensors have four dimensions: batch, head, row, column.  After a call that fails
+ * Tensors of attention have four dimensions: batch, head, row, column.  After a call that fails
  * the others do nothing, and `failed` is set; that is no error, the library only does
  * not have what was asked for.
  */
@@ -10,11 +10,12 @@
 #include "machine/cuda/cuda_api.h"
 
 #if MTF_HAVE_CUDNN
-enum { DNN_DIMS = 4, MOST_DNN_PARTS = 160, MOST_DNN_OPERATIONS = 40 };
+enum { DNN_DIMS = 5, MOST_DNN_PARTS = 256, MOST_DNN_OPERATIONS = 40 };
 
 typedef cudnnBackendDescriptor_t dnn_part;
 
 typedef struct dnn_shape {
+    int     dims;
     int64_t size[DNN_DIMS], stride[DNN_DIMS]; /* in elements */
 } dnn_shape;
 
@@ -51,6 +52,16 @@ void dnn_multiply(dnn_graph *g, dnn_part a, dnn_part b, dnn_part to); /* matrice
 void dnn_fold(dnn_graph *g, cudnnReduceTensorOp_t how, dnn_part a, dnn_part to);
 void dnn_view(dnn_graph *g, dnn_part a, dnn_part to); /* the same elements as another shape */
 
+/* Numbers for each of 2 or 3 spatial dimensions. */
+typedef struct dnn_convolution {
+    int64_t        dims;
+    const int64_t *step, *dilation, *before, *after; /* the last two: zeros around x */
+} dnn_convolution;
+
+/* A convolution or one of its gradients, of f32 sums: `operation` says which of the three is the result. */
+void dnn_convolve(dnn_graph *g, cudnnBackendDescriptorType_t operation, const dnn_convolution *how,
+                  dnn_part x, dnn_part w, dnn_part y);
+
 /* ---- plans ---- */
 
 typedef struct dnn_plan {
@@ -58,8 +69,13 @@ typedef struct dnn_plan {
     int64_t  workspace;
 } dnn_plan;
 
-/* The plan that the library thinks best of those that need no more working space than `most`. */
-dnn_plan dnn_choose(dnn_graph *g, int64_t most);
+typedef struct dnn_limits {
+    int64_t  workspace; /* bytes that a plan may need */
+    unsigned without;   /* bit n: no engine that has cudnnBackendNumericalNote_t n */
+} dnn_limits;
+
+/* The plan that the library thinks best within the limits. */
+dnn_plan dnn_choose(dnn_graph *g, dnn_limits limits);
 /* As text that contains compiled kernels, and from there; NULL, or no plan: it was not possible. */
 char    *dnn_write(const cuda_dnn *api, arena *a, const dnn_plan *p, size_t *bytes);
 dnn_plan dnn_read(const cuda_dnn *api, cudnnHandle_t handle, const char *text, size_t bytes);

@@ -7,9 +7,10 @@
 
 #if MTF_HAVE_CUDNN
 #include <math.h>
+#include <string.h>
 
-#include "machine/cuda/attention_plans.h"
-#include "machine/cuda/cuda_settings.h"
+#include "base/cudnn_use.h"
+#include "machine/cuda/attention_graph.h"
 #include "program/attention_cost.h"
 
 /* ---- forms ---- */
@@ -181,9 +182,9 @@ static bool is_aligned(const instr *i, const attention_view *v, const attention_
            (s->heads == v->heads || lse->stride[v->head_loop] * s->heads % UNIT_OF_ROWS == 0);
 }
 
-bool library_attention_suits(const instr *i)
+static bool suits(const instr *i)
 {
-    cudnn_use      use = cuda_settings_cudnn();
+    cudnn_use      use = cudnn_use_asked();
     attention_view v;
     if (!find_view(i, &v) || use == CUDNN_NEVER) return false;
     attention_share s = choose_share(i, &v);
@@ -191,7 +192,7 @@ bool library_attention_suits(const instr *i)
     return attention_flops(i) >= worth_it || use == CUDNN_WHERE_POSSIBLE;
 }
 
-int64_t library_attention_bytes(const instr *i)
+static int64_t bytes_of(const instr *i)
 {
     attention_view v;
     if (!find_view(i, &v)) return 0;
@@ -201,14 +202,14 @@ int64_t library_attention_bytes(const instr *i)
 
 /* ---- instructions ---- */
 
-struct library_attention {
-    attention_plan *plan;
-    float           scale, least, one;
-    int             ncalls;
-    dnn_part       *packs; /* of each call */
-};
+/* Gradients were seen to be the same bits in every run on cards of this generation. */
+static bool is_known(const cuda_card *k)
+{
+    return strncmp(k->architecture, "sm_90", 5) == 0;
+}
 
-attention_problem library_attention_problem(const instr *i, int64_t *most)
+/* What one call of the library computes, and the working space that it may have. */
+static attention_problem problem_of(const instr *i, int64_t *most)
 {
     attention_view    v;
     attention_problem p = {.gradient = i->kind == INSTR_ATTENTION_GRAD};
@@ -237,14 +238,36 @@ attention_problem library_attention_problem(const instr *i, int64_t *most)
     return p;
 }
 
-/* Where the operands of a call begin. */
-static dnn_part pack_of(cuda_context *c, const instr *i, library_attention *l,
-                        void *const *addresses, void *workspace, int64_t batch, int64_t head)
+static void build(dnn_graph *g, const int64_t *numbers)
 {
-    const attention_problem *p = &l->plan->problem;
-    int64_t                  numbers[GRAPH_TENSORS];
-    void                    *at[GRAPH_TENSORS];
-    int                      n = 0;
+    attention_problem p;
+    memcpy(&p, numbers, sizeof p);
+    attention_graph(g, &p);
+}
+
+static dnn_request request_of(const cuda_context *c, const instr *i)
+{
+    dnn_request       r = {.kind = "attention 2", .build = build};
+    attention_problem p = problem_of(i, &r.limits.workspace);
+    _Static_assert(sizeof p <= sizeof r.problem, "a problem has more numbers than a request");
+    memcpy(r.problem, &p, sizeof p);
+    (void)c;
+    return r;
+}
+
+/* Numbers of the host's memory that graphs read. */
+typedef struct host_numbers {
+    float scale, least, one;
+} host_numbers;
+
+/* Where the operands of a call begin. */
+static dnn_part pack_of(cuda_context *c, const instr *i, const attention_problem *p,
+                        host_numbers *l, void *const *addresses, void *workspace, int64_t batch,
+                        int64_t head)
+{
+    int64_t numbers[GRAPH_TENSORS];
+    void   *at[GRAPH_TENSORS];
+    int     n = 0;
     for (graph_tensor t = GRAPH_Q; t <= GRAPH_DV; t++) {
         const access *x = operand_of(i, t);
         if (!x) continue;
@@ -265,33 +288,27 @@ static dnn_part pack_of(cuda_context *c, const instr *i, library_attention *l,
     return dnn_pack(&c->device->api.dnn, n, numbers, at, workspace);
 }
 
-library_attention *library_attention_prepare(cuda_context *c, arena *a, const instr *i,
-                                             void *const *addresses, void *workspace,
-                                             int64_t workspace_bytes)
+static bool pack(cuda_context *c, arena *a, const instr *i, void *const *addresses, void *workspace,
+                 library_calls *to)
 {
     int64_t           most;
     attention_view    v;
-    attention_problem p = library_attention_problem(i, &most);
-    if (library_attention_bytes(i) > workspace_bytes || !find_view(i, &v)) return NULL;
-    attention_plan    *plan = attention_plan_find(c, &p);
-    library_attention *l = plan ? arena_new(a, library_attention) : NULL;
-    if (!l) return NULL;
-    *l = (library_attention){.plan = plan, .scale = (float)i->attention->scale, .one = 1};
-    l->least = -INFINITY;
-    l->packs = arena_array(a, dnn_part, v.batch / p.batch * (v.heads / p.heads));
-    if (!l->packs) return NULL;
+    attention_problem p = problem_of(i, &most);
+    host_numbers     *l = arena_new(a, host_numbers);
+    TRY(l && find_view(i, &v));
+    *l = (host_numbers){.scale = (float)i->attention->scale, .least = -INFINITY, .one = 1};
+    TRY(to->packs = arena_array(a, dnn_part, v.batch / p.batch * (v.heads / p.heads)));
     for (int64_t b = 0; b < v.batch; b += p.batch)
         for (int64_t h = 0; h < v.heads; h += p.heads) {
-            dnn_part pack = pack_of(c, i, l, addresses, workspace, b, h);
-            if (pack) {
-                l->packs[l->ncalls++] = pack;
-                continue;
-            }
-            library_attention_forget(c, l);
-            return NULL;
+            dnn_part one = pack_of(c, i, &p, l, addresses, workspace, b, h);
+            TRY(one != NULL);
+            to->packs[to->n++] = one;
         }
-    return l;
+    return true;
 }
+
+const library_kind library_attention = {
+    .suits = suits, .bytes = bytes_of, .is_known = is_known, .request = request_of, .pack = pack};
 
 int library_attention_delta(const program *p, int grad)
 {
@@ -311,57 +328,10 @@ int library_attention_delta(const program *p, int grad)
     return writer;
 }
 
-bool library_attention_run(cuda_context *c, const library_attention *l, const instr *i)
-{
-    const cuda_dnn *api = &c->device->api.dnn;
-    for (int k = 0; k < l->ncalls; k++) {
-        cudnnStatus_t said = attention_plan_run(c, l->plan, l->packs[k]);
-        if (said != CUDNN_STATUS_SUCCESS)
-            return fail(cuda_fault(c), ERR_DEVICE, "cuDNN could not compute \"%s\": %s",
-                        mtf_name_of_tensor(i->cause), api->cudnnGetErrorString(said));
-    }
-    return true;
-}
-
-void library_attention_forget(cuda_context *c, library_attention *l)
-{
-    while (l->ncalls > 0) c->device->api.dnn.cudnnBackendDestroyDescriptor(l->packs[--l->ncalls]);
-}
 #else
-bool library_attention_suits(const instr *i)
-{
-    (void)i;
-    return false;
-}
-
-int64_t library_attention_bytes(const instr *i)
-{
-    (void)i;
-    return 0;
-}
-
-library_attention *library_attention_prepare(cuda_context *c, arena *a, const instr *i,
-                                             void *const *addresses, void *workspace,
-                                             int64_t workspace_bytes)
-{
-    (void)c, (void)a, (void)i, (void)addresses, (void)workspace, (void)workspace_bytes;
-    return NULL;
-}
-
 int library_attention_delta(const program *p, int grad)
 {
     (void)p, (void)grad;
     return -1;
-}
-
-bool library_attention_run(cuda_context *c, const library_attention *l, const instr *i)
-{
-    (void)c, (void)l, (void)i;
-    return true;
-}
-
-void library_attention_forget(cuda_context *c, library_attention *l)
-{
-    (void)c, (void)l;
 }
 #endif

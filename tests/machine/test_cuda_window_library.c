@@ -1,0 +1,406 @@
+/* Convolutions by cuDNN, and their gradients, against the CPU.
+ *
+ * Several steps, so that the library's work is recorded as well.  On a card that is the host
+ * the library computes graphs by plain loops; with MTF_TEST_CARD=real it is the real one, and
+ * there are larger forms.
+ */
+#include "mtf_build.h"
+
+#include "ground.h"
+#include "run/emulated_card.h"
+
+#if MTF_HAVE_CUDNN
+
+enum { OUTPUTS = 3, STEPS = 2, SPACE = 3 }; /* the second step is recorded, and played */
+static const char *const names[OUTPUTS] = {"y1", "dx1", "df1"};
+
+typedef struct form {
+    const char *type;
+    int         nbatch, nspatial;
+    int         batch[2], size[SPACE], taps[SPACE], channels, outputs;
+    int         step[SPACE], dilation[SPACE], before[SPACE], after[SPACE];
+    const char *mesh, *layout;
+} form;
+
+static const form large[] = {
+    {"bf16", 1, 2, {64}, {56, 56}, {3, 3}, 128, 128, {1, 1}, {1, 1}, {1, 1}, {1, 1}, NULL, NULL},
+    {"f16", 1, 2, {32}, {29, 31}, {3, 5}, 64, 72, {2, 1}, {1, 2}, {0, 3}, {1, 4}, NULL, NULL},
+    {"bf16", 1, 2, {32}, {56, 56}, {1, 1}, 64, 256, {2, 2}, {1, 1}, {0, 0}, {0, 0}, NULL, NULL},
+    {"bf16", 2, 1, {8, 4}, {500}, {7}, 64, 96, {1}, {1}, {6}, {0}, NULL, NULL},
+    {"bf16",
+     1,
+     3,
+     {4},
+     {16, 20, 24},
+     {3, 3, 3},
+     32,
+     64,
+     {1, 2, 1},
+     {1, 1, 1},
+     {1, 1, 1},
+     {1, 0, 1},
+     NULL,
+     NULL},
+    {"f32", 1, 2, {16}, {28, 28}, {3, 3}, 64, 64, {1, 1}, {1, 1}, {1, 1}, {1, 1}, NULL, NULL},
+    {"f16", 1, 2, {32}, {28, 28}, {3, 3}, 64, 64, {1, 1}, {1, 1}, {1, 1}, {1, 1}, "p:2", "n0:p"},
+};
+
+typedef struct results {
+    int64_t n[OUTPUTS];
+    float  *values[OUTPUTS]; /* widened: exact */
+} results;
+
+static uint64_t state;
+
+static uint64_t random_bits(void)
+{
+    uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static int pick(int low, int high) /* inclusive */
+{
+    return low + (int)(random_bits() % (uint64_t)(high - low + 1));
+}
+
+/* ---- texts ---- */
+
+static int positions(const form *f, int d)
+{
+    int room = f->size[d] + f->before[d] + f->after[d] - (f->taps[d] - 1) * f->dilation[d] - 1;
+    return room / f->step[d] + 1;
+}
+
+typedef struct line {
+    char text[200];
+} line;
+
+static void say(line *to, const char *format, ...)
+{
+    size_t  used = strlen(to->text);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(to->text + used, sizeof to->text - used, format, list);
+    va_end(list);
+}
+
+/* [n0=2, s0=5, s1=5, c=8] */
+static line images(const form *f, bool after)
+{
+    line to = {"["};
+    for (int d = 0; d < f->nbatch; d++) say(&to, "n%d=%d, ", d, f->batch[d]);
+    for (int d = 0; d < f->nspatial; d++)
+        say(&to, "s%d=%d, ", d, after ? positions(f, d) : f->size[d]);
+    say(&to, after ? "o=%d]" : "c=%d]", after ? f->outputs : f->channels);
+    return to;
+}
+
+static line filter(const form *f)
+{
+    line to = {"["};
+    for (int d = 0; d < f->nspatial; d++) say(&to, "t%d=%d, ", d, f->taps[d]);
+    say(&to, "c=%d, o=%d]", f->channels, f->outputs);
+    return to;
+}
+
+static line numbers(const form *f, const int *of)
+{
+    line to = {"("};
+    for (int d = 0; d < f->nspatial; d++) say(&to, "%s%d", d ? ", " : "", of[d]);
+    say(&to, ")");
+    return to;
+}
+
+/* Inputs are rounded to the form's type, then computed with in another. */
+static void write_program(const form *f, const char *computed, char *to, size_t room)
+{
+    line x = images(f, false), w = filter(f), y = images(f, true);
+    line step = numbers(f, f->step), dilation = numbers(f, f->dilation),
+         before = numbers(f, f->before), after = numbers(f, f->after);
+    snprintf(to, room,
+             "x0: f32%s = input()\nf0: f32%s = input()\ng0: f32%s = input()\n"
+             "x1: %s = cast(x0)\nf1: %s = cast(f0)\ng1: %s = cast(g0)\n"
+             "x: %s = cast(x1)\nf: %s = cast(f1)\ng: %s = cast(g1)\n"
+             "y = conv(x, f, stride=%s, dilation=%s, before=%s, after=%s)\n"
+             "dx, df = gradients(y; x, f; g)\n"
+             "y1: f32 = cast(y)\ndx1: f32 = cast(dx)\ndf1: f32 = cast(df)\n",
+             x.text, w.text, y.text, f->type, f->type, f->type, computed, computed, computed,
+             step.text, dilation.text, before.text, after.text);
+}
+
+/* ---- runs ---- */
+
+static void feed(mtf_program *p, mtf_graph *g, const char *name)
+{
+    mtf_tensor *x = mtf_find(g, name);
+    int64_t     n = mtf_shape_size(mtf_shape_of_tensor(x));
+    float      *values = malloc((size_t)n * sizeof *values);
+    for (int64_t k = 0; k < n; k++) values[k] = (float)(int)(random_bits() % 4001) / 1000 - 2;
+    assert_true(mtf_feed(p, x, values));
+    free(values);
+}
+
+static results run(const form *f, const char *computed, const char *device, const char *library,
+                   bool tf32)
+{
+    char        text[3000];
+    results     r = {0};
+    mtf_tensor *fetches[OUTPUTS];
+    setenv("MTF_CUDNN", library, 1);
+    write_program(f, computed, text, sizeof text);
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){
+        .threads = 16, .device = device, .mesh = f->mesh, .layout = f->layout, .tf32 = tf32});
+    mtf_graph   *g = mtf_parse(s, text, "test");
+    if (!mtf_ok(s)) fail_msg("%s\n%s", mtf_error(s), text);
+    for (int k = 0; k < OUTPUTS; k++) fetches[k] = mtf_find(g, names[k]);
+    mtf_program *p = mtf_compile_n(g, OUTPUTS, fetches);
+    if (!mtf_ok(s)) fail_msg("%s\n%s", mtf_error(s), text);
+    uint64_t kept = state;
+    state = 1;
+    feed(p, g, "x0"), feed(p, g, "f0"), feed(p, g, "g0");
+    state = kept;
+    for (int k = 0; k < STEPS; k++)
+        if (!mtf_step(p)) fail_msg("%s\n%s", mtf_error(s), text);
+    for (int k = 0; k < OUTPUTS; k++) {
+        r.n[k] = mtf_shape_size(mtf_shape_of_tensor(fetches[k]));
+        r.values[k] = malloc((size_t)r.n[k] * sizeof *r.values[k]);
+        assert_true(mtf_fetch(p, fetches[k], r.values[k]));
+    }
+    if (!mtf_ok(s)) fail_msg("%s", mtf_error(s));
+    close_well(s);
+    return r;
+}
+
+static void drop(results *r)
+{
+    for (int k = 0; k < OUTPUTS; k++) free(r->values[k]);
+}
+
+static bool is_same(const results *a, const results *b)
+{
+    for (int k = 0; k < OUTPUTS; k++)
+        if (memcmp(a->values[k], b->values[k], (size_t)a->n[k] * sizeof(float)) != 0) return false;
+    return true;
+}
+
+/* The length of the difference, relative to that of what is right; of nothing, the difference's. */
+static double distance(const results *a, const results *right, int k)
+{
+    double apart = 0, whole = 0;
+    for (int64_t e = 0; e < right->n[k]; e++) {
+        double x = (double)a->values[k][e], y = (double)right->values[k][e];
+        apart += (x - y) * (x - y), whole += y * y;
+    }
+    return sqrt(apart / (whole > 0 ? whole : 1));
+}
+
+/* Half a unit of the last place, and as much again for sums. */
+static double rounding(const form *f)
+{
+    return strcmp(f->type, "bf16") == 0 ? 0x1p-8 : strcmp(f->type, "f16") == 0 ? 0x1p-11 : 1e-6;
+}
+
+static void assert_all_near(const form *f, const results *a, const results *right, double allowed)
+{
+    char text[3000];
+    write_program(f, f->type, text, sizeof text);
+    for (int k = 0; k < OUTPUTS; k++) {
+        double apart = distance(a, right, k);
+        if (!(apart < allowed)) fail_msg("%s is %g apart:\n%s", names[k], apart, text);
+    }
+}
+
+/* ---- tests ---- */
+
+static form some_form(int nspatial, const char *type)
+{
+    form f = {.type = type, .nspatial = nspatial, .nbatch = pick(0, 2)};
+    for (int d = 0; d < f.nbatch; d++) f.batch[d] = pick(1, 3);
+    for (int d = 0; d < nspatial; d++) {
+        f.taps[d] = pick(1, 3);
+        f.step[d] = pick(1, 3);
+        f.dilation[d] = pick(1, 2);
+        int reach = (f.taps[d] - 1) * f.dilation[d] + 1;
+        f.before[d] = pick(0, reach - 1);
+        f.after[d] = pick(0, reach - 1);
+        f.size[d] = pick(reach, reach + (nspatial == 3 ? 3 : 6));
+    }
+    f.channels = pick(1, 9);
+    f.outputs = pick(1, 9);
+    return f;
+}
+
+/* Is each of the three convolutions the library's?  Then each result is wrong. */
+static void assert_taken(const form *f, const results *right)
+{
+    char text[3000];
+    write_program(f, f->type, text, sizeof text);
+    setenv("MTF_HOST_CUDA_DNN", "wrong", 1);
+    results wrong = run(f, f->type, "cuda", "all", false);
+    unsetenv("MTF_HOST_CUDA_DNN");
+    for (int k = 0; k < OUTPUTS; k++)
+        if (!(distance(&wrong, right, k) > 0.01))
+            fail_msg("cuDNN was not taken for %s:\n%s", names[k], text);
+    drop(&wrong);
+}
+
+static void test_any_form(void **unused)
+{
+    static const char *const types[] = {"bf16", "f32", "f16"};
+    (void)unused;
+    state = 7;
+    for (int nspatial = 1; nspatial <= SPACE; nspatial++)
+        for (int k = 0; k < (asked_real_card() ? 3 : 6); k++) {
+            form    f = some_form(nspatial, types[k % 3]);
+            results right = run(&f, "f32", "cpu", "", false);
+            results library = run(&f, f.type, "cuda", "all", false);
+            assert_all_near(&f, &library, &right, rounding(&f));
+            if (!asked_real_card() && k < 3) assert_taken(&f, &right);
+            drop(&library), drop(&right);
+        }
+}
+
+static void test_large_forms(void **unused)
+{
+    (void)unused;
+    if (!asked_real_card()) {
+        printf("note: on an emulated card, larger convolutions by cuDNN were left out\n");
+        return;
+    }
+    for (size_t k = 0; k < sizeof large / sizeof *large; k++) {
+        const form *f = &large[k];
+        results     library = run(f, f->type, "cuda", "all", false);
+        results     again = run(f, f->type, "cuda", "all", false);
+        results     own = run(f, f->type, "cuda", "no", false);
+        if (!is_same(&library, &again)) fail_msg("form %zu: other bits in another run", k);
+        if (is_same(&library, &own)) fail_msg("form %zu: cuDNN was not taken", k);
+        assert_all_near(f, &library, &own, 2 * rounding(f));
+        drop(&library), drop(&again), drop(&own);
+    }
+}
+
+static const form small = {"f32", 1,      2,      {2},    {6, 5}, {3, 3}, 8,
+                           8,     {1, 2}, {1, 1}, {1, 1}, {1, 1}, NULL,   NULL};
+
+/* Sums that processors share are in f32, of short factors; our kernels compute them as well. */
+static void test_on_meshes(void **unused)
+{
+    static const char *const layouts[] = {"n0:p", "c:p", "o:p", "s0:p"};
+    static const char *const types[] = {"bf16", "f16"};
+    (void)unused;
+    for (int k = 0; k < 4; k++) {
+        form    f = {types[k % 2], 1,      2,      {4},    {8, 6}, {3, 3}, 16,
+                     16,           {1, 1}, {1, 1}, {1, 1}, {1, 1}, "p:2",  layouts[k]};
+        results right = run(&f, "f32", "cpu", "", false);
+        results library = run(&f, f.type, "cuda", "all", false);
+        results own = run(&f, f.type, "cuda", "no", false);
+        assert_all_near(&f, &library, &right, rounding(&f));
+        assert_all_near(&f, &own, &right, rounding(&f));
+        if (!asked_real_card()) assert_taken(&f, &right);
+        drop(&library), drop(&right), drop(&own);
+    }
+}
+
+/* Factors of f32 are rounded only if that is asked for. */
+static void test_rounded_factors(void **unused)
+{
+    (void)unused;
+    results right = run(&small, "f32", "cpu", "", false);
+    results exact = run(&small, "f32", "cuda", "all", false);
+    results rounded = run(&small, "f32", "cuda", "all", true);
+    assert_all_near(&small, &exact, &right, 1e-6);
+    assert_all_near(&small, &rounded, &right, 0x1p-10);
+    for (int k = 0; k < OUTPUTS && !asked_real_card(); k++)
+        assert_true(distance(&rounded, &right, k) > 1e-5);
+    drop(&right), drop(&exact), drop(&rounded);
+}
+
+/* A loop whose end depends on a value is recorded on a queue of its own. */
+static void run_loop(const char *library, float *to, int64_t n)
+{
+    static const char text[] =
+        "x0: f32[n=2, h=8, w=8, c=16] = input()\nf0: f32[fh=3, fw=3, c=16, o=16] = input()\n"
+        "n0: i32[] = constant(value=0)\n"
+        "z, n = while(x0, n0) {\n    cond(x, n) {\n        yield less(n, 3)\n    }\n"
+        "    body(x, n) {\n        a: f32[n=2, h=8, w=8, c=16] = conv(x, f0, stride=(1, 1), "
+        "dilation=(1, 1), before=(1, 1), after=(1, 1))\n        b = a / 16\n"
+        "        yield b, n + 1\n    }\n}\n";
+    setenv("MTF_CUDNN", library, 1);
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda"});
+    mtf_graph   *g = mtf_parse(s, text, "test");
+    if (!mtf_ok(s)) fail_msg("%s", mtf_error(s));
+    mtf_tensor  *z = mtf_find(g, "z");
+    mtf_program *p = mtf_compile(g, z);
+    if (!mtf_ok(s)) fail_msg("%s", mtf_error(s));
+    assert_int_equal(mtf_shape_size(mtf_shape_of_tensor(z)), n);
+    state = 3;
+    feed(p, g, "x0"), feed(p, g, "f0");
+    for (int k = 0; k < STEPS + 1; k++)
+        if (!mtf_step(p)) fail_msg("%s", mtf_error(s));
+    assert_true(mtf_fetch(p, z, to));
+    close_well(s);
+}
+
+static void test_in_a_loop(void **unused)
+{
+    enum { N = 2 * 8 * 8 * 16 };
+    static float library[N], own[N];
+    double       apart = 0, whole = 0;
+    (void)unused;
+    run_loop("all", library, N);
+    run_loop("no", own, N);
+    for (int k = 0; k < N; k++) {
+        apart += (double)(library[k] - own[k]) * (double)(library[k] - own[k]);
+        whole += (double)own[k] * (double)own[k];
+    }
+    assert_true(memcmp(library, own, sizeof own) != 0 && sqrt(apart / whole) < 1e-6);
+}
+
+/* Our kernels are taken, without a word, where the library does not start, makes no plan, or wants more
+ * working space than was planned. */
+static void test_our_kernels_otherwise(void **unused)
+{
+    static const char *const refusals[] = {"none", "greedy", "unable"};
+    form                     f = small;
+    (void)unused;
+    if (asked_real_card()) return;
+    f.channels = 24; /* no other test keeps its plan */
+    results own = run(&f, f.type, "cuda", "no", false);
+    for (int k = 0; k < 3; k++) {
+        setenv("MTF_HOST_CUDA_DNN", refusals[k], 1);
+        results refused = run(&f, f.type, "cuda", "all", false);
+        assert_all_near(&f, &refused, &own, 1e-6);
+        drop(&refused);
+    }
+    unsetenv("MTF_HOST_CUDA_DNN");
+    drop(&own);
+}
+
+static int set_up(void **unused)
+{
+    (void)unused;
+    if (asked_real_card()) return 0;
+    setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
+    load_emulated_card();
+    load_emulated("libcudnn.so.9");
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_any_form),        cmocka_unit_test(test_large_forms),
+        cmocka_unit_test(test_rounded_factors), cmocka_unit_test(test_on_meshes),
+        cmocka_unit_test(test_in_a_loop),       cmocka_unit_test(test_our_kernels_otherwise),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
+#else
+int main(void)
+{
+    printf("note: without cuDNN's headers, convolutions by cuDNN were left out\n");
+    return 0;
+}
+#endif
