@@ -45,9 +45,9 @@ static bool lower_here(emitter *e, const node *n, arena *scratch, slice *out)
 
 static bool lower_apart(emitter *e, const node *n, arena *scratch, slice *out)
 {
-    bool  few = n->nin <= 4;
+    bool   few = n->nin <= 4;
     shard *few_in[4], **in = few ? few_in : arena_array(scratch, shard *, n->nin);
-    slice few_parts[4], *parts = few ? few_parts : arena_array(scratch, slice, n->nin);
+    slice  few_parts[4], *parts = few ? few_parts : arena_array(scratch, slice, n->nin);
     TRY(in && parts);
     for (int i = 0; i < n->nin; i++) in[i] = shard_of(e, n->in[i]);
     return spread_node(e, n, in, shard_of(e, n->out[0]), parts, out);
@@ -180,12 +180,10 @@ static bool look_around(survey *s, int n, mtf_tensor *const *fetches, const plan
 
 const char *plan_pass_name(plan_pass pass)
 {
-    static const char *const names[PLAN_PASSES] = {[PASS_ALL] = "placing buffers",
-                                                   [PASS_LOWERING] = "lowering",
-                                                   [PASS_FUSING] = "fusing",
-                                                   [PASS_REMAKING] = "recomputing",
-                                                   [PASS_JOINING] = "joining",
-                                                   [PASS_STORING] = "updating in place"};
+    static const char *const names[PLAN_PASSES] = {
+        [PASS_ALL] = "placing buffers", [PASS_LOWERING] = "lowering",
+        [PASS_FUSING] = "fusing",       [PASS_REMAKING] = "recomputing",
+        [PASS_JOINING] = "joining",     [PASS_STORING] = "updating in place"};
     return names[pass];
 }
 
@@ -214,8 +212,7 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
     if (last == PASS_LOWERING) return true;
     TRY(apart || (fuse_maps(p, scratch) && fuse_epilogues(p, scratch) && keep_least(p, scratch) &&
                   join_sums(p, scratch) && fuse_totals(p, scratch) &&
-                  recompute_values(p, scratch) &&
-                  check(p, opts, plan_pass_name(PASS_FUSING))));
+                  recompute_values(p, scratch) && check(p, opts, plan_pass_name(PASS_FUSING))));
     if (last == PASS_FUSING) return true;
     TRY(apart || (remake_values(p, scratch) && check(p, opts, plan_pass_name(PASS_REMAKING))));
     if (last == PASS_REMAKING) return true;
@@ -223,8 +220,8 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
                   check(p, opts, plan_pass_name(PASS_JOINING))));
     if (last == PASS_JOINING) return true;
     find_rows(p);
-    TRY(read_attention(p) && turn_filters(p, scratch) && update_in_place(p, scratch) && store_in_place(p) &&
-        check(p, opts, plan_pass_name(PASS_STORING)));
+    TRY(read_attention(p) && turn_filters(p, scratch) && update_in_place(p, scratch) &&
+        store_in_place(p) && check(p, opts, plan_pass_name(PASS_STORING)));
     if (last == PASS_STORING) return true;
     TRY(is_addressable(p));
     return (opts && opts->unplaced) || place_buffers(p, opts ? opts->guard : 0);
@@ -233,16 +230,15 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
 static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
                   const plan_opts *opts, arena *scratch)
 {
-    planner       pl = {.survey = {.graph = g, .scratch = scratch},
-                        .trace = opts ? opts->trace : NULL};
-    emitter       e = {.program = p,
-                       .lower_block = lower_block,
-                       .slice_of = slice_of,
-                       .readers = readers,
-                       .settle = settle,
-                       .keep_wide = wide_keep,
-                       .planner = &pl,
-                       .exact = opts && opts->exact};
+    planner pl = {.survey = {.graph = g, .scratch = scratch}, .trace = opts ? opts->trace : NULL};
+    emitter e = {.program = p,
+                 .lower_block = lower_block,
+                 .slice_of = slice_of,
+                 .readers = readers,
+                 .settle = settle,
+                 .keep_wide = wide_keep,
+                 .planner = &pl,
+                 .exact = opts && opts->exact};
     const layout *l = opts ? opts->layout : NULL;
     if (l && l->nrules + l->nstate == 0) l = NULL;
     if (l && mesh_size(l->mesh) > 1) e.layout = l, e.here = opts->here;

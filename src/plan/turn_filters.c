@@ -8,12 +8,16 @@
 #include "plan/passes.h"
 #include "program/window_library.h"
 
-/* Nobody has seen that the library is faster where f32 may not use tensor cores. */
+/* In f32 without tf32 the library is no faster, and cuDNN 9.14 gave wrong gradients of some filters. */
 static bool is_wanted(const program *p, const instr *i)
 {
-    int64_t least = p->session->can.least_window;
-    if (!window_suits_library(i, least) || window_is_turned(i)) return false;
-    return i->in[0].type != MTF_F32 || p->session->opts.tf32 || least == 0;
+    return window_suits_library(i, p->session->can.least_window) &&
+           (i->in[0].type != MTF_F32 || p->session->opts.tf32);
+}
+
+static bool is_turned_for_it(const program *p, const instr *i)
+{
+    return is_wanted(p, i) && !window_is_turned(i);
 }
 
 /* Strides of a filter along its taps, channels and outputs. */
@@ -58,6 +62,7 @@ static bool turn_filter(program *p, instr *i, instr *move)
     TRY(ends && out && in && add_buffer(p, i, window_operands_of(i).w->type));
     access there = as_it_lies(&i->window, window_operands_of(i).w);
     turn(&i->window);
+    i->window.library = true;
     access copy = as_it_lies(&i->window, window_operands_of(i).w);
     copy.buffer = p->nbuffers - 1, copy.offset = 0;
     *out = i->out[0], in[0] = i->in[0], in[1] = i->in[1];
@@ -116,7 +121,13 @@ bool turn_filters(program *p, arena *scratch)
 {
     int    wanted = 0, n = 0;
     copies made = {0};
-    for (int k = 0; k < p->ninstrs; k++) wanted += is_wanted(p, &p->instrs[k]);
+    for (int k = 0; k < p->ninstrs; k++) {
+        instr *i = &p->instrs[k];
+        if (is_turned_for_it(p, i))
+            wanted++;
+        else if (is_wanted(p, i))
+            i->window.library = true;
+    }
     if (wanted == 0) return true;
     int    room = p->ninstrs + wanted + 1;
     instr *all = arena_array(&p->arena, instr, room);
@@ -125,7 +136,7 @@ bool turn_filters(program *p, arena *scratch)
     TRY(all && now_at && made.moves);
     for (int k = 0; k < p->ninstrs; k++) {
         instr i = p->instrs[k], move;
-        bool  turns = is_wanted(p, &i), after = turns && i.window.kind == WINDOW_FILTER;
+        bool  turns = is_turned_for_it(p, &i), after = turns && i.window.kind == WINDOW_FILTER;
         if (turns) TRY(turn_filter(p, &i, &move));
         if (turns && !after && !read_again(p, &made, &i, &move)) {
             if (p->buffers[move.in[0].buffer].kind == BUFFER_TEMPORARY)

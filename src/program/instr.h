@@ -153,6 +153,7 @@ typedef struct window_args {
     int64_t     x_spatial[MAX_SPATIAL], x_chan; /* strides */
     int64_t     w_tap[MAX_SPATIAL], w_chan, w_out;
     int64_t     y_spatial[MAX_SPATIAL], y_out;
+    bool        library; /* a card's library may compute it: plan/turn_filters.c */
 } window_args;
 
 /* The inputs of attention.  LSE, DY, DELTA, Y: the gradient only. */

@@ -281,13 +281,14 @@ static dnn_plan plan_of(const dnn_graph *g, dnn_part configuration, int64_t most
     return p;
 }
 
-/* Does its engine have none of these notes?  One that does not say is not taken. */
-static bool is_without(dnn_graph *g, dnn_part configuration, unsigned notes)
+/* Does its engine have the right notes?  One that does not say is not taken. */
+static bool is_within(dnn_graph *g, dnn_part configuration, dnn_limits limits)
 {
     cudnnBackendNumericalNote_t has[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
     dnn_part                    engine = NULL;
     int64_t                     n = 0;
-    if (!notes) return true;
+    unsigned                    notes = 0;
+    if (!limits.without && !limits.with) return true;
     if (g->api->cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine) !=
         CUDNN_STATUS_SUCCESS)
         return false;
@@ -298,9 +299,9 @@ static bool is_without(dnn_graph *g, dnn_part configuration, unsigned notes)
                     engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                     CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n, has) == CUDNN_STATUS_SUCCESS;
     for (int64_t k = 0; said && k < n && k < CUDNN_NUMERICAL_NOTE_TYPE_COUNT; k++)
-        said = !(notes >> has[k] & 1);
+        notes |= 1u << has[k];
     g->api->cudnnBackendDestroyDescriptor(engine);
-    return said;
+    return said && !(notes & limits.without) && (notes & limits.with) == limits.with;
 }
 
 /* The best of what the library advises in one way. */
@@ -320,7 +321,7 @@ static dnn_plan choose_by(dnn_graph *g, dnn_part all, cudnnBackendHeurMode_t mod
                          MOST_CANDIDATES, &n, found) != CUDNN_STATUS_SUCCESS)
         return p;
     for (int k = 0; k < n && k < MOST_CANDIDATES && !p.plan; k++)
-        if (is_without(g, found[k], limits.without)) p = plan_of(g, found[k], limits.workspace);
+        if (is_within(g, found[k], limits)) p = plan_of(g, found[k], limits.workspace);
     return p;
 }
 

@@ -71,7 +71,8 @@ typedef struct dnn_plan {
 
 typedef struct dnn_limits {
     int64_t  workspace; /* bytes that a plan may need */
-    unsigned without;   /* bit n: no engine that has cudnnBackendNumericalNote_t n */
+    unsigned without;   /* bit n: no engine that has cudnnBackendNumericalNote_t n, */
+    unsigned with;      /* and none that has it not */
 } dnn_limits;
 
 /* The plan that the library thinks best within the limits. */

@@ -8,7 +8,6 @@
 #if MTF_HAVE_CUDNN
 #include <string.h>
 
-#include "base/abilities.h"
 #include "machine/cuda/window_graph.h"
 #include "program/window_library.h"
 
@@ -16,7 +15,7 @@ static const int64_t most_space = (int64_t)256 << 20, some_space = (int64_t)16 <
 
 static bool suits(const instr *i)
 {
-    return window_suits_library(i, abilities_of("cuda").least_window) && window_is_turned(i);
+    return i->window.library;
 }
 
 /* Some engines lay operands out anew, others add up parts of a filter's gradient. */
@@ -65,7 +64,7 @@ static window_problem problem_of(const cuda_context *c, const instr *i)
     return p;
 }
 
-/* Notes of engines that are not taken. */
+/* Notes of engines that are not taken.  Those that are use tensor cores: the others are old, and slow. */
 static unsigned refused(const window_problem *p)
 {
     unsigned notes = 1u << CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC |
@@ -75,7 +74,6 @@ static unsigned refused(const window_problem *p)
                      1u << CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6 |
                      1u << CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13;
     if (!p->rounded) notes |= 1u << CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS;
-    if (p->type == CUDNN_DATA_FLOAT && !p->rounded) notes |= 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
     return notes;
 }
 
@@ -89,9 +87,11 @@ static void build(dnn_graph *g, const int64_t *numbers)
 static dnn_request request_of(const cuda_context *c, const instr *i)
 {
     window_problem p = problem_of(c, i);
-    dnn_request    r = {.kind = "window 2",
+    dnn_request    r = {.kind = "window 3",
                         .build = build,
-                        .limits = {.workspace = bytes_of(i), .without = refused(&p)}};
+                        .limits = {.workspace = bytes_of(i),
+                                   .without = refused(&p),
+                                   .with = 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE}};
     _Static_assert(sizeof p <= sizeof r.problem, "a problem has more numbers than a request");
     memcpy(r.problem, &p, sizeof p);
     return r;
