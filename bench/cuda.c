@@ -60,8 +60,8 @@ static void write_torch(const char *work, const char *size, contestant *c)
 
 /* ---- figures ---- */
 
-static void add(bench *b, const char *name, const char *versus, double seconds, double other,
-                double target)
+void cuda_add(bench *b, const char *name, const char *versus, double seconds, double other,
+              double target)
 {
     figure f = {.group = "cuda", .seconds = seconds, .other = other, .aim = AT_LEAST};
     f.target = gpt2_is_tiny() ? 0 : target;
@@ -122,11 +122,11 @@ static void race_training(bench *b, const aim *a, bool torch)
     double bytes = own_bytes(b, a->size);
     if (contestants_race(b, all, n)) {
         double tokens = (double)(size.batch * size.length);
-        add(b, name, "mtf : aim on an H200", all[0].seconds, tokens / a->tokens, 1);
+        cuda_add(b, name, "mtf : aim on an H200", all[0].seconds, tokens / a->tokens, 1);
         if (torch)
-            add(b, name, "mtf : PyTorch, compiled", all[0].seconds, all[1].seconds, a->faster);
+            cuda_add(b, name, "mtf : PyTorch, compiled", all[0].seconds, all[1].seconds, a->faster);
         if (torch)
-            add(b, name, "mtf : its products alone", all[0].seconds, all[2].seconds, a->limit);
+            cuda_add(b, name, "mtf : its products alone", all[0].seconds, all[2].seconds, a->limit);
         strncat(name, ", memory", sizeof name - strlen(name) - 1);
         add_bytes(b, name, "mtf : aim", bytes, a->bytes, 1);
         if (torch)
@@ -147,8 +147,8 @@ static void measure_first_steps(bench *b, const aim *a)
     snprintf(command, sizeof command, "MTF_CACHE_DIR=%s %s", folder, own.command);
     double cold = read_number(command, 0), warm = cold > 0 ? read_number(command, 0) : 0;
     if (warm > 0) {
-        add(b, name, "empty cache : aim", cold, a->cold, 1);
-        add(b, name, "filled cache : aim", warm, a->warm, 1);
+        cuda_add(b, name, "empty cache : aim", cold, a->cold, 1);
+        cuda_add(b, name, "filled cache : aim", warm, a->warm, 1);
     } else {
         bench_error(b, "no first step comes from: %s", own.command);
     }
@@ -166,9 +166,10 @@ static void race_decoding(bench *b, bool torch)
     write_own(b, "decode", "1558M", 1, &all[0]);
     write_torch("decode", "1558M", &all[1]);
     if (contestants_race(b, all, n)) {
-        add(b, name, "mtf : aim on an H200", all[0].seconds, decoding_seconds, 1);
+        cuda_add(b, name, "mtf : aim on an H200", all[0].seconds, decoding_seconds, 1);
         if (torch)
-            add(b, name, "mtf : PyTorch, compiled", all[0].seconds, all[1].seconds, decoding_torch);
+            cuda_add(b, name, "mtf : PyTorch, compiled", all[0].seconds, all[1].seconds,
+                     decoding_torch);
     }
     stop_all(all, n);
 }
@@ -186,7 +187,7 @@ static void race_processors(bench *b)
         write_own(b, "train", "124M", n, &all[0]);
         write_own(b, "train", "124M", 1, &all[1]);
         if (contestants_race(b, all, 2))
-            add(b, name, versus, all[0].seconds, all[1].seconds, cut_target);
+            cuda_add(b, name, versus, all[0].seconds, all[1].seconds, cut_target);
         stop_all(all, 2);
     }
 }

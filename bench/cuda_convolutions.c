@@ -105,16 +105,6 @@ static double flops_of(const convolution *c)
     return (c->backward ? 3 : 1) * one;
 }
 
-static void add(bench *b, const char *name, const char *versus, double seconds, double other,
-                double target)
-{
-    figure f = {.group = "cuda", .seconds = seconds, .other = other, .aim = AT_LEAST};
-    f.target = gpt2_is_tiny() ? 0 : target;
-    snprintf(f.name, sizeof f.name, "%s", name);
-    snprintf(f.versus, sizeof f.versus, "%s", versus);
-    bench_figure(b, &f);
-}
-
 static void race(bench *b, mtf_dtype type, bool backward, double target)
 {
     convolution by[2] = {{type, backward, NULL, NULL}, {type, backward, NULL, NULL}};
@@ -126,10 +116,10 @@ static void race(bench *b, mtf_dtype type, bool backward, double target)
     bench_progress(b, "%s", name);
     if (open_convolution(&by[0]) && open_own(&by[1])) {
         bench_race(2, racers, gpt2_is_tiny() ? 0.01 : 1);
-        add(b, name, "mtf : its own kernels", racers[0].best / STEPS, racers[1].best / STEPS,
-            target);
-        add(b, name, "mtf : 400 Tflop/s", racers[0].best / STEPS, flops_of(&by[0]) / flops_a_second,
-            0);
+        cuda_add(b, name, "mtf : its own kernels", racers[0].best / STEPS, racers[1].best / STEPS,
+                 target);
+        cuda_add(b, name, "mtf : 400 Tflop/s", racers[0].best / STEPS,
+                 flops_of(&by[0]) / flops_a_second, 0);
     }
     for (int k = 0; k < 2; k++) {
         if (!by[k].session) continue;
