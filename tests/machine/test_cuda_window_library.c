@@ -7,6 +7,7 @@
 #include "mtf_build.h"
 
 #include "ground.h"
+#include "machine/library_results.h"
 #include "run/emulated_card.h"
 
 #if MTF_HAVE_CUDNN
@@ -43,11 +44,6 @@ static const form large[] = {
      NULL},
     {"f16", 1, 2, {32}, {28, 28}, {3, 3}, 64, 64, {1, 1}, {1, 1}, {1, 1}, {1, 1}, "p:2", "n0:p"},
 };
-
-typedef struct results {
-    int64_t n[OUTPUTS];
-    float  *values[OUTPUTS]; /* widened: exact */
-} results;
 
 static uint64_t state;
 
@@ -162,37 +158,10 @@ static results run(const form *f, const char *computed, const char *device, cons
     state = kept;
     for (int k = 0; k < STEPS; k++)
         if (!mtf_step(p)) fail_msg("%s\n%s", mtf_error(s), text);
-    for (int k = 0; k < OUTPUTS; k++) {
-        r.n[k] = mtf_shape_size(mtf_shape_of_tensor(fetches[k]));
-        r.values[k] = malloc((size_t)r.n[k] * sizeof *r.values[k]);
-        assert_true(mtf_fetch(p, fetches[k], r.values[k]));
-    }
+    r = results_of(p, OUTPUTS, fetches);
     if (!mtf_ok(s)) fail_msg("%s", mtf_error(s));
     close_well(s);
     return r;
-}
-
-static void drop(results *r)
-{
-    for (int k = 0; k < OUTPUTS; k++) free(r->values[k]);
-}
-
-static bool is_same(const results *a, const results *b)
-{
-    for (int k = 0; k < OUTPUTS; k++)
-        if (memcmp(a->values[k], b->values[k], (size_t)a->n[k] * sizeof(float)) != 0) return false;
-    return true;
-}
-
-/* The length of the difference, relative to that of what is right; of nothing, the difference's. */
-static double distance(const results *a, const results *right, int k)
-{
-    double apart = 0, whole = 0;
-    for (int64_t e = 0; e < right->n[k]; e++) {
-        double x = (double)a->values[k][e], y = (double)right->values[k][e];
-        apart += (x - y) * (x - y), whole += y * y;
-    }
-    return sqrt(apart / (whole > 0 ? whole : 1));
 }
 
 /* Half a unit of the last place, and as much again for sums. */
