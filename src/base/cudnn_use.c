@@ -14,8 +14,12 @@ cudnn_use cudnn_use_asked(void)
 }
 
 /* An empty variable is as good as none. */
-const char *cudnn_use_wrong(void)
+bool cudnn_use_check(fault *f)
 {
     const char *said = getenv("MTF_CUDNN");
-    return said && *said && cudnn_use_asked() == CUDNN_WHERE_FASTER ? said : NULL;
+    if (!said || !*said || cudnn_use_asked() != CUDNN_WHERE_FASTER) return true;
+    return fail(f, ERR_USAGE,
+                "MTF_CUDNN is \"%s\"; it must be no (attention and convolutions never by cuDNN), all "
+                "(by cuDNN for small operands, too), or not set",
+                said);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cores.h"
+#include "base/cudnn_use.h"
 #include "base/quota.h"
 
 /* Large blocks use huge pages where the system has them: fewer TLB misses, fewer pages to clear. */
@@ -61,6 +62,13 @@ static size_t machine_memory(void)
     return granted && (size_t)granted < all ? (size_t)granted : all;
 }
 
+bool session_use_device(mtf_session *s, const char *device)
+{
+    s->opts.device = device;
+    s->can = abilities_of(device);
+    return !abilities_of_card(device) || cudnn_use_check(&s->fault);
+}
+
 mtf_session *session_new(const mtf_session_opts *opts)
 {
     mtf_session_opts o = opts ? *opts : (mtf_session_opts){0};
@@ -76,13 +84,13 @@ mtf_session *session_new(const mtf_session_opts *opts)
     memset(s, 0, sizeof *s);
     s->allocator = o.allocator;
     s->opts = o;
-    s->can = abilities_of(o.device);
     s->default_threads = default_threads;
     s->default_memory = default_memory;
 #ifndef NDEBUG
     s->allocator = (mtf_allocator){take_checked, give_checked, s};
 #endif
     s->arena = arena_make(&s->allocator, &s->fault);
+    session_use_device(s, o.device);
     return s;
 }
 
@@ -153,8 +161,7 @@ mtf_session *session_new_from(int argc, char **argv)
     s->opts.patience = (int)patience;
     s->opts.memory = memory;
     s->default_memory = !mtf_option(s, "memory", NULL);
-    s->opts.device = mtf_option(s, "device", s->opts.device);
-    s->can = abilities_of(s->opts.device);
+    session_use_device(s, mtf_option(s, "device", s->opts.device));
     s->opts.mesh = mtf_option(s, "mesh", NULL);
     s->opts.layout = mtf_option(s, "layout", NULL);
     s->opts.state_layout = mtf_option(s, "state-layout", NULL);

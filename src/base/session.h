@@ -24,7 +24,7 @@ struct mtf_session {
     fault            fault;
     mtf_allocator    allocator;
     mtf_session_opts opts; /* defaults filled in */
-    abilities        can; /* of the device that programs are planned for */
+    abilities        can;  /* of the device that programs are planned for */
     arena            arena;
     session_option  *options;
     int              noptions;
@@ -43,6 +43,7 @@ struct mtf_session {
 /* A session whose mesh and layout are not parsed yet: an upper layer does it.  NULL: no memory. */
 mtf_session *session_new(const mtf_session_opts *opts);
 mtf_session *session_new_from(int argc, char **argv);
+bool         session_use_device(mtf_session *s, const char *device); /* for programs from now on */
 
 bool session_at_close(mtf_session *s, void (*close)(void *what), void *what);
 /* Called when mtf_close begins, while all else still exists: how upper layers finish their work. */

@@ -139,8 +139,7 @@ bool choose_planned_machine(const options *o, mtf_session *s, price_rates *r)
 {
     TRY(choose_machine(o, s, r));
     if (!r->card || option_given(o, "device")) return true;
-    s->opts.device = "cuda";
-    s->can = abilities_of(s->opts.device);
+    TRY(session_use_device(s, "cuda"));
     rates_plan_for(r, s);
     return true;
 }

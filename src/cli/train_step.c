@@ -240,7 +240,7 @@ mtf_graph *setup_plan(const options *o, mtf_session *session, int *nfetches, mtf
 {
     network     n;
     mtf_tensor *rate;
-    if (!setup_graph(o, session, &n, &rate)) return NULL;
+    if (!mtf_ok(session) || !setup_graph(o, session, &n, &rate)) return NULL;
     *nfetches = n.loss && !option_given(o, "fetch")
                     ? training_fetches(n.graph, n.loss, &(mtf_train_opts){.rate = rate}, NULL, fetches)
                     : choose_fetches(o, n.graph, fetches);

@@ -95,6 +95,9 @@ check "more than is allowed" 1 err "but only 10240 are allowed (--memory)"
 for value in yes NO none; do
     MTF_CUDNN=$value misused "MTF_CUDNN=$value" "MTF_CUDNN is \"$value\"; it must be no (" train toy --steps 1 --device cuda
     MTF_CUDNN=$value misused "MTF_CUDNN=$value, checked" "MTF_CUDNN is \"$value\"; it must be no (" train toy --steps 1 --device check:cuda
+    MTF_CUDNN=$value misused "a plan with MTF_CUDNN=$value" "MTF_CUDNN is \"$value\"; it must be no (" plan net.mtf --device cuda
+    MTF_CUDNN=$value misused "a card's plan with MTF_CUDNN=$value" "MTF_CUDNN is \"$value\"; it must be no (" plan net.mtf --machine h200
+    MTF_CUDNN=$value misused "a program with MTF_CUDNN=$value" "MTF_CUDNN is \"$value\"; it must be no (" show net.mtf --program --device cuda
 done
 for value in '' no all; do
     MTF_CUDNN=$value run train toy --steps 1 --device cuda

@@ -8,6 +8,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A folder in which nothing can be written is not wrong: kernels are compiled anew then. */
+bool cache_check(fault *f)
+{
+    const char *path = getenv("MTF_CACHE_DIR");
+    struct stat found;
+    if (!path || !*path) return true;
+    if (strlen(path) > CACHE_FOLDER)
+        return fail(f, ERR_USAGE, "MTF_CACHE_DIR has %zu characters; it may have at most %d",
+                    strlen(path), CACHE_FOLDER);
+    if (stat(path, &found) == 0 ? S_ISDIR(found.st_mode) : errno != ENOTDIR) return true;
+    return fail(
+        f, ERR_USAGE,
+        "MTF_CACHE_DIR is \"%s\", which is no folder; it must be one, or a path at which one "
+        "can be made",
+        path);
+}
+
 void cache_make_folders(char *path)
 {
     for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {

@@ -18,6 +18,8 @@ typedef struct cache_key {
     uint64_t hash[2];
 } cache_key;
 
+/* Refuses a value of $MTF_CACHE_DIR that cannot be a folder. */
+bool cache_check(fault *f);
 /* The file of a key; false: there is no such folder. */
 bool cache_path(const char *kind, cache_key key, char path[CACHE_PATH]);
 /* Makes the folders that a path goes through; whether that worked is seen when the file is written. */

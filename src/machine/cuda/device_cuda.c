@@ -1,6 +1,6 @@
 /* NVIDIA's cards as a device: memory, queues, copies. */
+#include "machine/cuda/cache_folder.h"
 #include "machine/cuda/cuda_device.h"
-#include "machine/cuda/cuda_settings.h"
 #include "machine/cuda/library_calls.h"
 #include "machine/machine.h"
 
@@ -212,7 +212,7 @@ device *device_cuda_open(mtf_session *s)
                        .session = s};
     pthread_mutex_init(&d->product_lock, NULL);
     d->product_arena = arena_make(&s->allocator, &s->fault);
-    if (cuda_settings_check(&s->fault) && cuda_api_open(&d->api, &s->fault) && cuda_open_cards(d))
+    if (cache_check(&s->fault) && cuda_api_open(&d->api, &s->fault) && cuda_open_cards(d))
         return &d->face;
     cuda_close(&d->face);
     return NULL;
