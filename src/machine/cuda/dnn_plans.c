@@ -13,18 +13,23 @@
 struct dnn_made {
     dnn_request   request;
     cuda_context *context;
-    side_job      job; /* has what follows while it runs */
-    cudnnHandle_t handle;
-    CUstream      stream; /* the handle's */
-    dnn_plan      plan;   /* none: our kernels are taken */
+    side_job      job;  /* has what follows while it runs */
+    dnn_plan      plan; /* none: our kernels are taken */
 };
 
-enum { AT_ONCE = 8 }; /* plans that are made: a network may have hundreds of convolutions */
+/* A network may have hundreds of convolutions, and a handle takes 10 MB of the card: a few make the
+ * plans, and another runs them all. */
+enum { MAKERS = 4 };
 
 struct dnn_plans {
-    dnn_made **plans;
-    int        nplans, plans_room;
-    sem_t      free; /* so many more may be made */
+    dnn_made      **plans;
+    int             nplans, plans_room;
+    sem_t           makers; /* so many more plans may be made at once */
+    cudnnHandle_t   idle[MAKERS];
+    int             nidle;
+    pthread_mutex_t lock; /* of what is idle */
+    cudnnHandle_t   runner;
+    CUstream        stream; /* the runner's */
 };
 
 /* ---- one plan ---- */
@@ -43,10 +48,10 @@ static cache_key key_of(const cuda_context *c, const dnn_request *r)
     return key;
 }
 
-static void make_anew(const cuda_context *c, arena *a, dnn_made *p)
+static void make_anew(const cuda_context *c, arena *a, cudnnHandle_t by, dnn_made *p)
 {
     const cuda_dnn *api = &c->device->api.dnn;
-    dnn_graph       g = dnn_begin(api, p->handle);
+    dnn_graph       g = dnn_begin(api, by);
     kernel_images   kept = {.n = 1};
     p->request.build(&g, p->request.problem);
     p->plan = dnn_choose(&g, p->request.limits);
@@ -56,37 +61,57 @@ static void make_anew(const cuda_context *c, arena *a, dnn_made *p)
     if (kept.image[0].bytes) kernel_cache_write(key_of(c, &p->request), &kept);
 }
 
-static void make(const cuda_context *c, dnn_made *p)
+static void make(const cuda_context *c, cudnnHandle_t by, dnn_made *p)
 {
     const cuda_dnn *api = &c->device->api.dnn;
     fault           ignored = {0};
     arena           a = arena_make(&c->device->face.session->allocator, &ignored);
     kernel_images   kept = {0};
     if (kernel_cache_read(&a, key_of(c, &p->request), &kept) && kept.n == 1)
-        p->plan = dnn_read(api, p->handle, kept.image[0].bytes, kept.image[0].size);
+        p->plan = dnn_read(api, by, kept.image[0].bytes, kept.image[0].size);
     if (p->plan.plan && p->plan.workspace > p->request.limits.workspace) dnn_drop(api, &p->plan);
-    if (!p->plan.plan) make_anew(c, &a, p);
+    if (!p->plan.plan) make_anew(c, &a, by, p);
     arena_free(&a);
 }
 
-/* A handle belongs to the card of the calling thread. */
+/* ---- handles ---- */
+
+/* Makes one if none is idle; it belongs to the card of the calling thread. */
+static cudnnHandle_t take_handle(const cuda_context *c)
+{
+    dnn_plans    *all = c->plans;
+    cudnnHandle_t taken = NULL;
+    pthread_mutex_lock(&all->lock);
+    if (all->nidle) taken = all->idle[--all->nidle];
+    pthread_mutex_unlock(&all->lock);
+    if (!taken && c->device->api.dnn.cudnnCreate(&taken) != CUDNN_STATUS_SUCCESS) return NULL;
+    return taken;
+}
+
+static void give_handle(dnn_plans *all, cudnnHandle_t given)
+{
+    pthread_mutex_lock(&all->lock);
+    all->idle[all->nidle++] = given;
+    pthread_mutex_unlock(&all->lock);
+}
+
 static void make_with_handle(dnn_made *p)
 {
-    const cuda_api *api = &p->context->device->api;
-    if (api->driver.cuCtxSetCurrent(p->context->card->context) != CUDA_SUCCESS) return;
-    if (api->dnn.cudnnCreate(&p->handle) == CUDNN_STATUS_SUCCESS)
-        make(p->context, p);
-    else
-        p->handle = NULL;
+    const cuda_context *c = p->context;
+    if (c->device->api.driver.cuCtxSetCurrent(c->card->context) != CUDA_SUCCESS) return;
+    cudnnHandle_t by = take_handle(c);
+    if (!by) return;
+    make(c, by, p);
+    give_handle(c->plans, by);
 }
 
 static void make_beside(void *context)
 {
     dnn_made *p = context;
-    sem_t    *wait = &p->context->plans->free;
-    while (sem_wait(wait) != 0 && errno == EINTR) continue;
+    sem_t    *makers = &p->context->plans->makers;
+    while (sem_wait(makers) != 0 && errno == EINTR) continue;
     make_with_handle(p);
-    sem_post(wait);
+    sem_post(makers);
 }
 
 /* ---- all of a processor ---- */
@@ -111,7 +136,8 @@ bool dnn_plans_open(cuda_context *c)
     bool there = cuda_open_dnn(&c->device->api, &ignored);
     pthread_mutex_unlock(&c->device->product_lock);
     if (!there || !(c->plans = arena_new(&c->arena, dnn_plans))) return false;
-    sem_init(&c->plans->free, 0, AT_ONCE);
+    sem_init(&c->plans->makers, 0, MAKERS);
+    pthread_mutex_init(&c->plans->lock, NULL);
     return true;
 }
 
@@ -136,13 +162,14 @@ bool dnn_plans_is_begun(const cuda_context *c, const dnn_request *r)
 void dnn_plans_close(cuda_context *c)
 {
     const cuda_dnn *api = &c->device->api.dnn;
-    for (int k = 0; c->plans && k < c->plans->nplans; k++) {
-        dnn_made *p = c->plans->plans[k];
-        side_job_wait(&p->job);
-        dnn_drop(api, &p->plan);
-        if (p->handle) api->cudnnDestroy(p->handle);
-    }
-    if (c->plans) sem_destroy(&c->plans->free);
+    dnn_plans      *all = c->plans;
+    if (!all) return;
+    for (int k = 0; k < all->nplans; k++) side_job_wait(&all->plans[k]->job);
+    for (int k = 0; k < all->nplans; k++) dnn_drop(api, &all->plans[k]->plan);
+    while (all->nidle) api->cudnnDestroy(all->idle[--all->nidle]);
+    if (all->runner) api->cudnnDestroy(all->runner);
+    pthread_mutex_destroy(&all->lock);
+    sem_destroy(&all->makers);
     c->plans = NULL;
 }
 
@@ -156,11 +183,13 @@ dnn_made *dnn_plans_find(cuda_context *c, const dnn_request *r)
 cudnnStatus_t dnn_plans_run(cuda_context *c, dnn_made *p, dnn_part pack)
 {
     const cuda_dnn *api = &c->device->api.dnn;
-    if (p->stream != c->stream) { /* loops are recorded on queues of their own */
-        cudnnStatus_t said = api->cudnnSetStream(p->handle, (cudaStream_t)c->stream);
+    dnn_plans      *all = c->plans;
+    if (!all->runner && !(all->runner = take_handle(c))) return CUDNN_STATUS_NOT_INITIALIZED;
+    if (all->stream != c->stream) { /* loops are recorded on queues of their own */
+        cudnnStatus_t said = api->cudnnSetStream(all->runner, (cudaStream_t)c->stream);
         if (said != CUDNN_STATUS_SUCCESS) return said;
-        p->stream = c->stream;
+        all->stream = c->stream;
     }
-    return api->cudnnBackendExecute(p->handle, p->plan.plan, pack);
+    return api->cudnnBackendExecute(all->runner, p->plan.plan, pack);
 }
 #endif
