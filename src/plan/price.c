@@ -193,12 +193,26 @@ static double attention_rate(const price_rates *r, const instr *i)
                          fmin(rows, BLOCK_ROWS) * fmin(memory, BLOCK_MEMORY) * (double)a->key);
 }
 
-static double flops_rate(const price_rates *r, const instr *i)
+static double window_rate_of(const price *p, const instr *i)
 {
-    const window_args *w = &i->window;
-    if (i->kind == INSTR_ATTENTION || i->kind == INSTR_ATTENTION_GRAD) return attention_rate(r, i);
-    if (i->kind != INSTR_WINDOW) return r->flops;
-    return rates_window(r, i->cause->type, (double)w->chans, (double)w->outs);
+    const price_rates *r = &p->rates;
+    double             inputs = (double)i->window.chans, outputs = (double)i->window.outs;
+    mtf_dtype          type = i->in[0].type;
+    card_window        like = {.type = type,
+                               .rounded = type == MTF_F32 && p->program->session->opts.tf32,
+                               .channels = rates_channels(inputs, outputs)};
+    double by_library = r->card && i->window.library ? card_window_rate(r->card, &like) : 0;
+    return by_library > 0 ? by_library : rates_window(r, i->cause->type, inputs, outputs);
+}
+
+static double flops_rate(const price *p, const instr *i)
+{
+    switch (i->kind) {
+    case INSTR_ATTENTION:
+    case INSTR_ATTENTION_GRAD: return attention_rate(&p->rates, i);
+    case INSTR_WINDOW: return window_rate_of(p, i);
+    default: return p->rates.flops;
+    }
 }
 
 static void price_local(const price *p, const reuse *x, const instr *i, price_line *line)
@@ -209,7 +223,7 @@ static void price_local(const price *p, const reuse *x, const instr *i, price_li
     bool               rows = r->rows > 0 && i->kind == INSTR_MAP && map_folds_rows(i);
     bool               adds =
         rows || (product && !r->card && r->ncaches > 0 && !is_with_vector(i));
-    double             least, rate = rows ? r->rows : flops_rate(r, i);
+    double             least, rate = rows ? r->rows : flops_rate(p, i);
     double             flops =
         product ? product_seconds(p, i, line) : instr_flops(i) * (double)line->turns / rate;
     if (!rows && updates(p->program, i)) flops = 0;

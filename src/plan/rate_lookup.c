@@ -44,7 +44,7 @@ double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume
     return seconds;
 }
 
-static double channels_of(double inputs, double outputs)
+double rates_channels(double inputs, double outputs)
 {
     return cbrt(inputs * outputs * outputs);
 }
@@ -52,7 +52,7 @@ static double channels_of(double inputs, double outputs)
 double rates_window(const price_rates *r, mtf_dtype type, double inputs, double outputs)
 {
     const window_rate *below = NULL, *above = NULL;
-    double             channels = channels_of(inputs, outputs);
+    double             channels = rates_channels(inputs, outputs);
     for (int k = 0; k < r->nwindows; k++) {
         const window_rate *w = &r->windows[k];
         if (w->type != type) continue;
@@ -68,8 +68,9 @@ double rates_window(const price_rates *r, mtf_dtype type, double inputs, double 
 double rates_best_window(const price_rates *r, mtf_dtype type, double inputs, double outputs)
 {
     double best = rates_window(r, type, inputs, outputs);
+    if (r->card) best = fmax(best, card_best_window(r->card));
     for (int k = 0; k < r->nwindows; k++)
-        if (r->windows[k].type == type && r->windows[k].channels < channels_of(inputs, outputs))
+        if (r->windows[k].type == type && r->windows[k].channels < rates_channels(inputs, outputs))
             best = fmax(best, r->windows[k].flops);
     return best;
 }

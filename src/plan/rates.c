@@ -38,8 +38,8 @@ static bool complain(const reading *r, const char *what)
                 "%s:%d: \"%s\" is not a line of a machine file; a line has a name and a number, the "
                 "name one of %s; or is \"product TYPE SIDE FLOPS\", \"window TYPE CHANNELS FLOPS\", "
                 "\"cache BYTES MEMORY\", \"multiplies TYPE\" or \"axis NAME WIRE LATENCY\"; of a card "
-                "also \"device cuda\", \"product TYPE TERMS RESULTS FLOPS\", \"pass KIND MEMORY\" or "
-                "\"attention TYPE KEY FORWARD BACKWARD\"",
+                "also \"device cuda\", \"product TYPE TERMS RESULTS FLOPS\", \"pass KIND MEMORY\", "
+                "\"attention TYPE KEY FORWARD BACKWARD\" or \"convolution TYPE CHANNELS FLOPS\"",
                 r->file, r->line, what, known);
 }
 
@@ -193,7 +193,8 @@ static bool take_device(const reading *r, const char *name, const char *whole)
 
 static bool is_card_line(int n, char **words)
 {
-    return n == 5 || (n == 3 && strcmp(words[0], "pass") == 0);
+    return n == 5 || (n == 4 && strcmp(words[0], "convolution") == 0) ||
+           (n == 3 && strcmp(words[0], "pass") == 0);
 }
 
 static bool take_line(const reading *r, char *line)

@@ -112,6 +112,7 @@ double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume
 /* Flops per second of a convolution with `inputs` input and `outputs` output channels in a
  * group. */
 double rates_window(const price_rates *r, mtf_dtype type, double inputs, double outputs);
+double rates_channels(double inputs, double outputs); /* their mean, as rows of rates have it */
 double rates_best_window(const price_rates *r, mtf_dtype type, double inputs, double outputs);
 /* Bytes per second of memory last used `reach` bytes ago; the bound is for that long ago or longer. */
 double rates_memory(const price_rates *r, double reach);

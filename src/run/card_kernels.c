@@ -22,7 +22,8 @@ static bool time_product(card_trial *c, card_product *p, int log_results)
         card_add_matrix(c, &w.text, name, p->type, "k", k, "n", n);
     }
     card_add_matrix(c, &w.text, "h4", p->type, "m", m, "k", k);
-    for (int i = 0; i < CARD_LINKS; i++) text_add(&w.text, "y%d: [p, m, n] = einsum(h4, h%d)\n", i, i);
+    for (int i = 0; i < CARD_LINKS; i++)
+        text_add(&w.text, "y%d: [p, m, n] = einsum(h4, h%d)\n", i, i);
     TRY(card_timing(c, &w, &each));
     p->results = (double)m * n;
     p->flops = 2 * p->terms * p->results / card_net_seconds(c, &each);
@@ -85,8 +86,8 @@ static card_work attention_work(const card_trial *c, const attention_case *a, bo
                  "scale=0.125, max_relative=0)\n",
                  gradient ? "z" : "y", k, k, k);
         if (gradient)
-            text_add(&w.text, "y%d, y%d, y%d = gradients(z%d; h%d, h4, h5; h%d)\n", 3 * k, 3 * k + 1,
-                     3 * k + 2, k, k, (k + 1) % CARD_LINKS);
+            text_add(&w.text, "y%d, y%d, y%d = gradients(z%d; h%d, h4, h5; h%d)\n", 3 * k,
+                     3 * k + 1, 3 * k + 2, k, k, (k + 1) % CARD_LINKS);
     }
     w.outputs = gradient ? 3 : 1;
     return w;
@@ -123,37 +124,85 @@ bool card_attentions(card_trial *c)
 
 /* ---- convolutions ---- */
 
-static bool time_window(card_trial *c, mtf_dtype type, int channels, int images, int side)
+typedef struct window_case {
+    mtf_dtype type;
+    int       channels, images, side;
+} window_case;
+
+static bool time_window(card_trial *c, const window_case *a, double *flops)
 {
     enum { TAPS = 3 };
-    card_work w = card_work_begin(c, CARD_LINKS + 1);
-    card_time each;
-    const char *name = mtf_dtype_name(type);
+    card_work   w = card_work_begin(c, CARD_LINKS + 1);
+    card_time   each;
+    const char *name = mtf_dtype_name(a->type);
     for (int k = 0; k < CARD_LINKS; k++)
-        text_add(&w.text, "f%d: f32[fh=%d, fw=%d, c=%d, o=%d] = random_uniform\nh%d: %s = cast(f%d)\n", k,
-                 TAPS, TAPS, channels, channels, k, name, k);
-    card_add_matrix(c, &w.text, "x", MTF_F32, "b", images, "h", side);
-    text_add(&w.text, "r: f32[w=%d, c=%d] = random_uniform\nxr: [p, b, h, w, c] = x * r\nh4: %s = cast(xr)\n",
-             side, channels, name);
+        text_add(&w.text,
+                 "f%d: f32[fh=%d, fw=%d, c=%d, o=%d] = random_uniform\nh%d: %s = cast(f%d)\n", k,
+                 TAPS, TAPS, a->channels, a->channels, k, name, k);
+    card_add_matrix(c, &w.text, "x", MTF_F32, "b", a->images, "h", a->side);
+    text_add(
+        &w.text,
+        "r: f32[w=%d, c=%d] = random_uniform\nxr: [p, b, h, w, c] = x * r\nh4: %s = cast(xr)\n",
+        a->side, a->channels, name);
     for (int k = 0; k < CARD_LINKS; k++) text_add(&w.text, "y%d = conv2d(h4, h%d)\n", k, k);
     TRY(card_timing(c, &w, &each));
-    rates_add_window(c->rates, (window_rate){type, channels, each.flops / card_net_seconds(c, &each)});
+    *flops = each.flops / card_net_seconds(c, &each);
     return true;
 }
 
-/* As many images as elementwise work of as many flops promises to be short for. */
-bool card_windows(card_trial *c)
+/* As many images as this many flops suffice for; false: not even small ones do. */
+static bool shrink(window_case *a, double most)
+{
+    double one = 2.0 * 9 * a->channels * a->channels;
+    while (a->images > 1 && one * a->side * a->side * a->images > most / 10) a->images /= 2;
+    while (a->side > 4 && one * a->side * a->side > most) a->side /= 2;
+    return one * a->side * a->side <= most;
+}
+
+/* By kernels of our own, which are not much faster than elementwise work. */
+static bool own_windows(card_trial *c)
 {
     static const mtf_dtype types[] = {MTF_F32, MTF_BF16};
     static const int       channels[] = {4, 16, 64, 256};
     for (int t = 0; t < 2; t++)
         for (int k = 0; k < 4; k++) {
-            int images = 256, side = 32;
-            double one = 2.0 * 9 * channels[k] * channels[k] / c->rates->flops;
-            while (images > 1 && one * side * side * images > MOST_SECONDS / 10) images /= 2;
-            while (side > 4 && one * side * side > MOST_SECONDS) side /= 2;
-            if (k > 0 && one * side * side > MOST_SECONDS) continue;
-            TRY(time_window(c, types[t], channels[k], images, side));
+            window_case a = {types[t], channels[k], 256, 32};
+            window_rate row = {types[t], channels[k], 0};
+            if (!shrink(&a, MOST_SECONDS * c->rates->flops) && k > 0) continue;
+            TRY(time_window(c, &a, &row.flops));
+            rates_add_window(c->rates, row);
         }
     return true;
+}
+
+/* By the library, which is about as fast as products are. */
+static bool library_windows(card_trial *c, mtf_dtype type, bool rounded, bool few)
+{
+    static const int channels[] = {16, 64, 256};
+    double           most = MOST_SECONDS * card_best_product(c->rates->card);
+    for (int k = 0; k < 3; k++) {
+        window_case a = {type, channels[k], 256, 32};
+        card_window row = {.type = type, .rounded = rounded, .channels = channels[k]};
+        if ((few && k % 2) || (!shrink(&a, most) && k > 0)) continue;
+        TRY(time_window(c, &a, &row.flops) && card_add_window(c->rates->card, row));
+    }
+    return true;
+}
+
+bool card_windows(card_trial *c)
+{
+    mtf_session *s = c->trial->session;
+    bool         tf32 = s->opts.tf32;
+    int64_t      least = s->can.least_window;
+    s->opts.tf32 = false, s->can.least_window = INT64_MAX;
+    bool ok = own_windows(c);
+    s->can.least_window = least;
+    if (least < INT64_MAX) {
+        ok = ok && library_windows(c, MTF_BF16, false, false) &&
+             library_windows(c, MTF_F16, false, true);
+        s->opts.tf32 = true;
+        ok = ok && library_windows(c, MTF_F32, true, true);
+    }
+    s->opts.tf32 = tf32;
+    return ok;
 }

@@ -10,10 +10,13 @@ static const char card[] = "device cuda\n"
                            "product bf16 1024 1e6 4e10\n"
                            "product f32 64 1e6 7e9\nproduct tf32 64 1e6 9e9\n"
                            "attention bf16 64 3e10 2e10\nattention bf16 128 5e10 4e10\n"
+                           "convolution bf16 64 4e10\nconvolution bf16 16 1e10\n"
+                           "convolution tf32 16 3e9\n"
                            "pass rows 5e11\npass gather 1e11\n"
                            "multiplies bf16\ncapacity 1e9\n";
 
-static double rate_of(const card_rates *c, mtf_dtype type, bool rounded, double terms, double results)
+static double rate_of(const card_rates *c, mtf_dtype type, bool rounded, double terms,
+                      double results)
 {
     card_product like = {.type = type, .rounded = rounded, .terms = terms, .results = results};
     return card_product_rate(c, &like);
@@ -41,6 +44,25 @@ static void test_products_by_shape(void **state)
     close_well(s);
 }
 
+static void test_convolutions_by_channels(void **state)
+{
+    (void)state;
+    mtf_session *s = mtf_open_with(NULL);
+    price_rates  r;
+    assert_true(rates_read(s, card, "card", &r) && r.card && r.card->nwindows == 3);
+    static const struct {
+        card_window like;
+        double      rate;
+    } cases[] = {{{MTF_BF16, false, 8, 0}, 1e10},  {{MTF_BF16, false, 16, 0}, 1e10},
+                 {{MTF_BF16, false, 32, 0}, 2e10}, {{MTF_BF16, false, 64, 0}, 4e10},
+                 {{MTF_BF16, false, 99, 0}, 4e10}, {{MTF_F32, true, 64, 0}, 3e9},
+                 {{MTF_F32, false, 64, 0}, 0},     {{MTF_F16, false, 64, 0}, 0}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        assert_near(card_window_rate(r.card, &cases[k].like), cases[k].rate, 1e-9);
+    assert_near(card_best_window(r.card), 4e10, 1e-9);
+    close_well(s);
+}
+
 static void test_file_and_back(void **state)
 {
     (void)state;
@@ -58,15 +80,46 @@ static void test_file_and_back(void **state)
     close_well(s);
 }
 
-static double seconds_of(const char *text, const price_rates *r)
+/* Of the last instruction. */
+static double seconds_on(const char *device, const char *text, const price_rates *r)
 {
     scene c;
     scene_open(&c, text, "", "");
+    assert_true(session_use_device(c.s, device));
     estimate *e = scene_priced(&c, r);
     double    seconds = e->price.lines[e->program->ninstrs - 1].seconds;
     estimate_free(e);
     mtf_close(c.s);
     return seconds;
+}
+
+static double seconds_of(const char *text, const price_rates *r)
+{
+    return seconds_on("cpu", text, r);
+}
+
+/* What the library computes has its rates; other convolutions are elementwise work. */
+static void test_prices_of_convolutions(void **state)
+{
+    (void)state;
+    static const struct {
+        int    channels;
+        double rate;
+    } cases[] = {{64, 4e10}, {63, 1e12}};
+    mtf_session *s = mtf_open_with(NULL);
+    price_rates  r;
+    assert_true(rates_read(s, card, "card", &r));
+    for (int k = 0; k < 2; k++) {
+        int  c = cases[k].channels;
+        char text[200];
+        snprintf(text, sizeof text,
+                 "x: bf16[n=8, h=34, w=34, c=%d] = input\nf: bf16[fh=3, fw=3, c=%d, o=%d] = input\n"
+                 "y = conv2d(x, f, padding=valid)\n",
+                 c, c, c);
+        assert_near(seconds_on("cuda", text, &r), 1 + 2.0 * 8 * 32 * 32 * 9 * c * c / cases[k].rate,
+                    1e-6);
+    }
+    close_well(s);
 }
 
 /* Tiles are computed whole; work and memory overlap; passes have rates of their own. */
@@ -76,9 +129,10 @@ static void test_prices(void **state)
     mtf_session *s = mtf_open_with(NULL);
     price_rates  r;
     assert_true(rates_read(s, card, "card", &r));
-    double product = seconds_of("a: f32[b=2, m=100, k=64] = input\nw: f32[b=2, k=64, n=128] = input\n"
-                                "y: [b, m, n] = einsum(a, w)\n",
-                                &r);
+    double product =
+        seconds_of("a: f32[b=2, m=100, k=64] = input\nw: f32[b=2, k=64, n=128] = input\n"
+                   "y: [b, m, n] = einsum(a, w)\n",
+                   &r);
     assert_near(product, 1 + 2.0 * 2 * 128 * 128 * 64 / 7e9, 1e-9);
     double map = seconds_of("a: f32[m=1000, n=1000] = input\ny = a * 2\n", &r);
     assert_near(map, 1 + 8e6 / 1e12, 1e-12);
@@ -111,10 +165,12 @@ static void test_device_and_machine(void **state)
 static void test_bad_lines(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"device abacus\n",          "product bf16 64 0 1e9\n",
-                                      "product u9 64 64 1e9\n",   "pass rows fast\n",
-                                      "attention bf16 64 1e9 0\n", "pass a-name-far-too-long-for-it 1\n",
-                                      "product bf16 64 64 1e9 1\n"};
+    static const char *const bad[] = {
+        "device abacus\n",           "product bf16 64 0 1e9\n",
+        "product u9 64 64 1e9\n",    "pass rows fast\n",
+        "attention bf16 64 1e9 0\n", "convolution u8x 4 1\n",
+        "convolution tf32 4 0\n",    "pass a-name-far-too-long-for-it 1\n",
+        "product bf16 64 64 1e9 1\n"};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         mtf_session *s = mtf_open_with(NULL);
         price_rates  r;
@@ -127,8 +183,12 @@ static void test_bad_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products_by_shape),  cmocka_unit_test(test_file_and_back),
-        cmocka_unit_test(test_prices),             cmocka_unit_test(test_device_and_machine),
+        cmocka_unit_test(test_products_by_shape),
+        cmocka_unit_test(test_convolutions_by_channels),
+        cmocka_unit_test(test_prices_of_convolutions),
+        cmocka_unit_test(test_file_and_back),
+        cmocka_unit_test(test_prices),
+        cmocka_unit_test(test_device_and_machine),
         cmocka_unit_test(test_bad_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

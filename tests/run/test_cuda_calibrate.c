@@ -41,6 +41,7 @@ static void test_rates_are_measured(void **state)
     for (size_t k = 0; k < sizeof types / sizeof *types; k++)
         assert_true(has_products(r.card, types[k], false));
     assert_true(has_products(r.card, MTF_F32, true) && r.card->nattentions == 4);
+    assert_int_equal(r.card->nwindows, 7);
     assert_true(abilities_multiply(r.can, MTF_BF16) && abilities_multiply(r.can, MTF_F16));
     /* The wire between two processors is measured: it is not the default card's. */
     assert_true(rates_default(s, &again) && r.wire != again.wire && r.latency != again.latency);
@@ -49,6 +50,7 @@ static void test_rates_are_measured(void **state)
     assert_true(rates_read(s, text_done(&t), "written", &again));
     assert_true(again.card && again.card->nproducts == r.card->nproducts);
     assert_true(again.card->npasses == r.card->npasses && again.capacity > 0);
+    assert_int_equal(again.card->nwindows, r.card->nwindows);
     close_well(s);
 }
 
