@@ -41,6 +41,39 @@ compiled=$(find fresh/kernels -type f | wc -l)
 if [ "$compiled" -eq 2 ]; then pass
 else lose "first values of all variables are compiled together" "2 files: these, and the step" "$compiled"; fi
 
+# ---- convolutions by cuDNN -------------------------------------------------------------------------
+
+# With what else changes a step: short types, scaled losses, parts of a batch, recomputed regions, meshes.
+printf 'x: f32[n=32, h=12, w=12, c=8] = random_normal\n' >images.mtf
+run run images.mtf --fetch x=images.npy
+cat >convolutions.mtf <<'END'
+x: f32[batch=8, h=12, w=12, c=8] = input
+w1: f32[fh=3, fw=3, c=8, o=16] = variable(init="normal(0, 0.1)")
+w2: f32[fh=3, fw=3, o=16, p=16] = variable(init="normal(0, 0.1)")
+y = recompute(x) {
+    body(q) {
+        yield conv2d(relu(conv2d(q, w1)), w2)
+    }
+}
+loss = reduce_mean(square(y - 1.0))
+END
+images=(convolutions.mtf --data x=images.npy --optimizer adam --rate 0.01)
+export MTF_CUDNN=all
+run show convolutions.mtf --optimizer adam --program --device cuda --dtype bf16
+check "convolutions of small images by cuDNN" 0 out "cudnn forward" "cudnn input" "cudnn filter"
+both "convolutions in bf16" 6 "${images[@]}" --dtype bf16
+both "convolutions in f16, in parts" 6 "${images[@]}" --dtype f16 --loss-scale dynamic --microbatches 2
+run train "${images[@]}" --dtype f16 --loss-scale dynamic --microbatches 2 --steps 6 --json --device cuda \
+    --mesh x:3 --layout o:x
+losses >on_mesh
+near "convolutions in f16, channels cut unevenly" on_cpu on_mesh 6
+run train "${images[@]}" --steps 6 --json --threads 1
+losses >on_cpu
+run train "${images[@]}" --steps 6 --json --device cuda --tf32
+losses >on_card
+near "convolutions with tf32" on_cpu on_card 6 1e-2
+unset MTF_CUDNN
+
 # ---- checkpoints ---------------------------------------------------------------------------------
 
 train() { run train "${toy[@]}" --json "$@"; }
