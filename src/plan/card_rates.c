@@ -1,4 +1,4 @@
-/* Rates that describe cards: products by shape, passes, attention, convolutions. */
+/* Rates that describe cards: products by shape, passes, attention. */
 #include "plan/card_rates.h"
 
 #include <math.h>
@@ -51,21 +51,6 @@ bool card_add_attention(card_rates *c, card_attention a)
         c->attentions[at] = *before;
     }
     c->attentions[at] = a;
-    return true;
-}
-
-static bool is_wider(const card_window *a, const card_window *b)
-{
-    if (a->type != b->type) return a->type > b->type;
-    return a->rounded != b->rounded ? a->rounded : a->channels > b->channels;
-}
-
-bool card_add_window(card_rates *c, card_window w)
-{
-    if (c->nwindows == MAX_CARD_WINDOWS) return false;
-    int at = c->nwindows++;
-    for (; at > 0 && is_wider(&c->windows[at - 1], &w); at--) c->windows[at] = c->windows[at - 1];
-    c->windows[at] = w;
     return true;
 }
 
@@ -148,30 +133,6 @@ double card_product_seconds(const card_rates *c, const instr *i, bool rounded)
     return rate > 0 ? 2 * like.terms * like.results / rate : 0;
 }
 
-/* ---- convolutions ---- */
-
-double card_window_rate(const card_rates *c, const card_window *like)
-{
-    const card_window *below = NULL;
-    for (int k = 0; k < c->nwindows; k++) {
-        const card_window *w = &c->windows[k];
-        if (w->type != like->type || w->rounded != like->rounded) continue;
-        if (w->channels > like->channels) {
-            if (!below) return w->flops;
-            return between(like->channels, below->channels, below->flops, w->channels, w->flops);
-        }
-        below = w;
-    }
-    return below ? below->flops : 0;
-}
-
-double card_best_window(const card_rates *c)
-{
-    double best = 0;
-    for (int k = 0; k < c->nwindows; k++) best = fmax(best, c->windows[k].flops);
-    return best;
-}
-
 /* ---- passes and attention ---- */
 
 double card_pass_memory(const card_rates *c, const instr *i, double otherwise)
@@ -209,18 +170,22 @@ static bool type_of_word(const char *word, mtf_dtype *type)
     return dtype_parse(word, type) && *type != MTF_BOOL;
 }
 
-/* "tf32": f32 whose factors are rounded. */
-static bool factors_of_word(const char *word, mtf_dtype *type, bool *rounded)
+bool card_factors_parse(const char *word, mtf_dtype *type, bool *rounded)
 {
     *rounded = strcmp(word, "tf32") == 0;
     *type = MTF_F32;
     return *rounded || type_of_word(word, type);
 }
 
+const char *card_factors_name(mtf_dtype type, bool rounded)
+{
+    return rounded ? "tf32" : mtf_dtype_name(type);
+}
+
 static bool take_product(card_rates *c, char **words)
 {
     card_product p;
-    TRY(factors_of_word(words[1], &p.type, &p.rounded));
+    TRY(card_factors_parse(words[1], &p.type, &p.rounded));
     TRY(number(words[2], &p.terms) && number(words[3], &p.results) && number(words[4], &p.flops));
     return card_add_product(c, p);
 }
@@ -233,43 +198,25 @@ static bool take_attention(card_rates *c, char **words)
     return card_add_attention(c, a);
 }
 
-static bool take_window(card_rates *c, char **words)
-{
-    card_window w;
-    TRY(factors_of_word(words[1], &w.type, &w.rounded));
-    return number(words[2], &w.channels) && number(words[3], &w.flops) && card_add_window(c, w);
-}
-
 bool card_take_line(card_rates *c, int n, char **words)
 {
     double memory;
     if (n == 5 && strcmp(words[0], "product") == 0) return take_product(c, words);
     if (n == 5 && strcmp(words[0], "attention") == 0) return take_attention(c, words);
-    if (n == 4 && strcmp(words[0], "convolution") == 0) return take_window(c, words);
     return n == 3 && strcmp(words[0], "pass") == 0 && number(words[2], &memory) &&
            card_add_pass(c, words[1], memory);
-}
-
-static const char *word_of_factors(mtf_dtype type, bool rounded)
-{
-    return rounded ? "tf32" : mtf_dtype_name(type);
 }
 
 void card_write(const card_rates *c, textbuf *t)
 {
     for (int k = 0; k < c->nproducts; k++) {
         const card_product *p = &c->products[k];
-        text_add(t, "product %s %g %g %.3g\n", word_of_factors(p->type, p->rounded), p->terms,
+        text_add(t, "product %s %g %g %.3g\n", card_factors_name(p->type, p->rounded), p->terms,
                  p->results, p->flops);
     }
     for (int k = 0; k < c->nattentions; k++)
         text_add(t, "attention %s %g %.3g %.3g\n", mtf_dtype_name(c->attentions[k].type),
                  c->attentions[k].key, c->attentions[k].forward, c->attentions[k].backward);
-    for (int k = 0; k < c->nwindows; k++) {
-        const card_window *w = &c->windows[k];
-        text_add(t, "convolution %s %g %.3g\n", word_of_factors(w->type, w->rounded), w->channels,
-                 w->flops);
-    }
     for (int k = 0; k < c->npasses; k++)
         text_add(t, "pass %s %.3g\n", c->passes[k].kind, c->passes[k].memory);
 }

@@ -195,14 +195,13 @@ static double attention_rate(const price_rates *r, const instr *i)
 
 static double window_rate_of(const price *p, const instr *i)
 {
-    const price_rates *r = &p->rates;
-    double             inputs = (double)i->window.chans, outputs = (double)i->window.outs;
-    mtf_dtype          type = i->in[0].type;
-    card_window        like = {.type = type,
-                               .rounded = type == MTF_F32 && p->program->session->opts.tf32,
-                               .channels = rates_channels(inputs, outputs)};
-    double by_library = r->card && i->window.library ? card_window_rate(r->card, &like) : 0;
-    return by_library > 0 ? by_library : rates_window(r, i->cause->type, inputs, outputs);
+    const window_args *a = &i->window;
+    mtf_dtype          type = a->library ? i->in[0].type : i->cause->type;
+    window_rate        like = {.type = type,
+                               .channels = rates_channels((double)a->chans, (double)a->outs),
+                               .library = a->library,
+                               .rounded = a->library && type == MTF_F32};
+    return rates_window(&p->rates, &like);
 }
 
 static double flops_rate(const price *p, const instr *i)

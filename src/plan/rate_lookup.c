@@ -49,29 +49,39 @@ double rates_channels(double inputs, double outputs)
     return cbrt(inputs * outputs * outputs);
 }
 
-double rates_window(const price_rates *r, mtf_dtype type, double inputs, double outputs)
+/* 0: no row is for them */
+static double rate_by_channels(const price_rates *r, const window_rate *like)
 {
     const window_rate *below = NULL, *above = NULL;
-    double             channels = rates_channels(inputs, outputs);
     for (int k = 0; k < r->nwindows; k++) {
         const window_rate *w = &r->windows[k];
-        if (w->type != type) continue;
-        if (w->channels <= channels) below = w;
-        if (w->channels > channels && !above) above = w;
+        if (w->type != like->type || w->library != like->library || w->rounded != like->rounded) continue;
+        if (w->channels <= like->channels) below = w;
+        if (w->channels > like->channels && !above) above = w;
     }
-    if (!below && !above) return r->flops;
+    if (!below && !above) return 0;
     if (!below || !above) return (below ? below : above)->flops;
-    double share = log(channels / below->channels) / log(above->channels / below->channels);
+    double share = log(like->channels / below->channels) / log(above->channels / below->channels);
     return below->flops * pow(above->flops / below->flops, share);
 }
 
-double rates_best_window(const price_rates *r, mtf_dtype type, double inputs, double outputs)
+double rates_window(const price_rates *r, const window_rate *like)
 {
-    double best = rates_window(r, type, inputs, outputs);
-    if (r->card) best = fmax(best, card_best_window(r->card));
-    for (int k = 0; k < r->nwindows; k++)
-        if (r->windows[k].type == type && r->windows[k].channels < rates_channels(inputs, outputs))
-            best = fmax(best, r->windows[k].flops);
+    window_rate ours = {.type = like->type, .channels = like->channels};
+    double      rate = rate_by_channels(r, like);
+    if (rate == 0) rate = rate_by_channels(r, &ours);
+    return rate > 0 ? rate : r->flops;
+}
+
+/* On a card the layout may decide who computes it, and in which type. */
+double rates_best_window(const price_rates *r, const window_rate *like)
+{
+    double best = fmax(rates_window(r, like), r->card ? r->flops : 0);
+    for (int k = 0; k < r->nwindows; k++) {
+        const window_rate *w = &r->windows[k];
+        if (r->card || (w->type == like->type && w->channels < like->channels))
+            best = fmax(best, w->flops);
+    }
     return best;
 }
 

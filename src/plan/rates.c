@@ -128,22 +128,25 @@ static bool take_product(price_rates *r, char **words)
     return true;
 }
 
+static bool stands_after(const window_rate *a, const window_rate *b)
+{
+    if (a->library != b->library) return a->library;
+    if (a->type != b->type) return a->type > b->type;
+    return a->channels > b->channels;
+}
+
 void rates_add_window(price_rates *r, window_rate w)
 {
     int at = r->nwindows++;
-    for (; at > 0; at--) {
-        const window_rate *before = &r->windows[at - 1];
-        if (before->type < w.type || (before->type == w.type && before->channels <= w.channels))
-            break;
-        r->windows[at] = *before;
-    }
+    for (; at > 0 && stands_after(&r->windows[at - 1], &w); at--) r->windows[at] = r->windows[at - 1];
     r->windows[at] = w;
 }
 
 static bool take_window(price_rates *r, char **words)
 {
-    window_rate w;
-    TRY(take_type(words[1], &w.type) && number(words[2], false, &w.channels));
+    window_rate w = {.library = strcmp(words[0], "convolution") == 0};
+    TRY(w.library ? card_factors_parse(words[1], &w.type, &w.rounded) : take_type(words[1], &w.type));
+    TRY(number(words[2], false, &w.channels));
     TRY(number(words[3], false, &w.flops) && r->nwindows < MAX_WINDOW_RATES);
     rates_add_window(r, w);
     return true;
@@ -193,8 +196,7 @@ static bool take_device(const reading *r, const char *name, const char *whole)
 
 static bool is_card_line(int n, char **words)
 {
-    return n == 5 || (n == 4 && strcmp(words[0], "convolution") == 0) ||
-           (n == 3 && strcmp(words[0], "pass") == 0);
+    return n == 5 || (n == 3 && strcmp(words[0], "pass") == 0);
 }
 
 static bool take_line(const reading *r, char *line)
@@ -212,12 +214,14 @@ static bool take_line(const reading *r, char *line)
         card_rates *c = card_of(r);
         return c && (card_take_line(c, n, words) || complain(r, whole));
     }
+    if (strcmp(words[0], "convolution") == 0) TRY(card_of(r)); /* only cards have the library */
     static const struct {
         const char *name;
         int         words;
         bool (*take)(price_rates *r, char **words);
     } lines[] = {{"product", 4, take_product},
                  {"window", 4, take_window},
+                 {"convolution", 4, take_window},
                  {"axis", 4, take_axis},
                  {"cache", 3, take_cache},
                  {"multiplies", 2, take_ability}};
@@ -286,9 +290,11 @@ void rates_write(const price_rates *r, textbuf *t)
         if (dtype_compute((mtf_dtype)type) != (mtf_dtype)type &&
             abilities_multiply(r->can, (mtf_dtype)type))
             text_add(t, "multiplies %s\n", mtf_dtype_name((mtf_dtype)type));
-    for (int k = 0; k < r->nwindows; k++)
-        text_add(t, "window %s %g %.3g\n", mtf_dtype_name(r->windows[k].type),
-                 r->windows[k].channels, r->windows[k].flops);
+    for (int k = 0; k < r->nwindows; k++) {
+        const window_rate *w = &r->windows[k];
+        text_add(t, "%s %s %g %.3g\n", w->library ? "convolution" : "window",
+                 card_factors_name(w->type, w->rounded), w->channels, w->flops);
+    }
     for (int k = 0; k < r->ncaches; k++)
         text_add(t, "cache %.3g %.3g\n", r->caches[k].bytes, r->caches[k].memory);
     text_add(t, "memory %.3g\nwire %.3g\nlatency %.3g\nstart %.3g\n", r->memory, r->wire,

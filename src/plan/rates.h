@@ -24,7 +24,8 @@ typedef struct product_rate {
     double    side, flops;
 } product_rate;
 
-/* Flops per second of convolutions of this type, and of their gradients.
+/* Flops per second of convolutions of this type, and of their gradients: by kernels of our own, or by
+ * the library of a card.
  *
  * `channels` is the cube root of inputs * outputs * outputs of one group: kernels vectorise along
  * outputs, so few outputs cost more than few inputs.  Rates between two rows are interpolated on
@@ -33,6 +34,8 @@ typedef struct product_rate {
 typedef struct window_rate {
     mtf_dtype type;
     double    channels, flops;
+    bool      library;
+    bool      rounded; /* the library's, of f32 whose factors are rounded: "tf32" */
 } window_rate;
 
 /* Bytes per second of memory last used `bytes` bytes ago, that is, with so much traffic in between.
@@ -86,7 +89,7 @@ typedef struct price_rates {
     int                nproducts;
     product_rate       products[MAX_PRODUCT_RATES]; /* by type, then side; none: `flops` for all */
     int                nwindows;
-    window_rate windows[MAX_WINDOW_RATES]; /* by type, then channels; none: `flops` for all */
+    window_rate windows[MAX_WINDOW_RATES]; /* our kernels' first; by type, then channels */
     int         ncaches;
     cache_rate  caches[MAX_CACHE_RATES]; /* by bytes; none: `memory` for all */
     int         naxes;
@@ -109,11 +112,12 @@ double rates_best_product(const price_rates *r, mtf_dtype type, double volume);
  * are those of cubes; the bytes of a flat operand beyond a cube's are added at the rate `flat`. */
 double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume, double products,
                              const product_sides *bytes);
-/* Flops per second of a convolution with `inputs` input and `outputs` output channels in a
- * group. */
-double rates_window(const price_rates *r, mtf_dtype type, double inputs, double outputs);
-double rates_channels(double inputs, double outputs); /* their mean, as rows of rates have it */
-double rates_best_window(const price_rates *r, mtf_dtype type, double inputs, double outputs);
+/* The channels of a convolution, as rows have them: a mean of its inputs and outputs in a group. */
+double rates_channels(double inputs, double outputs);
+/* Flops per second of such convolutions: `flops` where no row is for them.  Those of the library have
+ * our kernels' rows where it has none.  `best`: of as many channels or fewer. */
+double rates_window(const price_rates *r, const window_rate *like);
+double rates_best_window(const price_rates *r, const window_rate *like);
 /* Bytes per second of memory last used `reach` bytes ago; the bound is for that long ago or longer. */
 double rates_memory(const price_rates *r, double reach);
 double rates_best_memory(const price_rates *r, double reach);

@@ -167,7 +167,7 @@ static bool own_windows(card_trial *c)
     for (int t = 0; t < 2; t++)
         for (int k = 0; k < 4; k++) {
             window_case a = {types[t], channels[k], 256, 32};
-            window_rate row = {types[t], channels[k], 0};
+            window_rate row = {.type = types[t], .channels = channels[k]};
             if (!shrink(&a, MOST_SECONDS * c->rates->flops) && k > 0) continue;
             TRY(time_window(c, &a, &row.flops));
             rates_add_window(c->rates, row);
@@ -182,9 +182,10 @@ static bool library_windows(card_trial *c, mtf_dtype type, bool rounded, bool fe
     double           most = MOST_SECONDS * card_best_product(c->rates->card);
     for (int k = 0; k < 3; k++) {
         window_case a = {type, channels[k], 256, 32};
-        card_window row = {.type = type, .rounded = rounded, .channels = channels[k]};
+        window_rate row = {.type = type, .channels = channels[k], .library = true, .rounded = rounded};
         if ((few && k % 2) || (!shrink(&a, most) && k > 0)) continue;
-        TRY(time_window(c, &a, &row.flops) && card_add_window(c->rates->card, row));
+        TRY(time_window(c, &a, &row.flops));
+        rates_add_window(c->rates, row);
     }
     return true;
 }

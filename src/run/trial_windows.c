@@ -37,7 +37,9 @@ bool trial_windows(const trial *t, price_rates *r)
         double flops, seconds;
         TRY(time_window(t, channels[k], &flops, &seconds));
         rates_add_window(
-            r, (window_rate){MTF_F32, channels[k], flops / fmax(seconds - r->start, seconds / 2)});
+            r, (window_rate){.type = MTF_F32,
+                             .channels = channels[k],
+                             .flops = flops / fmax(seconds - r->start, seconds / 2)});
     }
     return true;
 }

@@ -191,10 +191,12 @@ static bool add_stored(sorting *s, const node *n)
  * on the cuts. */
 static double best_rate(const instr *i, const price_rates *r)
 {
-    double volume = 1;
+    double             volume = 1;
+    const window_args *w = &i->window;
     if (i->kind == INSTR_WINDOW)
-        return rates_best_window(r, i->cause->type, (double)i->window.chans,
-                                 (double)i->window.outs);
+        return rates_best_window(
+            r, &(window_rate){.type = i->cause->type,
+                              .channels = rates_channels((double)w->chans, (double)w->outs)});
     for (int d = i->nloops - 3; d < i->nloops; d++) volume *= (double)i->size[d];
     return rates_best_product(r, i->cause->type, i->cause->node->nin > 2 ? INFINITY : volume);
 }

@@ -11,7 +11,7 @@ static const char card[] = "device cuda\n"
                            "product f32 64 1e6 7e9\nproduct tf32 64 1e6 9e9\n"
                            "attention bf16 64 3e10 2e10\nattention bf16 128 5e10 4e10\n"
                            "convolution bf16 64 4e10\nconvolution bf16 16 1e10\n"
-                           "convolution tf32 16 3e9\n"
+                           "convolution tf32 16 3e9\nwindow f16 16 5e9\n"
                            "pass rows 5e11\npass gather 1e11\n"
                            "multiplies bf16\ncapacity 1e9\n";
 
@@ -49,17 +49,18 @@ static void test_convolutions_by_channels(void **state)
     (void)state;
     mtf_session *s = mtf_open_with(NULL);
     price_rates  r;
-    assert_true(rates_read(s, card, "card", &r) && r.card && r.card->nwindows == 3);
-    static const struct {
-        card_window like;
-        double      rate;
-    } cases[] = {{{MTF_BF16, false, 8, 0}, 1e10},  {{MTF_BF16, false, 16, 0}, 1e10},
-                 {{MTF_BF16, false, 32, 0}, 2e10}, {{MTF_BF16, false, 64, 0}, 4e10},
-                 {{MTF_BF16, false, 99, 0}, 4e10}, {{MTF_F32, true, 64, 0}, 3e9},
-                 {{MTF_F32, false, 64, 0}, 0},     {{MTF_F16, false, 64, 0}, 0}};
+    assert_true(rates_read(s, card, "card", &r) && r.card && r.nwindows == 4);
+    static const window_rate cases[] = {
+        {MTF_BF16, 8, 1e10, true, false},  {MTF_BF16, 16, 1e10, true, false},
+        {MTF_BF16, 32, 2e10, true, false}, {MTF_BF16, 64, 4e10, true, false},
+        {MTF_BF16, 99, 4e10, true, false}, {MTF_F32, 64, 3e9, true, true},
+        {MTF_F16, 64, 5e9, true, false},   {MTF_F16, 64, 5e9, false, false},
+        {MTF_BF16, 64, 1e12, false, false}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
-        assert_near(card_window_rate(r.card, &cases[k].like), cases[k].rate, 1e-9);
-    assert_near(card_best_window(r.card), 4e10, 1e-9);
+        assert_near(rates_window(&r, &cases[k]), cases[k].flops, 1e-9);
+    assert_near(rates_best_window(&r, &(window_rate){.type = MTF_F16, .channels = 8}), 1e12, 1e-9);
+    r.flops = 1;
+    assert_near(rates_best_window(&r, &(window_rate){.type = MTF_F16, .channels = 8}), 4e10, 1e-9);
     close_well(s);
 }
 

@@ -194,19 +194,21 @@ static void test_channels_matter(void **state)
 {
     (void)state;
     price_rates r = {.flops = 7, .nwindows = 3};
-    r.windows[0] = (window_rate){MTF_F32, 4, 10};
-    r.windows[1] = (window_rate){MTF_F32, 16, 40};
-    r.windows[2] = (window_rate){MTF_F32, 64, 30};
+    r.windows[0] = (window_rate){.type = MTF_F32, .channels = 4, .flops = 10};
+    r.windows[1] = (window_rate){.type = MTF_F32, .channels = 16, .flops = 40};
+    r.windows[2] = (window_rate){.type = MTF_F32, .channels = 64, .flops = 30};
     static const struct {
         double inputs, outputs, rate, best;
     } cases[] = {{1, 1, 10, 10},      {4, 4, 10, 10},       {8, 8, 20, 20},
                  {64, 4, 25.2, 25.2}, {16, 16, 40, 40},     {64, 64, 30, 40},
                  {512, 512, 30, 40},  {32, 32, 34.641, 40}, {0, 8, 10, 10}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        double in = cases[k].inputs, out = cases[k].outputs;
-        assert_near(rates_window(&r, MTF_F32, in, out), cases[k].rate, 1e-3);
-        assert_near(rates_best_window(&r, MTF_F32, in, out), cases[k].best, 1e-3);
-        assert_near(rates_window(&r, MTF_F64, in, out), 7, 1e-9);
+        window_rate like = {.type = MTF_F32,
+                            .channels = rates_channels(cases[k].inputs, cases[k].outputs)};
+        assert_near(rates_window(&r, &like), cases[k].rate, 1e-3);
+        assert_near(rates_best_window(&r, &like), cases[k].best, 1e-3);
+        like.type = MTF_F64;
+        assert_near(rates_window(&r, &like), 7, 1e-9);
     }
 }
 
@@ -223,8 +225,8 @@ static void test_convolutions_are_priced(void **state)
                                     "df = gradients(l; f)\n"
                                     "y = df * reduce_sum(square(z))\n";
     price_rates              r = {.flops = 1e3, .memory = 1e30, .wire = 1e30, .nwindows = 2};
-    r.windows[0] = (window_rate){MTF_F32, 1, 1e6};
-    r.windows[1] = (window_rate){MTF_F32, 16, 16e6};
+    r.windows[0] = (window_rate){.type = MTF_F32, .channels = 1, .flops = 1e6};
+    r.windows[1] = (window_rate){.type = MTF_F32, .channels = 16, .flops = 16e6};
     for (int cut = 0; cut < 2; cut++) {
         scene c;
         int   found = 0;

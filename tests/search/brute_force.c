@@ -41,7 +41,9 @@ const price_rates brute_machines[BRUTE_RATES] = {
      .outer_latency = 1e-5,
      .outer_message = 1e-6,
      .nwindows = 3,
-     .windows = {{MTF_F32, 1, 4e6}, {MTF_F32, 2, 1e6}, {MTF_F32, 4, 2e7}}},
+     .windows = {{.type = MTF_F32, .channels = 1, .flops = 4e6},
+                 {.type = MTF_F32, .channels = 2, .flops = 1e6},
+                 {.type = MTF_F32, .channels = 4, .flops = 2e7}}},
 };
 
 typedef struct priced {

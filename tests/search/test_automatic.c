@@ -571,7 +571,7 @@ static void test_machines(void **state)
                            "multiplies bf16\n",
                            "m", &r));
     assert_true(abilities_multiply(r.can, MTF_BF16) && !abilities_multiply(r.can, MTF_F16));
-    assert_true(r.nwindows == 2 && rates_window(&r, MTF_F32, 4, 4) == 10);
+    assert_true(r.nwindows == 2 && rates_window(&r, &(window_rate){.type = MTF_F32, .channels = 4}) == 10);
     assert_true(rates_product(&r, MTF_F32, 8) == 2 && rates_product(&r, MTF_F32, 1e6) == 5);
     assert_true(rates_product(&r, MTF_F64, 1e6) == 10);
     mesh m;
