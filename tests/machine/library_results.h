@@ -1,8 +1,10 @@
-/* What programs of the card's library give, and how far apart that is. */
+/* Programs that the card's library computes, and how far apart their results are. */
 #ifndef TESTS_MACHINE_LIBRARY_RESULTS_H
 #define TESTS_MACHINE_LIBRARY_RESULTS_H
 
 #include "ground.h"
+#include "machine/random_numbers.h"
+#include "run/emulated_card.h"
 
 enum { MOST_RESULTS = 8 };
 
@@ -44,6 +46,47 @@ static inline double distance(const results *a, const results *right, int k)
         apart += (x - y) * (x - y), whole += y * y;
     }
     return sqrt(apart / (whole > 0 ? whole : 1));
+}
+
+static inline void feed_numbers(mtf_program *p, mtf_graph *g, const char *name)
+{
+    mtf_tensor *x = mtf_find(g, name);
+    int64_t     n = mtf_shape_size(mtf_shape_of_tensor(x));
+    float      *values = malloc((size_t)n * sizeof *values);
+    for (int64_t k = 0; k < n; k++) values[k] = (float)pick(-2000, 2000) / 1000;
+    assert_true(mtf_feed(p, x, values));
+    free(values);
+}
+
+/* What y1 is on the card after three steps, the last of which are played from a recording. */
+static inline results run_text(const char *text, const char *library, int ninputs,
+                               const char *const *inputs)
+{
+    setenv("MTF_CUDNN", library, 1);
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda"});
+    mtf_graph   *g = mtf_parse(s, text, "test");
+    if (!mtf_ok(s)) fail_msg("%s", mtf_error(s));
+    mtf_tensor  *y = mtf_find(g, "y1");
+    mtf_program *p = mtf_compile(g, y);
+    if (!mtf_ok(s)) fail_msg("%s", mtf_error(s));
+    seed_state = 3;
+    for (int k = 0; k < ninputs; k++) feed_numbers(p, g, inputs[k]);
+    for (int k = 0; k < 3; k++)
+        if (!mtf_step(p)) fail_msg("%s", mtf_error(s));
+    results r = results_of(p, 1, &y);
+    close_well(s);
+    return r;
+}
+
+/* For a group of tests: the emulated card with its library, unless a real one is asked for. */
+static inline int use_emulated_library(void **unused)
+{
+    (void)unused;
+    if (asked_real_card()) return 0;
+    setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
+    load_emulated_card();
+    load_emulated("libcudnn.so.9");
+    return 0;
 }
 
 #endif

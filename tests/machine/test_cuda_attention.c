@@ -12,6 +12,7 @@
 #include "ground.h"
 
 #include "machine/host_card.h"
+#include "machine/random_numbers.h"
 
 enum { MOST_OPERANDS = 24, LOOPS = 4, QUERY = 3, TRIALS = 44, FEW_ROWS = 24, DECODING = 12 };
 enum { FOR_A_CARD = 10 };
@@ -30,20 +31,6 @@ static kernel_source source, for_a_card; /* the second: a few of them, NVRTC tak
 static arena         kept;
 static trial         trials[TRIALS + 40 + FEW_ROWS + DECODING];
 static int           ntrials;
-static uint64_t      state;
-
-static uint64_t random_bits(void)
-{
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static int64_t pick(int64_t low, int64_t high)
-{
-    return low + (int64_t)(random_bits() % (uint64_t)(high - low + 1));
-}
 
 static bool chance(int percent)
 {
@@ -424,7 +411,7 @@ static int set_up(void **unused)
     kept = arena_make(&card.session->allocator, &card.session->fault);
     source = kernel_source_make(&kept);
     for_a_card = kernel_source_make(&kept);
-    if (getenv("MTF_TEST_SEED")) state = (uint64_t)atoi(getenv("MTF_TEST_SEED"));
+    if (getenv("MTF_TEST_SEED")) seed_state = (uint64_t)atoi(getenv("MTF_TEST_SEED"));
     for (int k = 0; k < TRIALS; k++) {
         shape s = random_shape();
         add_trial(&s, k % 2);

@@ -17,6 +17,7 @@
 #include <glob.h>
 
 #include "machine/host_card.h"
+#include "machine/random_numbers.h"
 
 enum { MOST_MAPS = 6000, MOST_BUFFERS = 4000, MOST_NAMES = 60, MOST_BYTES = 64 << 20 };
 
@@ -31,7 +32,6 @@ static host_card     card;
 static kernel_source source, grouped;
 static int           nsubjects;
 static subject       subjects[MOST_MAPS];
-static uint64_t      state;
 static arena         kept, forms_arena;
 
 /* Programs whose maps are subjects. */
@@ -39,14 +39,6 @@ enum { MOST_PROGRAMS = 2000 };
 static int          nprograms;
 static program     *programs[MOST_PROGRAMS];
 static mtf_session *sessions[MOST_PROGRAMS];
-
-static uint64_t random_bits(void)
-{
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
 
 /* ---- collecting ---- */
 
@@ -168,11 +160,6 @@ typedef struct sketch {
     int         results[MOST_OPERANDS];
     scalar_step steps[MOST_STEPS];
 } sketch;
-
-static int64_t pick(int64_t low, int64_t high) /* inclusive */
-{
-    return low + (int64_t)(random_bits() % (uint64_t)(high - low + 1));
-}
 
 static sketch *sketch_of(int nloops, const int64_t *size, int nrow)
 {
