@@ -20,14 +20,16 @@ typedef struct descriptor {
     dnn_operation                operation; /* or its form */
     dnn_graph                    graph;     /* of a graph and of all that is made of it */
     dnn_call                     call;      /* what a pack says */
+    cudnnBackendHeurMode_t       mode;      /* of advice */
 } descriptor;
 
 /* MTF_HOST_CUDA_DNN=none: it does not start; greedy: it wants more working space than there is;
- * unable: it makes no plan; wrong: results of convolutions are, so that its use shows. */
+ * unable: it makes no plan; unadvised: only its second way to advise does; wrong: results of
+ * convolutions are, so that its use shows.  Several words may be given. */
 static bool is_asked(const char *what)
 {
     const char *said = getenv("MTF_HOST_CUDA_DNN");
-    return said && strcmp(said, what) == 0;
+    return said && strstr(said, what);
 }
 
 size_t cudnnGetVersion(void)
@@ -212,7 +214,11 @@ static bool set_pack(dnn_call *c, int name, int64_t n, const void *values)
 static bool set_graph(descriptor *d, int name, int64_t n, const void *values)
 {
     const descriptor *const *parts = values;
-    if (name == 800 || name == 400 || name == CUDNN_ATTR_ENGINEHEUR_MODE) return true; /* handles */
+    if (name == 800 || name == 400) return true; /* handles */
+    if (name == CUDNN_ATTR_ENGINEHEUR_MODE) {
+        memcpy(&d->mode, values, sizeof d->mode);
+        return n == 1;
+    }
     if (name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION) {
         if ((size_t)n == sizeof d->graph) memcpy(&d->graph, values, sizeof d->graph);
         return (size_t)n == sizeof d->graph;
@@ -264,6 +270,9 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t of)
     if (!d || d->finished) return CUDNN_STATUS_BAD_PARAM;
     if (is_window(&d->operation) && !dnn_window_fits(&d->operation)) return CUDNN_STATUS_BAD_PARAM;
     if (d->kind == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR && is_asked("unable"))
+        return CUDNN_STATUS_NOT_SUPPORTED;
+    if (d->kind == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR && d->mode == CUDNN_HEUR_MODE_A &&
+        is_asked("unadvised"))
         return CUDNN_STATUS_NOT_SUPPORTED;
     d->tensor.given = true;
     d->finished = true;

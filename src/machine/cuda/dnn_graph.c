@@ -282,7 +282,7 @@ static dnn_plan plan_of(const dnn_graph *g, dnn_part configuration, int64_t most
 }
 
 /* Does its engine have the right notes?  One that does not say is not taken. */
-static bool is_within(dnn_graph *g, dnn_part configuration, dnn_limits limits)
+static bool is_within(const dnn_graph *g, dnn_part configuration, dnn_limits limits)
 {
     cudnnBackendNumericalNote_t has[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
     dnn_part                    engine = NULL;
@@ -304,24 +304,27 @@ static bool is_within(dnn_graph *g, dnn_part configuration, dnn_limits limits)
     return said && !(notes & limits.without) && (notes & limits.with) == limits.with;
 }
 
-/* The best of what the library advises in one way. */
-static dnn_plan choose_by(dnn_graph *g, dnn_part all, cudnnBackendHeurMode_t mode,
+/* The best of what the library advises in one way.  Its parts are apart from the graph's: where it
+ * has no advice, another way may. */
+static dnn_plan choose_by(const dnn_graph *g, dnn_part all, cudnnBackendHeurMode_t mode,
                           dnn_limits limits)
 {
-    dnn_part advice = make(g, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR), found[MOST_CANDIDATES];
-    int64_t  n = 0;
-    dnn_plan p = {0};
-    set_part(g, advice, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, all);
-    set(g, advice, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
-    finish(g, advice);
+    dnn_graph by = dnn_begin(g->api, g->handle);
+    dnn_part  advice = make(&by, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR), found[MOST_CANDIDATES];
+    int64_t   n = 0;
+    dnn_plan  p = {0};
+    set_part(&by, advice, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, all);
+    set(&by, advice, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+    finish(&by, advice);
     for (int k = 0; k < MOST_CANDIDATES; k++)
-        found[k] = make(g, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-    if (g->failed || g->api->cudnnBackendGetAttribute(
-                         advice, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                         MOST_CANDIDATES, &n, found) != CUDNN_STATUS_SUCCESS)
-        return p;
-    for (int k = 0; k < n && k < MOST_CANDIDATES && !p.plan; k++)
+        found[k] = make(&by, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    bool advised = !g->failed && !by.failed &&
+                   g->api->cudnnBackendGetAttribute(
+                       advice, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                       MOST_CANDIDATES, &n, found) == CUDNN_STATUS_SUCCESS;
+    for (int k = 0; advised && k < n && k < MOST_CANDIDATES && !p.plan; k++)
         if (is_within(g, found[k], limits)) p = plan_of(g, found[k], limits.workspace);
+    dnn_end(&by);
     return p;
 }
 

@@ -42,7 +42,7 @@ dnn_part dnn_tensor(dnn_graph *g, int64_t number, cudnnDataType_t type, dnn_shap
 dnn_part dnn_number(dnn_graph *g, int64_t number); /* a float of the host's memory */
 dnn_part dnn_between(dnn_graph *g, cudnnDataType_t type, dnn_shape s); /* nowhere in memory */
 
-/* The same, as the result of an operation. */
+/* Operations; `to` is the result. */
 void dnn_map(dnn_graph *g, cudnnPointwiseMode_t mode, dnn_part a, dnn_part b, dnn_part to);
 void dnn_select(dnn_graph *g, dnn_part flags, dnn_part a, dnn_part b,
                 dnn_part to); /* flags ? a : b */
@@ -71,8 +71,8 @@ typedef struct dnn_plan {
 
 typedef struct dnn_limits {
     int64_t  workspace; /* bytes that a plan may need */
-    unsigned without;   /* bit n: no engine that has cudnnBackendNumericalNote_t n, */
-    unsigned with;      /* and none that has it not */
+    unsigned without;   /* bit n: its engine must not have cudnnBackendNumericalNote_t n, */
+    unsigned with;      /* or must have it */
 } dnn_limits;
 
 /* The plan that the library thinks best within the limits. */
