@@ -112,8 +112,9 @@ bool cuda_open_dnn(cuda_api *api, fault *f)
 #define F(name) SYMBOL_OF(d, name)
     const symbol symbols[] = {CUDA_DNN(F)};
 #undef F
+    if (api->has_dnn) return true; /* other threads use what was found */
     void *library = open_library(api, DNN, names, "cuDNN", f);
-    return library && find_all(library, names[0], COUNT(symbols), symbols, f);
+    return api->has_dnn = library && find_all(library, names[0], COUNT(symbols), symbols, f);
 }
 #endif
 

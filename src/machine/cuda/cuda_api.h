@@ -113,7 +113,8 @@ typedef struct cuda_api {
     cuda_collectives nccl; /* after cuda_open_nccl */
 #endif
 #if MTF_HAVE_CUDNN
-    cuda_dnn dnn; /* after cuda_open_dnn */
+    cuda_dnn dnn; /* if has_dnn: after cuda_open_dnn */
+    bool     has_dnn;
 #endif
     void *opened[5]; /* what dlopen gave */
 } cuda_api;
