@@ -5,6 +5,7 @@
 
 #include "base/chip.h"
 #include "base/cudnn_use.h"
+#include "mtf_build.h"
 
 /* A row that a CPU's kernel folds stays in its nearest caches; a card's goes to the memory that its
  * threads share, or is read again. */
@@ -22,10 +23,12 @@ enum {
                         EPILOGUE_TOTAL
 };
 
+/* A build for CPUs plans for cards that have cuDNN. */
 static int64_t least_window(bool card)
 {
-    cudnn_use use = cudnn_use_asked();
-    if (!card || use == CUDNN_NEVER) return INT64_MAX;
+    const bool never = MTF_HAVE_CUDA && !MTF_HAVE_CUDNN;
+    cudnn_use  use = cudnn_use_asked();
+    if (!card || never || use == CUDNN_NEVER) return INT64_MAX;
     return use == CUDNN_WHERE_POSSIBLE ? 0 : WINDOW_OF_CARD;
 }
 
