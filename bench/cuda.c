@@ -120,6 +120,7 @@ static void race_training(bench *b, const aim *a, bool torch)
     write_torch("limit", a->size, &all[2]);
     int    n = torch ? 3 : 1;
     double bytes = own_bytes(b, a->size);
+    if (!(bytes > 0)) bench_error(b, "mtf_gpt2 --work memory prints no bytes");
     if (contestants_race(b, all, n)) {
         double tokens = (double)(size.batch * size.length);
         cuda_add(b, name, "mtf : aim on an H200", all[0].seconds, tokens / a->tokens, 1);
@@ -128,8 +129,8 @@ static void race_training(bench *b, const aim *a, bool torch)
         if (torch)
             cuda_add(b, name, "mtf : its products alone", all[0].seconds, all[2].seconds, a->limit);
         strncat(name, ", memory", sizeof name - strlen(name) - 1);
-        add_bytes(b, name, "mtf : aim", bytes, a->bytes, 1);
-        if (torch)
+        if (bytes > 0) add_bytes(b, name, "mtf : aim", bytes, a->bytes, 1);
+        if (bytes > 0 && torch)
             add_bytes(b, name, "mtf : PyTorch, compiled", bytes, all[1].peak_bytes, a->memory);
     }
     stop_all(all, n);

@@ -82,7 +82,7 @@ static bool open_convolution(convolution *c)
     return ready && mtf_step(c->program);
 }
 
-/* By kernels of our own: the first step decides. */
+/* By kernels of our own: a session decides when it is opened. */
 static bool open_own(convolution *c)
 {
     const char *said = getenv("MTF_CUDNN");

@@ -74,8 +74,9 @@ static void add_to_groups(subject *s)
 
 static void add_program(const program *p, const char *from)
 {
-    for (int k = 0; k < p->ninstrs && nsubjects < MOST_MAPS; k++) {
+    for (int k = 0; k < p->ninstrs; k++) {
         if (p->instrs[k].kind != INSTR_MAP || !is_another(&p->instrs[k])) continue;
+        assert_true(nsubjects < MOST_MAPS);
         subject *s = &subjects[nsubjects++];
         *s = (subject){.program = p, .instr = &p->instrs[k], .from = from};
         assert_true(write_map(&source, s->instr, &s->plan));

@@ -53,7 +53,7 @@ static void decode(const char *name, mtf_dtype type, int batch, int32_t ids[][NE
 {
     static const int32_t prompt[] = {5, 17, 80, 3, 9};
     mtf_session         *s = mtf_open_with(&(mtf_session_opts){.device = name, .seed = 3});
-    bool                 shared = type == MTF_BF16; /* else its two best logits may be equal */
+    bool                 shared = type == MTF_BF16; /* in bf16 logits would often be equal otherwise */
     model_sizes          size = {2, WIDE, 4 * WIDE, 2, VOCAB, LENGTH, shared};
     mtf_decoder         *d =
         mtf_decoder_new(make_sized(s, size, type), &(mtf_decoder_opts){.batch = batch});

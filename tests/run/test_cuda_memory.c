@@ -8,6 +8,7 @@
 #include "run/compiled.h"
 
 #include "ground.h"
+#include "mtf_build.h"
 #include "run/emulated_card.h"
 
 /* An allocation begins at a multiple of so many bytes, and a large one takes whole pages of the card. */
@@ -62,7 +63,7 @@ static void needs_emulation(void)
     if (asked_real_card()) skip();
 }
 
-static void expect_figure(const char *text, const char *on, const char *rules)
+static figures expect_figure(const char *text, const char *on, const char *rules)
 {
     figures f = run_program(text, on, rules);
     int64_t most = f.planned + (int64_t)f.pieces * UNIT + (int64_t)f.large * PAGE +
@@ -70,6 +71,7 @@ static void expect_figure(const char *text, const char *on, const char *rules)
     if (f.taken < f.planned || f.taken > most)
         fail_msg("\"%s\" on %s: %lld bytes were planned, and %lld taken", rules, on,
                  (long long)f.planned, (long long)f.taken);
+    return f;
 }
 
 /* Optimizers keep two more of each weight; weights of 1.2 MB would take 2 MiB each by themselves. */
@@ -117,8 +119,11 @@ static void test_convolutions(void **state)
     (void)state;
     needs_emulation();
     setenv("MTF_CUDNN", "all", 1);
-    expect_figure(text, "x:1", "");
+    figures by_library = expect_figure(text, "x:1", "");
+    setenv("MTF_CUDNN", "no", 1);
+    figures ours = expect_figure(text, "x:1", "");
     unsetenv("MTF_CUDNN");
+    if (MTF_HAVE_CUDNN) assert_true(by_library.planned > 2 * ours.planned);
 }
 
 static void test_four_processors(void **state)

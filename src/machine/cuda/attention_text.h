@@ -41,7 +41,7 @@ int attention_matrix_bytes(const instr *i, int keys, int values);
 enum { MATRIX_THREADS = 128, MATRIX_TILE = 64 }; /* as attention_matrix.cuh */
 /* Can the kernel of attention_slim.cuh? */
 bool attention_suits_slim(const instr *i);
-enum { SLIM_THREADS = 256 };
+enum { SLIM_THREADS = 256 }; /* as attention_slim.cuh */
 
 bool    attention_is_f64(const instr *i);
 int     attention_each(const instr *i); /* scores of a thread along each side of a large tile */

@@ -13,7 +13,7 @@
 struct dnn_made {
     dnn_request   request;
     cuda_context *context;
-    side_job      job;  /* has what follows while it runs */
+    side_job      job;  /* makes what follows: wait for it first */
     dnn_plan      plan; /* none: our kernels are taken */
 };
 

@@ -245,13 +245,12 @@ static void build(dnn_graph *g, const int64_t *numbers)
     attention_graph(g, &p);
 }
 
-static dnn_request request_of(const cuda_context *c, const instr *i)
+static dnn_request request_of(const instr *i)
 {
     dnn_request       r = {.kind = "attention 2", .build = build};
     attention_problem p = problem_of(i, &r.limits.workspace);
     _Static_assert(sizeof p <= sizeof r.problem, "a problem has more numbers than a request");
     memcpy(r.problem, &p, sizeof p);
-    (void)c;
     return r;
 }
 

@@ -32,7 +32,7 @@ void library_begin(cuda_context *c, const program *p)
         const instr *i = &p->instrs[n];
         if (!library_suits(i) || !kind_of(i)->is_known(c->card)) continue;
         if (!dnn_plans_open(c)) return;
-        dnn_request r = kind_of(i)->request(c, i);
+        dnn_request r = kind_of(i)->request(i);
         if (!dnn_plans_begin(c, &r)) return;
     }
 }
@@ -45,7 +45,7 @@ void library_close(cuda_context *c)
 bool library_is_begun(const cuda_context *c, const instr *i)
 {
     if (!c->plans || !library_suits(i)) return false;
-    dnn_request r = kind_of(i)->request(c, i);
+    dnn_request r = kind_of(i)->request(i);
     return dnn_plans_is_begun(c, &r);
 }
 
@@ -53,7 +53,7 @@ library_calls *library_prepare(cuda_context *c, arena *a, const instr *i, void *
                                void *workspace, int64_t workspace_bytes)
 {
     const library_kind *k = kind_of(i);
-    dnn_request         r = k->request(c, i);
+    dnn_request         r = k->request(i);
     if (k->bytes(i) > workspace_bytes) return NULL;
     dnn_made      *plan = dnn_plans_find(c, &r);
     library_calls *l = plan ? arena_new(a, library_calls) : NULL;

@@ -41,7 +41,7 @@ typedef struct library_kind {
     bool (*suits)(const instr *i);
     int64_t (*bytes)(const instr *i);
     bool (*is_known)(const cuda_card *k); /* does the card compute it as it should? */
-    dnn_request (*request)(const cuda_context *c, const instr *i);
+    dnn_request (*request)(const instr *i);
     /* Makes the packs of all calls; false: it was not possible. */
     bool (*pack)(cuda_context *c, arena *a, const instr *i, void *const *addresses, void *workspace,
                  library_calls *to);

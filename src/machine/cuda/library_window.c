@@ -1,7 +1,7 @@
 /* Convolutions by the card's library, cuDNN.
  *
  * Only engines are taken whose sums are those of the language: made in f32, of factors as they
- * are, in the same order in every run.
+ * are, or of f32 rounded to tf32, in the same order in every run.
  */
 #include "machine/cuda/library_window.h"
 
@@ -42,7 +42,7 @@ static cudnnDataType_t type_of(mtf_dtype type)
 }
 
 /* The library has no fewer than two spatial dimensions. */
-static window_problem problem_of(const cuda_context *c, const instr *i)
+static window_problem problem_of(const instr *i)
 {
     const window_args *a = &i->window;
     int                first = a->nspatial == 1;
@@ -53,7 +53,6 @@ static window_problem problem_of(const cuda_context *c, const instr *i)
                             .batch = instr_elements(i),
                             .chans = a->chans,
                             .outs = a->outs};
-    p.rounded = p.type == CUDNN_DATA_FLOAT && c->device->face.session->opts.tf32;
     if (first) p.in_size[0] = p.out_size[0] = p.taps[0] = p.step[0] = p.dilation[0] = 1;
     for (int d = 0; d < a->nspatial; d++) {
         int to = first + d;
@@ -64,7 +63,7 @@ static window_problem problem_of(const cuda_context *c, const instr *i)
     return p;
 }
 
-/* Notes of engines that are not taken.  Those that are use tensor cores: the others are old, and slow. */
+/* Notes of engines that are not taken.  f32 is the library's only if its factors may be rounded. */
 static unsigned refused(const window_problem *p)
 {
     unsigned notes = 1u << CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC |
@@ -73,7 +72,7 @@ static unsigned refused(const window_problem *p)
                      1u << CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4 |
                      1u << CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6 |
                      1u << CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13;
-    if (!p->rounded) notes |= 1u << CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS;
+    if (p->type != CUDNN_DATA_FLOAT) notes |= 1u << CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS;
     return notes;
 }
 
@@ -84,13 +83,14 @@ static void build(dnn_graph *g, const int64_t *numbers)
     window_graph(g, &p);
 }
 
-static dnn_request request_of(const cuda_context *c, const instr *i)
+static dnn_request request_of(const instr *i)
 {
-    window_problem p = problem_of(c, i);
-    dnn_request    r = {.kind = "window 3",
+    window_problem p = problem_of(i);
+    dnn_request    r = {.kind = "window 4",
                         .build = build,
                         .limits = {.workspace = bytes_of(i),
                                    .without = refused(&p),
+                                   /* other engines are old, and slow */
                                    .with = 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE}};
     _Static_assert(sizeof p <= sizeof r.problem, "a problem has more numbers than a request");
     memcpy(r.problem, &p, sizeof p);

@@ -13,7 +13,6 @@ typedef enum window_tensor { WINDOW_X = 1, WINDOW_W, WINDOW_Y } window_tensor;
 typedef struct window_problem {
     int64_t kind;         /* window_kind */
     int64_t type, result; /* cudnnDataType_t of the operands and of the result */
-    int64_t rounded;      /* factors of f32 may be rounded */
     int64_t nspatial;     /* 2 or 3 */
     int64_t batch, chans, outs;
     int64_t in_size[MAX_SPATIAL], out_size[MAX_SPATIAL], taps[MAX_SPATIAL];
