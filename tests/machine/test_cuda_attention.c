@@ -403,6 +403,23 @@ static void add_few_rows(void)
     }
 }
 
+/* Random trials must have all that the kernel of few rows distinguishes. */
+static void assert_few_rows_have_all(int begin)
+{
+    static const attention_operand options[] = {ATTENTION_BIAS, ATTENTION_READ, ATTENTION_WRITE,
+                                                ATTENTION_QUERY_SEGMENT, ATTENTION_MEMORY_SEGMENT};
+    enum { OPTIONS = sizeof options / sizeof *options };
+    int found[OPTIONS] = {0}, parts = 0;
+    for (int k = begin; k < ntrials; k++) {
+        const instr *i = &trials[k].instr;
+        if (!attention_suits_slim(i)) continue;
+        parts += i->attention->parts;
+        for (int o = 0; o < OPTIONS; o++) found[o] += i->attention->at[options[o]] >= 0;
+    }
+    for (int o = 0; o < OPTIONS; o++) assert_true(found[o] > 0);
+    assert_true(parts > 0);
+}
+
 static int set_up(void **unused)
 {
     static const mtf_dtype types[] = {MTF_F32, MTF_BF16, MTF_F16, MTF_F64};
@@ -435,6 +452,7 @@ static int set_up(void **unused)
     int begin = ntrials;
     source.cluster = for_a_card.cluster = atoi(card.architecture + strlen("sm_")) >= 90 ? 8 : 1;
     add_few_rows();
+    assert_few_rows_have_all(begin);
     for (int k = begin; k < ntrials; k += FEW_ROWS / 4) {
         kernel_plan unused_plan = {0};
         assert_true(write_attention(&for_a_card, &trials[k].instr, &unused_plan));
