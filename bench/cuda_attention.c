@@ -29,19 +29,6 @@ static void run(void *context)
     store_wait(store_of(a->session));
 }
 
-static bool feed_random(attention *a, mtf_tensor *x, uint32_t state)
-{
-    int64_t   n = mtf_shape_size(mtf_shape_of_tensor(x));
-    uint16_t *values = malloc((size_t)n * sizeof *values);
-    for (int64_t k = 0; values && k < n; k++) {
-        state = state * 1664525u + 1013904223u;
-        values[k] = (uint16_t)(0x3f00u | (state >> 16 & 0x807fu)); /* from 1/2 to 1, or below 0 */
-    }
-    bool fed = values && mtf_feed(a->program, x, values);
-    free(values);
-    return fed;
-}
-
 static bool open_attention(attention *a)
 {
     static const char *const names[] = {"q", "k", "v", "dy"};
@@ -63,7 +50,8 @@ static bool open_attention(attention *a)
     if (a->backward) mtf_gradients(1, &y, 3, x, &x[3], d);
     a->program = a->backward ? mtf_compile_n(g, 3, d) : mtf_compile(g, y);
     bool fed = mtf_ok(a->session);
-    for (int k = 0; fed && k < (a->backward ? 4 : 3); k++) fed = feed_random(a, x[k], (uint32_t)k);
+    for (int k = 0; fed && k < (a->backward ? 4 : 3); k++)
+        fed = cuda_feed_random(a->program, x[k], (uint32_t)k);
     return fed;
 }
 

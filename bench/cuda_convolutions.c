@@ -44,24 +44,6 @@ static void run(void *context)
     store_wait(store_of(c->session));
 }
 
-/* From 1/2 to 1, or below 0. */
-static bool feed_random(convolution *c, mtf_tensor *x, uint32_t state)
-{
-    int64_t n = mtf_shape_size(mtf_shape_of_tensor(x));
-    void   *values = malloc((size_t)n * mtf_dtype_bytes(c->type));
-    for (int64_t k = 0; values && k < n; k++) {
-        state = state * 1664525u + 1013904223u;
-        uint32_t bits = 0x3f000000u | (state & 0x807f0000u);
-        if (c->type == MTF_BF16)
-            ((uint16_t *)values)[k] = (uint16_t)(bits >> 16);
-        else
-            ((uint32_t *)values)[k] = bits;
-    }
-    bool fed = values && mtf_feed(c->program, x, values);
-    free(values);
-    return fed;
-}
-
 static bool open_convolution(convolution *c)
 {
     c->session = mtf_open_with(&(mtf_session_opts){.device = "cuda", .tf32 = true});
@@ -78,7 +60,7 @@ static bool open_convolution(convolution *c)
     c->program = c->backward ? mtf_compile(g, y, d[0], d[1]) : mtf_compile(g, y);
     bool ready = mtf_ok(c->session);
     for (int k = 0; ready && k < (c->backward ? 3 : 2); k++)
-        ready = feed_random(c, x[k], (uint32_t)k);
+        ready = cuda_feed_random(c->program, x[k], (uint32_t)k);
     return ready && mtf_step(c->program);
 }
 

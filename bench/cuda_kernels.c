@@ -173,6 +173,24 @@ static void race(bench *b, const char *name, builder *build, int64_t rows, int64
     mtf_close(k.session);
 }
 
+bool cuda_feed_random(mtf_program *p, mtf_tensor *x, uint32_t state)
+{
+    mtf_dtype type = mtf_dtype_of_tensor(x);
+    int64_t   n = mtf_shape_size(mtf_shape_of_tensor(x));
+    void     *values = malloc((size_t)n * mtf_dtype_bytes(type));
+    for (int64_t k = 0; values && k < n; k++) {
+        state = state * 1664525u + 1013904223u;
+        uint32_t bits = 0x3f000000u | (state & 0x807f0000u);
+        if (type == MTF_BF16)
+            ((uint16_t *)values)[k] = (uint16_t)(bits >> 16);
+        else
+            ((uint32_t *)values)[k] = bits;
+    }
+    bool fed = values && mtf_feed(p, x, values);
+    free(values);
+    return fed;
+}
+
 void cuda_measure_kernels(bench *b)
 {
     int64_t rows = gpt2_is_tiny() ? 8 : 65536, words = gpt2_is_tiny() ? 4 : 8192;

@@ -3,6 +3,7 @@
 #define BENCH_CUDA_KERNELS_H
 
 #include "bench.h"
+#include "mtf.h"
 
 void cuda_measure_kernels(bench *b);
 void cuda_measure_convolutions(bench *b);
@@ -10,5 +11,7 @@ void cuda_measure_attention(bench *b, bool torch); /* `torch`: is there a PyTorc
 /* A ratio of times; tiny sizes have no target. */
 void cuda_add(bench *b, const char *name, const char *versus, double seconds, double other,
               double target);
+/* Feeds an input of bf16 or f32 with numbers that bf16 has, of magnitudes from 1/2 to 1. */
+bool cuda_feed_random(mtf_program *p, mtf_tensor *x, uint32_t state);
 
 #endif
