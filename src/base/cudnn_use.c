@@ -19,7 +19,7 @@ bool cudnn_use_check(fault *f)
     const char *said = getenv("MTF_CUDNN");
     if (!said || !*said || cudnn_use_asked() != CUDNN_WHERE_FASTER) return true;
     return fail(f, ERR_USAGE,
-                "MTF_CUDNN is \"%s\"; it must be no (attention and convolutions never by cuDNN), all "
+                "MTF_CUDNN is \"%.40s%s\"; it must be no (attention and convolutions never by cuDNN), all "
                 "(by cuDNN for small operands, too), or not set",
-                said);
+                said, strlen(said) > 40 ? "..." : "");
 }

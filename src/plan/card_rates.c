@@ -158,11 +158,13 @@ double card_attention_rate(const card_rates *c, const instr *i)
 
 /* ---- lines ---- */
 
-static bool number(const char *text, double *to)
+bool rate_parse(const char *text, bool zero, double *to)
 {
-    char *end;
-    *to = number_read(text, &end);
-    return end > text && !*end && isfinite(*to) && *to > 0;
+    char  *end;
+    double v = text ? number_read(text, &end) : 0;
+    bool   sound = text && end > text && !*end && ((v >= 1e-30 && v <= 1e30) || (v == 0 && zero));
+    if (sound) *to = v;
+    return sound;
 }
 
 static bool type_of_word(const char *word, mtf_dtype *type)
@@ -186,15 +188,15 @@ static bool take_product(card_rates *c, char **words)
 {
     card_product p;
     TRY(card_factors_parse(words[1], &p.type, &p.rounded));
-    TRY(number(words[2], &p.terms) && number(words[3], &p.results) && number(words[4], &p.flops));
+    TRY(rate_parse(words[2], false, &p.terms) && rate_parse(words[3], false, &p.results) && rate_parse(words[4], false, &p.flops));
     return card_add_product(c, p);
 }
 
 static bool take_attention(card_rates *c, char **words)
 {
     card_attention a;
-    TRY(type_of_word(words[1], &a.type) && number(words[2], &a.key));
-    TRY(number(words[3], &a.forward) && number(words[4], &a.backward));
+    TRY(type_of_word(words[1], &a.type) && rate_parse(words[2], false, &a.key));
+    TRY(rate_parse(words[3], false, &a.forward) && rate_parse(words[4], false, &a.backward));
     return card_add_attention(c, a);
 }
 
@@ -203,7 +205,7 @@ bool card_take_line(card_rates *c, int n, char **words)
     double memory;
     if (n == 5 && strcmp(words[0], "product") == 0) return take_product(c, words);
     if (n == 5 && strcmp(words[0], "attention") == 0) return take_attention(c, words);
-    return n == 3 && strcmp(words[0], "pass") == 0 && number(words[2], &memory) &&
+    return n == 3 && strcmp(words[0], "pass") == 0 && rate_parse(words[2], false, &memory) &&
            card_add_pass(c, words[1], memory);
 }
 

@@ -59,6 +59,8 @@ double card_product_seconds(const card_rates *c, const struct instr *i, bool rou
 /* Bytes per second of the instruction's memory; `otherwise` where its kind has no rate. */
 double card_pass_memory(const card_rates *c, const struct instr *i, double otherwise);
 
+/* A rate, or 0 where that is one: beyond these bounds times would not be numbers. */
+bool rate_parse(const char *text, bool zero, double *to);
 /* What machine files call factors of products and convolutions: a type, or "tf32". */
 bool        card_factors_parse(const char *word, mtf_dtype *type, bool *rounded);
 const char *card_factors_name(mtf_dtype type, bool rounded);

@@ -1,6 +1,7 @@
 /* Descriptions of machines, read and written. */
 #include "plan/rates.h"
 
+#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <math.h>
@@ -46,21 +47,12 @@ static bool complain(const reading *r, const char *what)
 static bool complain_of_value(const reading *r, const char *name, bool zero, const char *value)
 {
     fault      *f = &r->session->fault;
-    const char *right = zero ? "of at least 0" : "above 0";
+    const char *or_none = zero ? "0 or " : "";
     if (!r->file)
-        return fail(f, ERR_USAGE, "--machine: %s takes a number %s, not \"%s\"", name, right,
-                    value);
-    return fail(f, ERR_SYNTAX, "%s:%d: %s takes a number %s, not \"%s\"", r->file, r->line, name,
-                right, value);
-}
-
-static bool number(const char *text, bool zero, double *to)
-{
-    char  *end;
-    double v = text ? number_read(text, &end) : 0;
-    bool   sound = text && end > text && !*end && isfinite(v) && (v > 0 || (v == 0 && zero));
-    if (sound) *to = v;
-    return sound;
+        return fail(f, ERR_USAGE, "--machine: %s takes %sa number from 1e-30 to 1e30, not \"%s\"",
+                    name, or_none, value);
+    return fail(f, ERR_SYNTAX, "%s:%d: %s takes %sa number from 1e-30 to 1e30, not \"%s\"", r->file,
+                r->line, name, or_none, value);
 }
 
 static bool take_number(const reading *in, const char *name, const char *value, const char *whole)
@@ -94,7 +86,7 @@ static bool take_number(const reading *in, const char *name, const char *value, 
                   {"outer_message", &r->outer_message, true}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (strcmp(fields[i].name, name) == 0) {
-            if (!number(value, fields[i].zero, fields[i].to))
+            if (!rate_parse(value, fields[i].zero, fields[i].to))
                 return complain_of_value(in, name, fields[i].zero, value);
             r->node = (int)fmin(node, MAX_PROCESSORS);
             return true;
@@ -121,8 +113,8 @@ static bool take_type(const char *word, mtf_dtype *type)
 static bool take_product(price_rates *r, char **words)
 {
     product_rate p;
-    TRY(take_type(words[1], &p.type) && number(words[2], true, &p.side));
-    TRY(number(words[3], false, &p.flops));
+    TRY(take_type(words[1], &p.type) && rate_parse(words[2], true, &p.side));
+    TRY(rate_parse(words[3], false, &p.flops));
     TRY(r->nproducts < MAX_PRODUCT_RATES);
     rates_add_product(r, p);
     return true;
@@ -146,8 +138,8 @@ static bool take_window(price_rates *r, char **words)
 {
     window_rate w = {.library = strcmp(words[0], "convolution") == 0};
     TRY(w.library ? card_factors_parse(words[1], &w.type, &w.rounded) : take_type(words[1], &w.type));
-    TRY(number(words[2], false, &w.channels));
-    TRY(number(words[3], false, &w.flops) && r->nwindows < MAX_WINDOW_RATES);
+    TRY(rate_parse(words[2], false, &w.channels));
+    TRY(rate_parse(words[3], false, &w.flops) && r->nwindows < MAX_WINDOW_RATES);
     rates_add_window(r, w);
     return true;
 }
@@ -155,7 +147,7 @@ static bool take_window(price_rates *r, char **words)
 static bool take_cache(price_rates *r, char **words)
 {
     cache_rate c;
-    TRY(number(words[1], false, &c.bytes) && number(words[2], false, &c.memory));
+    TRY(rate_parse(words[1], false, &c.bytes) && rate_parse(words[2], false, &c.memory));
     TRY(r->ncaches < MAX_CACHE_RATES);
     int at = r->ncaches++;
     for (; at > 0 && r->caches[at - 1].bytes > c.bytes; at--) r->caches[at] = r->caches[at - 1];
@@ -167,7 +159,7 @@ static bool take_axis(price_rates *r, char **words)
 {
     TRY(r->naxes < MAX_AXES && words[1] && strlen(words[1]) < MAX_RATE_NAME);
     axis_rate *a = &r->axes[r->naxes];
-    TRY(number(words[2], false, &a->wire) && number(words[3], true, &a->latency));
+    TRY(rate_parse(words[2], false, &a->wire) && rate_parse(words[3], true, &a->latency));
     strcpy(a->axis, words[1]);
     r->naxes++;
     return true;
@@ -181,55 +173,79 @@ static bool take_ability(price_rates *r, char **words)
     return true;
 }
 
-/* The rates of a card, which are there from now on; NULL after an error. */
-static card_rates *card_of(const reading *r)
-{
-    if (!r->rates->card) r->rates->card = arena_new(&r->session->arena, card_rates);
-    return r->rates->card;
-}
-
 static bool take_device(const reading *r, const char *name, const char *whole)
 {
+    price_rates *p = r->rates;
     if (strcmp(name, "cpu") == 0) return true;
-    return strcmp(name, "cuda") == 0 ? card_of(r) != NULL : complain(r, whole);
+    if (strcmp(name, "cuda") != 0) return complain(r, whole);
+    if (!p->card) p->card = arena_new(&r->session->arena, card_rates);
+    return p->card != NULL;
 }
 
-static bool is_card_line(int n, char **words)
+static bool take_of_card(price_rates *r, char **words)
 {
-    return n == 5 || (n == 3 && strcmp(words[0], "pass") == 0);
+    int n = 0;
+    while (words[n]) n++;
+    return card_take_line(r->card, n, words);
+}
+
+/* A line of several words, the first as it is, and how many there are and may be. */
+typedef struct line_form {
+    const char *words;
+    bool (*take)(price_rates *r, char **words);
+    int  lines, most;
+    bool card;
+} line_form;
+
+static bool is_of_form(const line_form *f, int n, char **words)
+{
+    size_t length = strlen(words[0]);
+    for (const char *c = f->words; *c; c++) n -= *c == ' ';
+    return n == 1 && strncmp(f->words, words[0], length) == 0 && f->words[length] == ' ';
+}
+
+static bool take_as(const reading *r, const line_form *f, char **words, const char *whole)
+{
+    fault *to = &r->session->fault;
+    if (f->card && !r->rates->card)
+        return fail(to, ERR_SYNTAX, "%s:%d: \"%s\" is a line of cards: write \"device cuda\" above it",
+                    r->file, r->line, whole);
+    if (f->most && f->lines == f->most)
+        return fail(to, ERR_SYNTAX, "%s:%d: there may be %d lines \"%s\", and this is one more",
+                    r->file, r->line, f->most, f->words);
+    if (f->take(r->rates, words)) return true;
+    return fail(to, ERR_SYNTAX,
+                "%s:%d: \"%s\" is not a line \"%s\": types are those of elements%s, and numbers from "
+                "1e-30 to 1e30",
+                r->file, r->line, whole, f->words, f->card ? " or tf32" : "");
 }
 
 static bool take_line(const reading *r, char *line)
 {
     enum { MOST = 6 }; /* words, and one more to see that there are too many */
-    char *words[MOST] = {0}, *rest = line, *whole = arena_text(&r->session->arena, line);
+    char *words[MOST + 1] = {0}, *rest = line, *whole = arena_text(&r->session->arena, line);
     int   n = 0;
     TRY(whole != NULL);
     while (n < MOST && (words[n] = strtok_r(rest, " \t\r", &rest))) n++;
     if (n == 0) return true;
-    bool ability = n == 2 && strcmp(words[0], "multiplies") == 0;
-    if (n == 2 && strcmp(words[0], "device") == 0) return take_device(r, words[1], whole);
-    if (n == 2 && !ability) return take_number(r, words[0], words[1], whole);
-    if (is_card_line(n, words)) {
-        card_rates *c = card_of(r);
-        return c && (card_take_line(c, n, words) || complain(r, whole));
-    }
-    if (strcmp(words[0], "convolution") == 0) TRY(card_of(r)); /* only cards have the library */
-    static const struct {
-        const char *name;
-        int         words;
-        bool (*take)(price_rates *r, char **words);
-    } lines[] = {{"product", 4, take_product},
-                 {"window", 4, take_window},
-                 {"convolution", 4, take_window},
-                 {"axis", 4, take_axis},
-                 {"cache", 3, take_cache},
-                 {"multiplies", 2, take_ability}};
-    bool ok = false;
-    for (size_t k = 0; k < sizeof lines / sizeof *lines && !ok; k++)
-        ok = n == lines[k].words && strcmp(words[0], lines[k].name) == 0 &&
-             lines[k].take(r->rates, words);
-    return ok || complain(r, whole);
+    const price_rates *p = r->rates;
+    const card_rates   none = {0}, *c = p->card ? p->card : &none;
+    const line_form    forms[] = {
+        {"product TYPE SIDE FLOPS", take_product, p->nproducts, MAX_PRODUCT_RATES, false},
+        {"window TYPE CHANNELS FLOPS", take_window, p->nwindows, MAX_WINDOW_RATES, false},
+        {"cache BYTES MEMORY", take_cache, p->ncaches, MAX_CACHE_RATES, false},
+        {"axis NAME WIRE LATENCY", take_axis, p->naxes, MAX_AXES, false},
+        {"multiplies TYPE", take_ability, 0, 0, false},
+        {"product TYPE TERMS RESULTS FLOPS", take_of_card, c->nproducts, MAX_CARD_PRODUCTS, true},
+        {"attention TYPE KEY FORWARD BACKWARD", take_of_card, c->nattentions, MAX_CARD_ATTENTIONS, true},
+        {"pass KIND MEMORY", take_of_card, c->npasses, MAX_CARD_PASSES, true},
+        {"convolution TYPE CHANNELS FLOPS", take_window, p->nwindows, MAX_WINDOW_RATES, true},
+    };
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++)
+        if (is_of_form(&forms[k], n, words)) return take_as(r, &forms[k], words, whole);
+    if (n != 2) return complain(r, whole);
+    if (strcmp(words[0], "device") == 0) return take_device(r, words[1], whole);
+    return take_number(r, words[0], words[1], whole);
 }
 
 /* Links between nodes default to those within a node. */
@@ -365,8 +381,13 @@ bool rates_choose(mtf_session *s, const char *text, price_rates *r)
             text);
     char  *whole = arena_array(&s->arena, char, LONGEST);
     size_t n = whole ? fread(whole, 1, LONGEST - 1, f) : 0;
+    int    why = whole && ferror(f) ? errno : 0;
     fclose(f);
-    TRY(whole && n < LONGEST && rates_read(s, whole, text, r));
+    TRY(whole != NULL);
+    if (why) return fail(&s->fault, ERR_FILE, "--machine: \"%s\": %s", text, strerror(why));
+    if (n == LONGEST - 1 || strlen(whole) < n)
+        return fail(&s->fault, ERR_FILE, "--machine: \"%s\" is no machine file, which is a text of less than 64 KiB", text);
+    TRY(rates_read(s, whole, text, r));
     if (r->card || !abilities_of_card(s->opts.device)) return true;
     return fail(&s->fault, ERR_USAGE,
                 "--machine %s describes no card, and the device is cuda: mtf calibrate --device cuda "

@@ -163,21 +163,58 @@ static void test_device_and_machine(void **state)
     close_well(s);
 }
 
+static void refuse(const char *text, const char *why)
+{
+    mtf_session *s = mtf_open_with(NULL);
+    price_rates  r;
+    assert_false(rates_read(s, text, "m", &r));
+    if (!strstr(mtf_error(s), why)) fail_msg("%s\nsays: %s", text, mtf_error(s));
+    mtf_close(s);
+}
+
 static void test_bad_lines(void **state)
 {
     (void)state;
-    static const char *const bad[] = {
-        "device abacus\n",           "product bf16 64 0 1e9\n",
-        "product u9 64 64 1e9\n",    "pass rows fast\n",
-        "attention bf16 64 1e9 0\n", "convolution u8x 4 1\n",
-        "convolution tf32 4 0\n",    "pass a-name-far-too-long-for-it 1\n",
-        "product bf16 64 64 1e9 1\n"};
+    static const char *const bad[][2] = {
+        {"device abacus", "is not a line of a machine file"},
+        {"product bf16 64 64 1e9 1", "is not a line of a machine file"},
+        {"product bf16 64 0 1e9",
+         "\"product TYPE TERMS RESULTS FLOPS\": types are those of elements or tf32"},
+        {"product u9 64 64 1e9", "is not a line \"product TYPE TERMS RESULTS FLOPS\""},
+        {"product tf32 64 1e9", "\"product TYPE SIDE FLOPS\": types are those of elements, and"},
+        {"pass rows fast", "is not a line \"pass KIND MEMORY\""},
+        {"pass a-name-far-too-long-for-it 1", "is not a line \"pass KIND MEMORY\""},
+        {"attention bf16 64 1e9 0", "is not a line \"attention TYPE KEY FORWARD BACKWARD\""},
+        {"convolution u8x 4 1", "is not a line \"convolution TYPE CHANNELS FLOPS\""},
+        {"convolution tf32 4 0", "and numbers from 1e-30 to 1e30"},
+        {"convolution bf16 4 1e-308", "and numbers from 1e-30 to 1e30"},
+        {"flops 1e-308", "flops takes a number from 1e-30 to 1e30, not \"1e-308\""}};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
-        mtf_session *s = mtf_open_with(NULL);
-        price_rates  r;
-        assert_false(rates_read(s, bad[k], "m", &r));
-        assert_non_null(strstr(mtf_error(s), "is not a line of a machine file"));
-        mtf_close(s);
+        char text[200];
+        snprintf(text, sizeof text, "device cuda\n%s\n", bad[k][0]);
+        refuse(text, bad[k][1]);
+    }
+}
+
+static void test_lines_of_cards(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"product bf16 64 64 1e9", "pass rows 1e9",
+                                        "attention bf16 64 1e9 1e9", "convolution bf16 64 1e9"};
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; k++)
+        refuse(lines[k], "is a line of cards: write \"device cuda\" above it");
+}
+
+static void test_too_many_lines(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "product bf16 64 64 1e9\n",  "pass rows 1e9\n", "attention bf16 64 1e9 1e9\n",
+        "convolution bf16 64 1e9\n", "cache 1e6 1e9\n", "axis x 1e9 1e-6\n"};
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+        char text[4000] = "device cuda\n";
+        for (int n = 0; n < 100; n++) strcat(text, lines[k]);
+        refuse(text, ", and this is one more");
     }
 }
 
@@ -191,6 +228,8 @@ int main(void)
         cmocka_unit_test(test_prices),
         cmocka_unit_test(test_device_and_machine),
         cmocka_unit_test(test_bad_lines),
+        cmocka_unit_test(test_lines_of_cards),
+        cmocka_unit_test(test_too_many_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

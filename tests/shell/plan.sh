@@ -212,8 +212,11 @@ refuses "no such processor"  "--processor 6: the mesh has processors 0 to 5" \
     plan net.mtf --mesh x:2,y:3 --processor 6
 refuses "unknown tensor"     'did you mean "loss"?' plan net.mtf --fetch los
 refuses "bad machine"        '--machine takes flops, memory, wire' plan net.mtf --machine speed=3
-refuses "bad number for it"  '--machine: flops takes a number above 0, not "fast"' plan net.mtf --machine flops=fast
-refuses "no speed"           '--machine: wire takes a number above 0, not "0"' plan net.mtf --machine flops=1e9,wire=0
+refuses "bad number for it"  '--machine: flops takes a number from 1e-30 to 1e30, not "fast"' plan net.mtf --machine flops=fast
+refuses "a folder"           '--machine: ".": Is a directory' plan net.mtf --machine .
+head -c 70000 /dev/zero | tr '\0' '#' >long.machine
+refuses "a long file"        '--machine: "./long.machine" is no machine file, which is a text of less than 64 KiB' plan net.mtf --machine ./long.machine
+refuses "no speed"           '--machine: wire takes a number from 1e-30 to 1e30, not "0"' plan net.mtf --machine flops=1e9,wire=0
 misused "bad processor"      '--processor takes a whole number' plan net.mtf --processor two
 misused "processor of two"   'leave --processor out' plan net.mtf --diff a:b --processor 1
 misused "a mesh for a graph" '--mesh is about a program' show net.mtf --mesh x:2
