@@ -51,6 +51,12 @@ mtf_session *choose_session(const options *o, bool measure, int *status)
     return NULL;
 }
 
+mtf_session *planning_session(const options *o)
+{
+    return file_session(&(mtf_session_opts){.device = option_nth(o, "device", 0),
+                                            .tf32 = option_given(o, "tf32")});
+}
+
 /* ---- fetches, mesh and layout ------------------------------------------------------------ */
 
 int choose_fetches(const options *o, mtf_graph *g, mtf_tensor ***list)

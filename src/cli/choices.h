@@ -8,6 +8,8 @@
 /* Opens a session with the options of mesh_options and running_options; NULL after an error, which was
  * reported; `*status` is then the exit status. */
 mtf_session *choose_session(const options *o, bool measure, int *status);
+/* Opens one with planning_options, for a program that is only planned; NULL as of file_session. */
+mtf_session *planning_session(const options *o);
 
 /* The tensors that --fetch names, each once; without --fetch all results of the file (file_ends).  The
  * list lives in the session; -1 after an error. */

@@ -196,7 +196,7 @@ static int run(const options *o)
                       .most_axes = (int)axes,
                       .want = (int)show,
                       .seconds = (double)seconds}};
-    j.session = file_session(&(mtf_session_opts){.device = option_nth(o, "device", 0)});
+    j.session = planning_session(o);
     if (!j.session) return STATUS_FAILED;
     search_file(&j);
     return close_session(j.session);

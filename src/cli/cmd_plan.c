@@ -150,7 +150,7 @@ static int run(const options *o)
                            "--diff compares the slowest processors: leave --processor out");
     if (option_given(o, "html") && (option_given(o, "json") || j.opts.count))
         return usage_error(o->command, "--html writes a page: leave --json and --counters out");
-    j.session = file_session(&(mtf_session_opts){.device = option_nth(o, "device", 0)});
+    j.session = planning_session(o);
     if (!j.session) return STATUS_FAILED;
     plan_file(&j);
     return close_session(j.session);

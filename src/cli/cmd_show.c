@@ -160,12 +160,13 @@ static int run(const options *o)
     uint64_t ignored;
     if (!as_program && option_given(o, "fetch"))
         return usage_error(o->command, "--fetch chooses what a program computes: add --program");
-    static const char *const placed[] = {"mesh", "layout", "state-layout", "machine", "device", "processor"};
+    static const char *const placed[] = {"mesh", "layout", "state-layout", "machine",
+                                         "device", "tf32", "processor"};
     for (size_t i = 0; i < sizeof placed / sizeof *placed; i++)
         if (!as_program && option_given(o, placed[i]))
             return usage_error(o->command, "--%s is about a program: add --program", placed[i]);
     if (!option_number(o, "processor", 0, MAX_PROCESSORS - 1, &ignored)) return STATUS_USAGE;
-    mtf_session *s = file_session(&(mtf_session_opts){.device = option_nth(o, "device", 0)});
+    mtf_session *s = planning_session(o);
     if (!s) return STATUS_FAILED;
     mtf_tensor **fetches;
     int          n;

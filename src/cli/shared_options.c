@@ -3,6 +3,9 @@
 #include "cli/shared_options.h"
 
 /* clang-format off */
+#define TF32_OPTION \
+    {"tf32", NULL, false, "on cards, round the factors of f32 products and convolutions to 11 significant bits: faster"}
+
 const option_spec mesh_options[] = {
     OPTION_GROUP("mesh and layout"),
     {"mesh", "AXIS:SIZE,...", false, "the grid of processors, as in rows:2,cols:4; auto:8 finds the best shape for 8; default: one processor"},
@@ -14,6 +17,7 @@ const option_spec mesh_options[] = {
 
 const option_spec planning_options[] = {
     {"device", "cpu|cuda", false, "what the program is for; none needs to be here; default: what --machine describes, or cpu", "cpu|cuda"},
+    TF32_OPTION,
     {0},
 };
 
@@ -24,7 +28,7 @@ const option_spec running_options[] = {
     {"memory", "BYTES", false, "refuse to run with more than this: 4096, 64K, 100M, 2G"},
     {"device", "cpu|cuda|check", false, "cuda: NVIDIA's cards; check, check:cuda: find the first NaN and any stray write; slower", "cpu|cuda|check|check:cuda"},
     {"patience", "SECONDS", false, "how long a processor waits for another; default 600"},
-    {"tf32", NULL, false, "on cards, round the factors of f32 products and convolutions to 11 significant bits: faster"},
+    TF32_OPTION,
     {"oversubscribe", NULL, false, "start the threads of a mesh that is far larger than this machine"},
     {0},
 };

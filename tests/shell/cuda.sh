@@ -61,6 +61,8 @@ images=(convolutions.mtf --data x=images.npy --optimizer adam --rate 0.01)
 export MTF_CUDNN=all
 run show convolutions.mtf --optimizer adam --program --device cuda --dtype bf16
 check "convolutions of small images by cuDNN" 0 out "cudnn forward" "cudnn input" "cudnn filter"
+run show convolutions.mtf --optimizer adam --program --device cuda --tf32
+check "convolutions of f32 with tf32 by cuDNN" 0 out "cudnn forward" "cudnn input" "cudnn filter"
 both "convolutions in bf16" 6 "${images[@]}" --dtype bf16
 both "convolutions in f16, in parts" 6 "${images[@]}" --dtype f16 --loss-scale dynamic --microbatches 2
 run train "${images[@]}" --dtype f16 --loss-scale dynamic --microbatches 2 --steps 6 --json --device cuda \
