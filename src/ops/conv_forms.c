@@ -96,8 +96,10 @@ static mtf_tensor *convolve_back(mtf_tensor *x, mtf_tensor *filter, int ns,
     return node_binary(&op_conv_input, x, filter, attrs);
 }
 
+/* In C, 0 stands for the default of 1; who writes it in a file means something else. */
 static bool options(const op_call *c, int ns, mtf_conv_opts *o)
 {
+    fault *f = &c->graph->session->fault;
     static const char *const words[] = {
         [MTF_SAME] = "same", [MTF_VALID] = "valid", [MTF_EXPLICIT] = "explicit"};
     *o = (mtf_conv_opts){.groups = c->attrs[5].i};
@@ -106,16 +108,22 @@ static bool options(const op_call *c, int ns, mtf_conv_opts *o)
     for (int k = 0; k < 4; k++) {
         attr_ints given = c->attrs[from[k]].ints;
         if (given.n && given.n != ns)
-            return fail(&c->graph->session->fault, ERR_SHAPE, "%s: %s has %d numbers; it needs %d",
-                        c->op->name, c->op->attrs[from[k]].name, given.n, ns);
-        for (int i = 0; i < given.n; i++) to[k][i] = given.v[i];
+            return fail(f, ERR_SHAPE, "%s: %s has %d numbers; it needs %d", c->op->name,
+                        c->op->attrs[from[k]].name, given.n, ns);
+        for (int i = 0; i < given.n; i++) {
+            if (k < 2 && given.v[i] == 0)
+                return fail(f, ERR_SHAPE, "%s: %s has a 0; its numbers are 1 or more", c->op->name,
+                            c->op->attrs[from[k]].name);
+            to[k][i] = given.v[i];
+        }
     }
+    if (o->groups == 0) return fail(f, ERR_SHAPE, "%s: groups is 0; it must be 1 or more", c->op->name);
     for (int p = MTF_SAME; p <= MTF_EXPLICIT; p++)
         if (strcmp(words[p], c->attrs[2].text) == 0) {
             o->padding = (mtf_padding)p;
             return true;
         }
-    return fail(&c->graph->session->fault, ERR_USAGE,
+    return fail(f, ERR_USAGE,
                 "%s: padding is same, valid or explicit, not \"%s\"", c->op->name,
                 c->attrs[2].text);
 }

@@ -287,6 +287,10 @@ static void expand_pool(op_call *c, mtf_tensor *(*build)(mtf_tensor *, int, cons
         return;
     }
     for (int i = 0; i < window.n; i++) {
+        if (stride.n && stride.v[i] == 0) { /* in C, the window's size */
+            fail(f, ERR_SHAPE, "%s: stride has a 0; its numbers are 1 or more", c->op->name);
+            return;
+        }
         o.window[i] = window.v[i];
         o.stride[i] = stride.n ? stride.v[i] : 0;
     }

@@ -28,6 +28,19 @@ head -c 20000 "$root/data/text/moby-dick.txt" >book.txt
 printf 'a b\tA B\nc d\tC D\ne f\tE F\ng h\tG H\ni j\tI J\nk l\tK L\nm n\tM N\no p\tO P\n' >pairs.tsv
 book=book.txt:documents=file:joined
 
+# ---- attributes of operations ----------------------------------------------------------------------
+
+zero() {                                # zero TEXT EXPRESSION: of images x and a filter f
+    printf 'x: f32[n=2, h=8, w=8, c=4] = random_normal\nf: f32[fh=3, fw=3, c=4, o=4] = random_normal\ny = %s\n' "$2" >zero.mtf
+    refuses "$2" "$1" run zero.mtf --fetch y
+}
+for op in conv2d conv2d_transpose; do
+    zero "$op: stride has a 0; its numbers are 1 or more" "$op(x, f, stride=(0, 1))"
+    zero "$op: dilation has a 0; its numbers are 1 or more" "$op(x, f, dilation=(1, 0))"
+    zero "$op: groups is 0; it must be 1 or more" "$op(x, f, groups=0)"
+done
+zero "max_pool: stride has a 0; its numbers are 1 or more" 'max_pool(x, window=(2, 2), stride=(2, 0))'
+
 # ---- numbers of a configuration --------------------------------------------------------------------
 
 wrong() {                               # wrong TEXT LINE...: a file of these lines, after small.gin
