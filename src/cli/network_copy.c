@@ -8,7 +8,7 @@
 #include "cli/graph_file.h"
 #include "model/assigns.h"
 #include "nn/average.h"
-#include "verify/resize.h"
+#include "microbatch/resize.h"
 
 typedef struct copying {
     const network *from;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "search/subject.h"
-#include "verify/resize.h"
+#include "microbatch/resize.h"
 
 enum {
     UNCUT_ODD = 3,

@@ -9,7 +9,7 @@
 
 #include "graph/node.h"
 #include "space/layout.h"
-#include "verify/resize.h"
+#include "microbatch/resize.h"
 
 typedef struct shrunk {
     mtf_graph   *graph; /* in the session of the original */

@@ -1,5 +1,5 @@
 /* Copies of a graph in which dimensions have other sizes. */
-#include "verify/resize.h"
+#include "microbatch/resize.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Copies of a graph in which dimensions have other sizes. */
-#ifndef VERIFY_RESIZE_H
-#define VERIFY_RESIZE_H
+#ifndef MICROBATCH_RESIZE_H
+#define MICROBATCH_RESIZE_H
 
 #include "graph/node.h"
 
