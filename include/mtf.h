@@ -487,6 +487,11 @@ MTF_API void mtf_custom_gradient(mtf_graph *g, int nin, mtf_tensor *const *in, i
 MTF_API void mtf_gradients(int ny, mtf_tensor *const *ys, int nx, mtf_tensor *const *xs,
                            mtf_tensor *const *grad_ys, mtf_tensor **grads);
 
+/* Micro-batches: wherever this graph is planned or run, the batch comes in n parts, one after the other on
+ * the same processors, to save memory; 0: in as few as fit the memory.  Losses, updates and random numbers
+ * are those of the whole batch, up to the rounding of sums: what the graph says does not change. */
+MTF_API void mtf_microbatches(mtf_graph *g, mtf_dim batch, int64_t n);
+
 /* ---- programs -------------------------------------------------------------------------- */
 
 /* Compiles everything that the fetched tensors and all side effects (assignments, prints) need. */

@@ -102,7 +102,7 @@ typedef struct mtf_config_run {
     int64_t inputs_length, targets_length; /* 0: not given                                       */
     int64_t batch;                         /* sequences in a step                                */
     int64_t outer_batch;                   /* size of the dimension outer_batch; 1: none         */
-    int64_t microbatches;                  /* into which a batch is split                        */
+    int64_t microbatches;                  /* into which a batch is split; 0: as few as fit the memory */
     int64_t train_steps;
     int64_t save_every, perplexity_steps;
     int     keep; /* how many of the newest checkpoints to keep; 0: all                        */

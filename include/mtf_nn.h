@@ -441,12 +441,12 @@ MTF_API mtf_tensor *mtf_global_norm(int n, mtf_tensor *const *xs);
 /* out[i] = xs[i] * most / max(most, global norm); `out` may be `xs`. */
 MTF_API void mtf_clip_by_global_norm(int n, mtf_tensor *const *xs, double most, mtf_tensor **out);
 
-/* ---- microbatches ---------------------------------------------------------------------- */
+/* ---- micro-batches ---------------------------------------------------------------------- */
 
 typedef struct mtf_serialize_opts {
-    mtf_dim     batch;      /* the dimension to split                                          */
-    int64_t     splits;     /* the number of microbatches, which must divide the batch         */
-    mtf_build  *model;      /* reads a microbatch of each feature; gives the loss, the outputs */
+    mtf_dim     batch;      /* the dimension to divide                                         */
+    int64_t     splits;     /* the number of micro-batches; 0: as few as fit the memory        */
+    mtf_build  *model;      /* reads the features; gives the loss, then the outputs            */
     void       *context;    /* passed to model                                                 */
     int         outputs;    /* how many there are besides the loss                             */
     mtf_tensor *loss_scale; /* gradients are those of the loss times this (mtf_loss_scale)     */
@@ -456,15 +456,13 @@ typedef struct mtf_serialize_opts {
 typedef struct mtf_serialized {
     int          n;         /* how many variables there are                                    */
     mtf_tensor **variables; /* the trainable ones, including those that the model made         */
-    mtf_tensor **gradients; /* summed over the microbatches; NULL where the loss has none      */
-    mtf_tensor  *loss;      /* summed over the microbatches                                    */
-    mtf_tensor **outputs;   /* with the batch dimension: of the whole batch; else summed       */
+    mtf_tensor **gradients; /* NULL where the loss has none                                    */
+    mtf_tensor  *loss;
+    mtf_tensor **outputs;
 } mtf_serialized;
 
-/* Computes loss and gradients in a loop over microbatches, to save memory.  Microbatch i has the
- * examples i, i + splits, i + 2 splits, ..., so that no example of a cut batch moves to another
- * processor; gradients are summed over processors once, after the loop.  Then mtf_minimize_apply takes
- * the step.  A loss that is a mean over its microbatch should be divided by `splits`. */
+/* Builds a model with its gradients, whose batch comes in parts (mtf_microbatches).  Loss, gradients and
+ * outputs are those of the whole batch; mtf_minimize_apply takes the step. */
 MTF_API mtf_serialized mtf_serialize_training_step(mtf_graph *g, int nfeatures,
                                                    mtf_tensor *const        *features,
                                                    const mtf_serialize_opts *opts);

@@ -210,9 +210,8 @@ typedef struct mtf_transformer_result {
 } mtf_transformer_result;
 
 typedef struct mtf_transformer_call {
-    bool    training;     /* dropout, label smoothing and z-loss                               */
-    int64_t microbatches; /* into which the step's batch was split; default 1                  */
-    bool    frozen;       /* its variables are not trained                                     */
+    bool training; /* dropout, label smoothing and z-loss                               */
+    bool frozen;   /* its variables are not trained                                     */
 } mtf_transformer_call;
 
 /* Appends the model to a graph.  Calls in one session share their variables. */

@@ -111,10 +111,9 @@ static bool show(analysis *a, const options *o, mtf_session *s, cJSON *to)
     return agree(s, a);
 }
 
-bool analyze_run(const options *o, mtf_graph *g, mtf_program *p, int nfetches,
-                 mtf_tensor *const *fetches, cJSON *to)
+bool analyze_run(const options *o, mtf_program *p, cJSON *to)
 {
-    mtf_session  *s = g->session;
+    mtf_session  *s = p->session;
     const store  *at = p->store;
     estimate_opts how = {.mesh = &at->mesh,
                          .layout = &at->layout,
@@ -122,7 +121,7 @@ bool analyze_run(const options *o, mtf_graph *g, mtf_program *p, int nfetches,
                          .guard = p->guard};
     TRY(choose_machine(o, s, &how.rates));
     how.rates.site = &at->site;
-    analysis a = {.estimate = estimate_graph(g, nfetches, fetches, &how)};
+    analysis a = {.estimate = estimate_graph(p->planned.graph, p->planned.nfetches, p->planned.fetches, &how)};
     TRY(a.estimate != NULL);
     a.seconds = arena_array(&a.estimate->arena, double, a.estimate->program->ninstrs + 1);
     bool ok = a.seconds && audit_program(p, &a.audit);

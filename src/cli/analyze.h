@@ -8,7 +8,6 @@
 /* Compares a run with its plan, over all ranks: memory, flops, number and bytes of collectives must be
  * equal; a difference is an error, which names it.  Prints the header, the table with measured seconds,
  * and the comparison; or adds "analyze" to a JSON object, where one is given. */
-bool analyze_run(const options *o, mtf_graph *g, mtf_program *p, int nfetches,
-                 mtf_tensor *const *fetches, cJSON *to);
+bool analyze_run(const options *o, mtf_program *p, cJSON *to);
 
 #endif

@@ -5,6 +5,7 @@
 #include "cli/graph_file.h"
 #include "machine/launch.h"
 #include "machine/machine.h"
+#include "microbatch/fewest.h"
 #include "plan/decline.h"
 #include "search/automatic.h"
 
@@ -113,7 +114,10 @@ bool choose_mesh(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetch
     TRY(choice_parse(g->session, m, rules, state, c));
     c->state = c->layout.state;
     c->nstate = c->layout.nstate;
-    TRY(decline_state_rules(g, n, fetches, &how, &c->layout));
+    how.layout = &c->layout;
+    if (g->batch.name && !g->parts) TRY(microbatch_fewest(g, n, fetches, &how, (int64_t)r->capacity));
+    TRY(microbatch_graph(g, n, fetches, &c->planned));
+    TRY(decline_state_rules(c->planned.graph, n, c->planned.fetches, &how, &c->layout));
     if (found.n && found.best[0].layout.ndeclined) {
         c->layout.declined = found.best[0].layout.declined;
         c->layout.ndeclined = found.best[0].layout.ndeclined;

@@ -3,6 +3,7 @@
 #define CLI_CHOICES_H
 
 #include "cli/options.h"
+#include "microbatch/microbatch.h"
 #include "plan/estimate.h"
 
 /* Opens a session with the options of mesh_options and running_options; NULL after an error, which was
@@ -22,12 +23,13 @@ typedef struct choice {
     layout_rule *state; /* all rules for state that were given, including declined ones */
     int          nstate;
     bool         found; /* by a search, which was asked for the layout */
+    microbatched planned; /* the graph with its batch in parts, and what is fetched of it */
 } choice;
 
 /* Parses the texts, each of which may be NULL. */
 bool choice_parse(mtf_session *s, const char *m, const char *rules, const char *state, choice *c);
-/* Reads the options; searches what they leave open (auto), for the graph and the machine; declines rules
- * for state that would raise the memory (plan/decline.h). */
+/* Reads the options; searches what they leave open (auto), for the graph and the machine; divides the batch;
+ * declines rules for state that would raise the memory (plan/decline.h). */
 bool choose_mesh(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetches,
                  const price_rates *r, choice *c);
 /* --processor N; `*number` is unchanged where it is absent. */

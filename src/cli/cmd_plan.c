@@ -124,6 +124,8 @@ static bool plan_file(job *j)
     j->graph = setup_plan(j->options, j->session, &j->nfetches, &j->fetches);
     TRY(j->graph != NULL);
     TRY(choose_mesh(j->options, j->graph, j->nfetches, j->fetches, &j->opts.rates, &j->choice));
+    j->graph = j->choice.planned.graph;
+    j->fetches = j->choice.planned.fetches;
     TRY(!diff || choose_other(j, diff));
     j->opts.mesh = &j->choice.mesh;
     j->opts.layout = &j->choice.layout;

@@ -221,7 +221,7 @@ static bool give_out_all(job *j)
     bool   ok = true;
     for (int i = 0; i < j->nfetches && ok; i++) ok = give_out(j, &j->fetches[i], fetches);
     if (ok && option_given(j->options, "analyze"))
-        ok = analyze_run(j->options, j->graph, j->program, j->nlist, j->list, root);
+        ok = analyze_run(j->options, j->program, root);
     if (!root || !ok) {
         cJSON_Delete(root);
         return ok;

@@ -116,7 +116,7 @@ static bool show_program(const options *o, mtf_graph *g, int n, mtf_tensor *cons
     TRY(choose_planned_machine(o, s, &rates) && choose_mesh(o, g, n, fetches, &rates, &c) &&
         choose_processor(o, s, &c.mesh, &number));
     TRY(settle_tell(s, &c.layout));
-    program *p = plan_program(g, n, fetches, &(plan_opts){.layout = &c.layout, .here = mesh_place(&c.mesh, number)});
+    program *p = plan_program(c.planned.graph, n, c.planned.fetches, &(plan_opts){.layout = &c.layout, .here = mesh_place(&c.mesh, number)});
     TRY(p != NULL);
     textbuf t = {.arena = &s->arena};
     program_write(p, machine_way(p->session), &t);

@@ -177,6 +177,8 @@ static bool verify_file(job *j, uint64_t seed)
         return fail(&j->session->fault, ERR_USAGE, "\"%s\" computes nothing that could be verified",
                     j->options->words[0]);
     TRY(choose_mesh(j->options, j->graph, j->nfetches, j->fetches, &rates, &j->choice));
+    j->graph = j->choice.planned.graph;
+    j->fetches = j->choice.planned.fetches;
     TRY(settle_tell(j->session, &j->choice.layout));
     if (!option_given(j->options, "json")) say_found(j);
     if (option_given(j->options, "shrink")) TRY(shrink(j));

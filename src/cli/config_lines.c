@@ -56,15 +56,6 @@ static bool add_binding(const options *o, const char *option, const char *name, 
     return add(l, text_done(&t), option);
 }
 
-/* On a mesh that is yet to be found nobody knows how many sequences a processor will have: the batch
- * is not taken apart, unless a parameter that was given says so. */
-static bool add_one_microbatch(const options *o, lines *l)
-{
-    const char *mesh = option_nth(o, "mesh", 0);
-    if (!mesh || strncmp(mesh, "auto:", 5) != 0) return true;
-    return add(l, "serialize_num_microbatches.tokens_per_microbatch_per_replica = None", "--mesh");
-}
-
 /* Binds the vocabulary of the command line, so that the configuration that is saved with the checkpoints
  * is enough to open the model again from any folder.  Errors are reported when it is opened. */
 static bool add_vocabulary(const options *o, lines *l)
@@ -120,7 +111,7 @@ static bool add_training(const options *o, mtf_session *s, lines *l)
 
 bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
 {
-    enum { OWN = 9 }; /* most lines for other options, and the end */
+    enum { OWN = 8 }; /* most lines for other options, and the end */
     arena *a = &s->arena;
     int    given = 0;
     while (option_nth(o, "gin_param", given)) given++;
@@ -128,7 +119,7 @@ bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
                .text = arena_array(a, const char *, given + OWN),
                .name = arena_array(a, const char *, given + OWN)};
     TRY(l.text && l.name);
-    TRY(add_one_microbatch(o, &l) && add_parameters(o, &l) &&
+    TRY(add_parameters(o, &l) &&
         add_binding(o, "--mesh", "run.mesh_shape", &l) &&
         add_binding(o, "--layout", "run.layout_rules", &l) && add_vocabulary(o, &l) &&
         add_training(o, s, &l));

@@ -1,4 +1,4 @@
-/* Copies of networks: other types, averages, parts of the batch. */
+/* Copies of networks: other types, averages; and parts of the batch. */
 #include "cli/network_copy.h"
 
 #include <string.h>
@@ -15,8 +15,6 @@ typedef struct copying {
     mtf_graph     *to;
     images         images;
     resize_rules   rules;
-    mtf_tensor   **inputs; /* of the old graph, those with a batch */
-    int            ninputs;
 } copying;
 
 static bool is_variable(const mtf_tensor *x)
@@ -28,8 +26,7 @@ static bool new_copy(copying *c, const network *n)
 {
     mtf_session *s = n->graph->session;
     *c = (copying){.from = n, .to = mtf_graph_new(s), .images = images_new(n->graph, &s->arena)};
-    c->inputs = arena_array(&s->arena, mtf_tensor *, n->graph->ntensors);
-    return c->to && c->images.of && c->inputs && resize_list(n->graph, &s->arena, &c->rules);
+    return c->to && c->images.of && resize_list(n->graph, &s->arena, &c->rules);
 }
 
 /* A new graph with the inputs and variables of the old one; these are outside all blocks. */
@@ -117,48 +114,14 @@ static int64_t outer_batch_of(const mtf_graph *g)
     return 1;
 }
 
-/* The network on the microbatch of this iteration. */
-static void build_part(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_tensor **out)
+bool network_divide(network *n, int64_t parts)
 {
-    copying *c = context;
-    for (int i = 0; i < c->ninputs; i++) c->images.of[c->inputs[i]->id] = in[i];
-    if (resize_graph(c->from->graph, &c->rules, false, g, &c->images))
-        out[0] = image_of(&c->images, c->from->loss);
-}
-
-bool network_minimize_in_parts(network *n, int64_t parts, const mtf_minimize_opts *opts)
-{
-    copying      c;
-    mtf_dim      batch = batch_of(n->graph);
-    mtf_session *s = n->graph->session;
-    if (!batch.name)
-        return fail(&s->fault, ERR_USAGE, "--microbatches: the model has no dimension \"batch\"");
-    if (batch.size % (parts * outer_batch_of(n->graph)) != 0)
-        return fail(&s->fault, ERR_USAGE,
-                    "--microbatches %lld does not divide the batch, which is %lld",
-                    (long long)parts, (long long)(batch.size / outer_batch_of(n->graph)));
-    TRY(begin(&c, n, "microbatches"));
-    int64_t outer = outer_batch_of(n->graph);
-    for (int k = 0; k < c.rules.n; k++) {
-        int64_t from = c.rules.list[k].from;
-        if (strcmp(c.rules.list[k].name, batch.name) == 0 &&
-            (from == batch.size || from * outer == batch.size))
-            c.rules.list[k].to = from / parts;
-    }
-    mtf_tensor **features = arena_array(&s->arena, mtf_tensor *, n->graph->ntensors);
-    TRY(features != NULL);
-    for (int i = 0; i < n->graph->ntensors; i++) {
-        mtf_tensor *x = n->graph->all[i];
-        if (!is_input(x) || !mtf_shape_dim(x->shape, batch.name).name) continue;
-        features[c.ninputs] = c.images.of[i];
-        c.inputs[c.ninputs++] = x;
-    }
-    mtf_serialized all = mtf_serialize_training_step(
-        c.to, c.ninputs, features,
-        &(mtf_serialize_opts){.batch = batch, .splits = parts, .model = build_part, .context = &c,
-                              .loss_scale = mtf_loss_scale(c.to, opts)});
-    TRY(all.loss != NULL);
-    mtf_minimize_apply(c.to, all.n, all.variables, all.gradients, opts);
-    *n = (network){.graph = c.to, .loss = mtf_name(all.loss, tensor_name(n->loss))};
-    return mtf_ok(s);
+    mtf_dim batch = batch_of(n->graph);
+    if (!batch.name && parts > 1)
+        return fail(&n->graph->session->fault, ERR_USAGE,
+                    "--microbatches: the model has no dimension \"batch\"");
+    if (!batch.name) return true;
+    batch.size /= outer_batch_of(n->graph);
+    mtf_microbatches(n->graph, batch, parts);
+    return mtf_ok(n->graph->session);
 }

@@ -1,4 +1,4 @@
-/* Copies of networks: other types, averages, parts of the batch. */
+/* Copies of networks: other types, averages; and parts of the batch. */
 #ifndef CLI_NETWORK_COPY_H
 #define CLI_NETWORK_COPY_H
 
@@ -11,9 +11,8 @@ bool network_retype(network *n, mtf_dtype type);
 /* The same network for evaluation, with the running averages of trainable variables in place of the
  * variables. */
 bool network_use_averages(network *n);
-/* Makes a training step that processes the batch in microbatches, one after the other, and sums their
- * gradients and losses.  Means are divided by the size of the whole batch, so that their sum is a mean.
- * False after an error. */
-bool network_minimize_in_parts(network *n, int64_t parts, const mtf_minimize_opts *opts);
+/* The batch comes in this many parts, one after the other; 0: in as few as fit the memory.  False after an
+ * error. */
+bool network_divide(network *n, int64_t parts);
 
 #endif

@@ -78,7 +78,7 @@ const option_spec training_options[] = {
     {"average", "KEEP", false, "keep running averages of the variables, as with 0.999, and evaluate with them"},
     {"loss-scale", "S|dynamic", false, "for f16: differentiate the loss times S; dynamic: adapt it"},
     {"dtype", "TYPE", false, "the type in which the network computes in place of f32; variables and inputs stay f32", "f32|bf16|f16|f64"},
-    {"microbatches", "N", false, "compute a step in N parts of the batch, one after the other, to save memory"},
+    {"microbatches", "N|auto", false, "compute a step in N parts of the batch, one after the other; auto, the default: in as few as fit the memory"},
     {0},
 };
 

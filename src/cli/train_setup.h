@@ -16,7 +16,7 @@ typedef struct setup {
     settings          settings;
     config_setup     *config;   /* of models that configuration files describe; NULL: none */
     mtf_minimize_opts minimize; /* the options of the optimizer, except its rate */
-    uint64_t          microbatches;
+    uint64_t          microbatches; /* 0: as few as fit the memory */
     mtf_dtype         type; /* the type in which the network computes in place of f32 */
 } setup;
 

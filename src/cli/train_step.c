@@ -116,18 +116,26 @@ static bool read_decay(setup *s)
     return check_optimizer(s, "no-decay", "adam|adamw");
 }
 
+/* A number, or `auto`, which is the default: as few as fit the memory. */
+static bool read_microbatches(setup *s)
+{
+    const char *text = option_nth(s->options, "microbatches", 0);
+    if (!text || strcmp(text, "auto") != 0)
+        return option_number(s->options, "microbatches", 1, INT32_MAX, &s->microbatches);
+    s->microbatches = 0;
+    return true;
+}
+
 bool step_read_options(setup *s)
 {
     const char *type = option_nth(s->options, "dtype", 0);
     s->minimize = (mtf_minimize_opts){0};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) TRY(read_number(s, &numbers[i]));
-    s->microbatches = 1;
+    s->microbatches = 0;
     s->type = MTF_F32;
     TRY(!type || dtype_parse(type, &s->type));
-    if (s->config && s->config->run.microbatches > 1)
-        s->microbatches = (uint64_t)s->config->run.microbatches;
-    return read_loss_scale(s) && read_decay(s) &&
-           option_number(s->options, "microbatches", 1, INT32_MAX, &s->microbatches);
+    if (s->config) s->microbatches = (uint64_t)s->config->run.microbatches;
+    return read_loss_scale(s) && read_decay(s) && read_microbatches(s);
 }
 
 /* ---- the step --------------------------------------------------------------------------- */
@@ -189,8 +197,8 @@ bool setup_minimize(setup *s, network *n, int64_t steps, mtf_tensor **rate)
     const char *schedule = setting_text(&s->settings, "rate");
     *rate = NULL;
     if (!s->ready && !s->config && !any_given(s->options, training_options) &&
-        graph_assigns(n->graph))
-        return true; /* the graph assigns to variables already */
+        graph_assigns(n->graph)) /* to variables already */
+        return network_divide(n, (int64_t)s->microbatches);
     TRY(check_rate(s, schedule, steps) && check_no_decay(s, n->graph));
     if (s->config && !option_given(s->options, "optimizer") && !option_given(s->options, "rate"))
         take_config(s);
@@ -198,11 +206,8 @@ bool setup_minimize(setup *s, network *n, int64_t steps, mtf_tensor **rate)
         s->minimize.schedule = *schedule ? schedule : NULL;
     s->minimize.steps = (double)steps;
     if (s->type != MTF_F32) TRY(network_retype(n, s->type));
-    if (s->microbatches > 1)
-        TRY(network_minimize_in_parts(n, (int64_t)s->microbatches, &s->minimize));
-    else
-        mtf_minimize(n->graph, n->loss, &s->minimize);
-    if (!mtf_ok(s->session)) return false;
+    mtf_minimize(n->graph, n->loss, &s->minimize);
+    TRY(mtf_ok(s->session) && network_divide(n, (int64_t)s->microbatches));
     *rate = mtf_find(n->graph, "learning_rate");
     return mtf_ok(s->session);
 }

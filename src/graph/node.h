@@ -32,6 +32,7 @@ struct mtf_tensor {
     const char  *scope;  /* the scope it was made in: "a/b/" or "" */
     bool         hidden; /* a loop's history: named in text only where it is used */
     second_name *second; /* the last of its further names, or NULL; its next is the first */
+    mtf_tensor  *origin; /* of a graph made from another one: the tensor there; NULL: none */
     mtf_dim      counts; /* the elements are positions along this dimension; no name: unknown */
 };
 
@@ -82,6 +83,8 @@ struct mtf_graph {
     uint32_t     next_key; /* of random ops */
     const char  *file;     /* the file it was read from; NULL: none */
     int          line;     /* of the text, for new nodes; 0: no text */
+    mtf_dim      batch;    /* the dimension that comes in parts; no name: none */
+    int64_t      parts;    /* micro-batches; 0: as few as fit the memory */
 };
 
 /* A new node of `o`: keeps attributes (aligned with o->attrs; NULL where the op has none), infers,

@@ -152,9 +152,10 @@ static bool resize_attr(const copying *c, const node *n, int k, attr *a)
     }
 }
 
-static attr *resize_attrs(const copying *c, const node *n)
+attr *resize_attrs(const resize_rules *r, mtf_graph *to, const node *n)
 {
-    int count = 0;
+    const copying where = {.to = to, .rules = r}, *c = &where;
+    int           count = 0;
     while (n->op->attrs && n->op->attrs[count].name) count++;
     attr *attrs = arena_array(&c->to->arena, attr, count + 1);
     for (int k = 0; attrs && k < count; k++) {
@@ -193,7 +194,7 @@ static bool copy_node(copying *c, const node *from)
     block      **blocks = arena_array(&c->to->arena, block *, nblocks);
     int          around = draws_anew(from) ? c->nturns : 0;
     mtf_tensor **in = arena_array(&c->to->arena, mtf_tensor *, around + from->nargs);
-    attr        *attrs = resize_attrs(c, from);
+    attr        *attrs = resize_attrs(c->rules, c->to, from);
     TRY(blocks && in && attrs);
     for (int b = 0; b < nblocks; b++) TRY((blocks[b] = copy_block(c, from->blocks[b])) != NULL);
     for (int i = 0; i < around; i++) in[i] = c->turns[i];

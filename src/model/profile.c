@@ -53,7 +53,7 @@ static char *scope_of(arena *a, const mtf_tensor *x)
 
 static bool name_rows(table *t)
 {
-    const mtf_graph *g = t->program->graph;
+    const mtf_graph *g = t->program->planned.graph;
     name_table       known = {.arena = t->arena};
     int              room = INSTR_KINDS + g->ntensors;
     t->rows = arena_array(t->arena, row, room);

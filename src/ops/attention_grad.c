@@ -138,7 +138,7 @@ static mtf_tensor *dropout_factor(const node *n, const attention_roles *r, mtf_d
     if (r->self || !shares(over, r->memory.name)) pairs = mtf_shape_plus(pairs, mtf_shape(memory));
     attr attrs[] = {
         {.shape = &pairs}, {.type = MTF_F32}, {.r = 0}, {.r = 1}, {.i = n->attrs[AT_STREAM].i},
-        {.b = false}};
+        {.b = false}, {.text = ""}, {.i = 0}, {.i = 1}};
     node *u = node_new(n->graph, &op_random_uniform, n->nargs - r->first_turn,
                        n->in + r->first_turn, attrs, NULL);
     if (!u) return NULL;

@@ -108,9 +108,11 @@ static void set_dropout(emitter *e, const node *n, const attention_roles *r, con
         shared = false;
         for (int k = 0; k < over.n; k++) shared = shared || is_word(over.v[k], dim.name);
         if (shared) continue;
-        how->weight[d] = stride;
-        how->first += stride * reach_part(e, rows, dim.name, dim.size).begin;
-        stride *= dim.size;
+        bool in_parts = is_word(n->attrs[AT_PART_OF].text, dim.name);
+        if (in_parts) how->part = stride;
+        how->weight[d] = in_parts ? stride * n->attrs[AT_PARTS].i : stride;
+        how->first += how->weight[d] * reach_part(e, rows, dim.name, dim.size).begin;
+        stride *= in_parts ? n->attrs[AT_WHOLE].i : dim.size;
     }
 }
 

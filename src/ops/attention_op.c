@@ -19,14 +19,17 @@
     {"min_relative", ATTR_INT, "-2147483648", "the least write - read that a query sees"}, \
     {"max_relative", ATTR_INT, "2147483647", "the greatest write - read; 0: nothing later"}, \
     {"with", ATTR_NAMES, "()", \
-     "what the further inputs are: bias, read, write, query_segment, memory_segment, turn"}, \
+     "what the further inputs are: bias, read, write, query_segment, memory_segment, turn, part"}, \
     {"bias_memory", ATTR_WORD, "", "the memory's name in the bias; default: memory"}, \
     {"bias_relative", ATTR_WORD, "", \
      "a dimension of the bias in place of query and memory, of size query + memory - 1: element " \
      "memory - query + (size of query) - 1"}, \
     {"dropout", ATTR_REAL, "0", "weights are 0 with this probability p, else divided by 1 - p"}, \
     {"dropout_over", ATTR_NAMES, "()", "dimensions along which dropout decides once for all"}, \
-    {"stream", ATTR_INT, "-1", "stream of dropout's random numbers; default: the next unused one"},
+    {"stream", ATTR_INT, "-1", "stream of dropout's random numbers; default: the next unused one"}, \
+    {"part_of", ATTR_WORD, "", "as for random_uniform, for dropout"}, \
+    {"whole", ATTR_INT, "0", "the size of the longer dimension"}, \
+    {"parts", ATTR_INT, "1", "how many parts it has"},
 /* clang-format on */
 const attr_spec attention_attrs[] = {SHARED_ATTRS{0}};
 const attr_spec attention_grad_attrs[] = {
@@ -55,13 +58,13 @@ static bool name_inputs(const node *n, int given, attention_roles *r)
     for (int k = 0; k < with.n; k++) {
         int o = 0;
         while (o < OPTIONAL && !is_word(with.v[k], optional_names[o])) o++;
-        bool turn = is_word(with.v[k], "turn");
+        bool turn = is_word(with.v[k], "turn") || (is_word(with.v[k], "part") && k == with.n - 1);
         if (turn && r->first_turn == n->nargs) r->first_turn = given + k;
         if (turn) continue;
         if (o == OPTIONAL || r->in[ATTENTION_BIAS + o] >= 0 || r->first_turn < n->nargs)
             return node_fail(n, ERR_USAGE,
                              "with: \"%s\"; the further inputs are bias, read, write, "
-                             "query_segment, memory_segment, each once, and then iteration numbers",
+                             "query_segment, memory_segment, each once, then iteration numbers, then the part",
                              with.v[k]);
         r->in[ATTENTION_BIAS + o] = given + k;
     }
@@ -428,7 +431,9 @@ mtf_tensor *mtf_attention(mtf_tensor *q, mtf_tensor *k, mtf_tensor *v,
                              [AT_BIAS_RELATIVE] = {.text = o->bias_relative},
                              [AT_DROPOUT] = {.r = o->dropout},
                              [AT_DROPOUT_OVER] = {.names = {o->dropout_over.ndims, over}},
-                             [AT_STREAM] = {.i = -1}};
+                             [AT_STREAM] = {.i = -1},
+                             [AT_PART_OF] = {.text = ""},
+                             [AT_PARTS] = {.i = 1}};
     node *n = node_new(g, &op_attention, ATTENTION_GIVEN + nwith, in, attrs, NULL);
     if (!n) return NULL;
     if (lse) *lse = n->out[1];

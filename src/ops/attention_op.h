@@ -19,6 +19,9 @@ enum {
     AT_DROPOUT,
     AT_DROPOUT_OVER,
     AT_STREAM,
+    AT_PART_OF,
+    AT_WHOLE,
+    AT_PARTS,
     AT_ATTRS,
     AT_BIAS_GRAD = AT_ATTRS, /* the gradient's only */
     AT_GRAD_ATTRS

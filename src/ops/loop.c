@@ -115,8 +115,14 @@ typedef struct loop_state {
 static bool start(emitter *e, loop_state *l, const slice *in)
 {
     arena *a = &e->program->arena;
-    /* Sums owed on tensors from outside are paid once, before the loop. */
-    for (int i = l->carried; i < l->n->nin; i++) TRY(e->settle(e, l->n->in[i]));
+    /* Sums owed on tensors from outside are paid once, before the loop: in the body they would be paid in
+     * every iteration, and a use after the loop would find what the last condition left of them. */
+    const mtf_tensor *cause = e->cause;
+    for (int i = l->carried; i < l->n->nin; i++) {
+        e->cause = l->n->in[i];
+        TRY(e->settle(e, l->n->in[i]));
+    }
+    e->cause = cause;
     l->state = arena_array(a, slice, l->carried);
     l->history = arena_array(a, slice, l->carried);
     l->sum = arena_array(a, slice, l->sums);
@@ -135,10 +141,12 @@ static bool start(emitter *e, loop_state *l, const slice *in)
     for (int i = 0; i < l->sums; i++) {
         const mtf_tensor *y = l->n->out[l->carried + i], *more = l->body->results[l->carried + i];
         mtf_shape         local = emit_local(e, &y->shape);
+        e->cause = more; /* a sum costs what its terms cause */
         l->sum[i] = emit_fresh(e, dtype_compute(y->type), &local);
         l->wide[i] = more->node->home == l->body && e->keep_wide(e, more);
         TRY(emit_fill(e, 0, &l->sum[i]));
     }
+    e->cause = cause;
     l->turn = emit_fresh(e, MTF_I32, &(mtf_shape){0});
     return emit_fill(e, 0, &l->turn);
 }
@@ -179,10 +187,12 @@ static bool same_view(const slice *a, const slice *b)
 /* New values may be in the buffers that they or others replace; these are copied first. */
 static bool advance(emitter *e, loop_state *l)
 {
-    slice *next = arena_array(&e->program->arena, slice, l->carried);
+    slice            *next = arena_array(&e->program->arena, slice, l->carried);
+    const mtf_tensor *cause = e->cause;
     TRY(next != NULL);
     for (int i = 0; i < l->sums; i++) {
         const mtf_tensor *more = l->body->results[l->carried + i];
+        e->cause = more;
         const slice      *term = e->slice_of(e, more);
         bool              unrounded = term->type != more->type && !l->wide[i];
         if (term->owes != FOLD_SUM || unrounded) TRY(e->settle(e, more));
@@ -190,6 +200,7 @@ static bool advance(emitter *e, loop_state *l)
         l->sum[i].owed = both[1].owed; /* paid once, after the loop */
         TRY(emit_scalar(e, FN_add, 2, both, &l->sum[i]));
     }
+    e->cause = cause;
     for (int i = 0; i < l->carried; i++) {
         TRY(e->settle(e, l->body->results[i]));
         next[i] = *e->slice_of(e, l->body->results[i]);
@@ -213,9 +224,6 @@ static bool advance(emitter *e, loop_state *l)
 static bool lower_turns(emitter *e, loop_state *l, int64_t trips, const slice *in, slice *out)
 {
     TRY(start(e, l, in));
-    /* Sums owed on captures are paid before the loop: in the body they would be paid in every
-     * iteration, and a use after the loop would find what the last condition left of them. */
-    for (int i = l->n->nargs; i < l->n->nin; i++) TRY(e->settle(e, l->n->in[i]));
     int loop = emit_loop(e, trips);
     if (l->cond) {
         bind(e, l->cond, l);

@@ -2,7 +2,8 @@
  *
  * Each op has a key, given once and kept when nodes are copied, so that a
  * recomputed region draws the same numbers.  The iterations of all enclosing
- * loops are inputs.
+ * loops are inputs.  So is the number of a part, where a dimension comes in parts:
+ * it says where in the whole dimension the numbers are.
  */
 #include <math.h>
 
@@ -10,7 +11,7 @@
 #include "ops/call.h"
 #include "ops/lowering.h"
 
-enum { SHAPE, TYPE, A, B, KEY, ONCE };
+enum { SHAPE, TYPE, A, B, KEY, ONCE, PART_OF, WHOLE, PARTS };
 
 /* A double beyond 2^53 may be a whole number that was rounded; only both ends of the type are taken
  * as they are. */
@@ -45,6 +46,24 @@ static bool bounds_fit(const node *n, mtf_dtype type, double low, double high)
     return !refusal || node_fail(n, ERR_VALUE, "%s", refusal);
 }
 
+static part_of part_in(const node *n)
+{
+    return (part_of){n->attrs[PART_OF].text, n->attrs[WHOLE].i, n->attrs[PARTS].i};
+}
+
+/* The last part has the last element of the whole dimension, or ends before it. */
+static bool part_is_right(const node *n, const mtf_shape *shape)
+{
+    part_of p = part_in(n);
+    if (!p.dim || !*p.dim) return true;
+    int64_t size = mtf_shape_dim(*shape, p.dim).size;
+    if (size && n->nargs && p.parts > 0 && size <= (p.whole + p.parts - 1) / p.parts) return true;
+    return node_fail(n, ERR_VALUE,
+                     "part_of=%s takes a dimension of the result, the number of the part as last input, "
+                     "and `whole` and `parts` such that the part lies in the whole dimension",
+                     p.dim);
+}
+
 static bool infer(node *n)
 {
     if (!n->attrs[SHAPE].shape)
@@ -59,6 +78,7 @@ static bool infer(node *n)
         if (n->in[i]->type != MTF_I32 || n->in[i]->shape.ndims)
             return node_fail(n, ERR_TYPE, "the turn \"%s\" must be an i32 scalar",
                              tensor_name(n->in[i]));
+    TRY(part_is_right(n, &shape));
     if (n->attrs[ONCE].b && n->nargs)
         return node_fail(n, ERR_USAGE,
                          "once=true gives the same numbers in every iteration, so it takes no "
@@ -83,7 +103,8 @@ static bool lower_draw(emitter *e, const node *n, const slice *in, slice *out, d
         .kind = kind, .a = n->attrs[A].r, .b = n->attrs[B].r, .key = (uint32_t)n->attrs[KEY].i};
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     placement where = emit_placement(e, &n->out[0]->shape, EVERY_DIM);
-    emit_global_index(e, &n->out[0]->shape, &where, &how);
+    part_of part = part_in(n);
+    emit_global_index(e, &n->out[0]->shape, &where, &part, &how);
     return emit_draw(e, &how, n->nargs, in, &out[0]);
 }
 
@@ -109,6 +130,11 @@ LOWER(lower_truncated, DRAW_TRUNCATED_NORMAL)
                                                       "which stream; default: the next unused one"}, \
                                                      {"once", ATTR_BOOL, "false",                    \
                                                       "in loops: the same in every iteration"},    \
+                                                     {"part_of", ATTR_WORD, "",                      \
+                                                      "a dimension that is a part of a longer one: its element i is element " \
+                                                      "p + parts * i there, where p is the last input"}, \
+                                                     {"whole", ATTR_INT, "0", "the size of the longer one"}, \
+                                                     {"parts", ATTR_INT, "1", "how many parts it has"}, \
                                                      {0}},                                           \
                              .flags = OP_UNIQUE | OP_TURN | OP_DIRECT,                               \
                              .infer = infer,                                                         \
@@ -121,7 +147,7 @@ LOWER(lower_truncated, DRAW_TRUNCATED_NORMAL)
 static mtf_tensor *draw(mtf_graph *g, const op *o, mtf_dtype type, const mtf_shape *shape, double a,
                         double b)
 {
-    attr         attrs[] = {{.shape = shape}, {.type = type}, {.r = a}, {.r = b}, {.i = -1}, {.b = false}};
+    attr         attrs[] = {{.shape = shape}, {.type = type}, {.r = a}, {.r = b}, {.i = -1}, {.b = false}, {.text = ""}, {.i = 0}, {.i = 1}};
     int          nturns = 0;
     mtf_tensor **turns = g ? loop_turns(g, &nturns) : NULL;
     node        *n = turns ? node_new(g, o, nturns, turns, attrs, NULL) : NULL;

@@ -62,7 +62,7 @@ static bool same_details(const instr *a, const instr *b)
                a->attention->first_query == b->attention->first_query &&
                a->attention->first_memory == b->attention->first_memory &&
                a->attention->first == b->attention->first;
-    case INSTR_DRAW: return a->draw.first == b->draw.first;
+    case INSTR_DRAW: return a->draw.first == b->draw.first && a->draw.part == b->draw.part;
     default: return true;
     }
 }

@@ -54,7 +54,7 @@ bool emit_attention(emitter *e, instr_kind kind, const attention_args *given, co
                     int nturns, const slice *turns, int nout, const slice *out)
 {
     attention_args *how = arena_copy(&e->program->arena, given, sizeof *given);
-    slice           in[ATTENTION_OPERANDS], at[MAX_NESTING];
+    slice           in[ATTENTION_OPERANDS], at[MAX_NESTING + 1];
     int             nin = 0;
     TRY(how && prepare(e, how, given_in, in));
     for (int k = 0; k < nturns; k++) {

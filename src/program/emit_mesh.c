@@ -1,4 +1,6 @@
 /* Emitting collectives, and computing each processor's parts. */
+#include <string.h>
+
 #include "program/emit_one.h"
 #include "program/exchange.h"
 
@@ -33,16 +35,19 @@ bool emit_home(const emitter *e, const mtf_shape *shape, placement *where)
 }
 
 void emit_global_index(const emitter *e, const mtf_shape *shape, const placement *where,
-                       draw_args *how)
+                       const part_of *part, draw_args *how)
 {
     int64_t stride = 1;
-    how->first = 0;
+    how->first = how->part = 0;
     for (int i = shape->ndims - 1; i >= 0; i--) {
         int64_t size = shape->dims[i].size;
-        how->weight[i] = stride;
+        bool    in_parts = part && part->dim && strcmp(part->dim, shape->dims[i].name) == 0;
+        if (in_parts) how->part = stride;
+        how->weight[i] = in_parts ? stride * part->parts : stride;
         if (e->layout)
-            how->first += stride * cut_range(e->layout->mesh, &where->dim[i], &e->here, size).begin;
-        stride *= shape->dims[i].size;
+            how->first +=
+                how->weight[i] * cut_range(e->layout->mesh, &where->dim[i], &e->here, size).begin;
+        stride *= in_parts ? part->whole : size;
     }
 }
 

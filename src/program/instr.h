@@ -199,6 +199,7 @@ typedef struct attention_args {
     uint32_t stream;
     int      first_turn; /* from here on the inputs are iteration numbers, as for a draw */
     int64_t  first, weight[MAX_LOOPS], memory_weight; /* global index of a pair, as for a draw */
+    int64_t  part; /* as for a draw */
 } attention_args;
 #define NOTHING_SEEN (-1e30)
 
@@ -209,6 +210,7 @@ typedef struct draw_args {
     uint32_t  key;
     int64_t   first;             /* global index of the first element */
     int64_t   weight[MAX_LOOPS]; /* what a step along a loop adds to the global index */
+    int64_t   part; /* what 1 more in the last input adds to it; 0: that input is like the others */
 } draw_args; /* in: iteration numbers of the enclosing loops, I32 scalars, outermost first */
 
 typedef struct reduce_args {

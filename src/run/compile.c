@@ -1,7 +1,10 @@
 /* Compiling: a graph becomes one program for each processor. */
+#include <stdlib.h>
+
 #include "base/saturate.h"
 #include "base/units.h"
 #include "machine/check_guard.h"
+#include "microbatch/fewest.h"
 #include "plan/counters.h"
 #include "plan/plan.h"
 #include "plan/traffic.h"
@@ -227,7 +230,15 @@ static bool make_step(mtf_program *p)
     return true;
 }
 
-static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
+/* What was planned has tensors of its own: users know those of their graph. */
+static void name_ports(program *q, int n, mtf_tensor *const *fetches)
+{
+    for (int i = 0; i < q->ninputs; i++)
+        if (q->inputs[i].tensor->origin) q->inputs[i].tensor = q->inputs[i].tensor->origin;
+    for (int i = 0; i < n; i++) q->fetches[i].tensor = fetches[i];
+}
+
+static bool build(mtf_program *p, const microbatched *m, mtf_tensor *const *fetches)
 {
     store *s = p->store;
     for (int k = s->first; k < s->end; k++) {
@@ -235,8 +246,9 @@ static bool build(mtf_program *p, int n, mtf_tensor *const *fetches)
                        .layout = &s->layout,
                        .here = mesh_place(&s->mesh, k)};
         o.count = k == s->first;
-        p->processors[k].program = plan_program(p->graph, n, fetches, &o);
+        p->processors[k].program = plan_program(m->graph, m->nfetches, m->fetches, &o);
         TRY(p->processors[k].program != NULL);
+        name_ports(p->processors[k].program, m->nfetches, fetches);
     }
     p->fed = arena_array(&p->session->arena, bool, first_program(p)->ninputs + 1);
     for (int k = s->first; k < s->end; k++)
@@ -285,6 +297,24 @@ static bool find_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
                   share_text(s, r, what, &o->state_layout));
 }
 
+/* How many parts the batch of a graph comes in, where that is open.  The first rank decides for all: its
+ * memory is not always that of the others. */
+static bool divide_batch(store *s, mtf_graph *g, int n, mtf_tensor *const *fetches)
+{
+    estimate_opts o = {.mesh = &s->mesh, .layout = &s->layout, .rates = PRICE_RATES};
+    bool          first = !s->ranks || ranks_number(s->ranks) == 0;
+    o.rates.site = &s->site;
+    if (!g->batch.name || g->parts > 0) return true;
+    if (first) TRY(microbatch_fewest(g, n, fetches, &o, store_memory_each(g->session)));
+    if (!s->ranks) return true;
+    textbuf t = {.arena = &g->session->arena};
+    text_add(&t, "%lld", (long long)g->parts);
+    const char *text = text_done(&t);
+    TRY(text && share_text(g->session, s->ranks, "dividing the batch", &text));
+    g->parts = strtoll(text, NULL, 10);
+    return true;
+}
+
 static mtf_program *compile(mtf_graph *g, int n, mtf_tensor *const *fetches, bool checked)
 {
     if (!g || !mtf_ok(g->session)) return NULL;
@@ -298,11 +328,15 @@ static mtf_program *compile(mtf_graph *g, int n, mtf_tensor *const *fetches, boo
         }
     }
     if (!find_layout(g, n, fetches)) return NULL;
+    microbatched m;
     store       *s = store_of(g->session);
-    mtf_program *p = s && settle_state(s, g, n, fetches) ? arena_new(&g->session->arena, mtf_program) : NULL;
+    if (!s || !divide_batch(s, g, n, fetches) || !microbatch_graph(g, n, fetches, &m)) return NULL;
+    if (!settle_state(s, m.graph, m.nfetches, m.fetches)) return NULL;
+    mtf_program *p = arena_new(&g->session->arena, mtf_program);
     if (!p) return NULL;
     *p = (mtf_program){.session = g->session,
                        .graph = g,
+                       .planned = m,
                        .store = s,
                        .guard = checked ? CHECK_GUARD : machine_guard(g->session)};
     device_context **contexts = checked ? store_check_contexts(s) : s->contexts;
@@ -311,7 +345,7 @@ static mtf_program *compile(mtf_graph *g, int n, mtf_tensor *const *fetches, boo
     p->device = contexts[s->first]->device;
     for (int k = s->first; k < s->end; k++) p->processors[k].context = contexts[k];
     if (!session_at_close(g->session, close_program, p)) return NULL;
-    return build(p, n, fetches) ? p : NULL;
+    return build(p, &m, fetches) ? p : NULL;
 }
 
 mtf_program *mtf_compile_n(mtf_graph *g, int n, mtf_tensor *const *fetches)

@@ -6,6 +6,7 @@
 #ifndef RUN_COMPILED_H
 #define RUN_COMPILED_H
 
+#include "microbatch/microbatch.h"
 #include "run/counts.h"
 #include "run/store.h"
 
@@ -23,6 +24,7 @@ typedef struct processor {
 struct mtf_program {
     mtf_session *session;
     mtf_graph   *graph;
+    microbatched planned; /* the graph that the programs were made from */
     store       *store;
     device      *device;
     processor   *processors;

@@ -22,7 +22,7 @@ static bool draw(emitter *e, const mtf_tensor *w, draw_kind kind, double a, doub
     draw_args how = {.a = a, .b = b, .key = key_of(w), .kind = kind};
     placement where;
     emit_home(e, &w->shape, &where);
-    emit_global_index(e, &w->shape, &where, &how);
+    emit_global_index(e, &w->shape, &where, NULL, &how);
     return emit_draw(e, &how, 0, NULL, home);
 }
 

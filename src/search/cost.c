@@ -27,7 +27,7 @@ bool worth_less(worth a, worth b)
 
 static double weight_of(const subject *s, const mtf_tensor *x)
 {
-    return x ? s->weight[x->node->id] : 1;
+    return x ? s->weight[subject_source(x)->node->id] : 1;
 }
 
 /* A message that carries several small sums is sent once, however many layers were left out.  It is

@@ -58,6 +58,7 @@ static void hear(void *context, const instr *i, const mtf_tensor *what, double s
     parts *p = context;
     if (i->kind == INSTR_EXCHANGE) what = i->cause;
     if (!what) return;
+    what = subject_source(what);
     int of = is_shared(i, what)       ? p->everything
              : instr_is_collective(i) ? p->of_wire[what->node->id]
                                       : p->of_node[what->node->id];

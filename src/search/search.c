@@ -105,6 +105,8 @@ static bool prepare(search *s, mtf_graph *g, int nfetches, mtf_tensor *const *fe
         if (s->reduced.copies && memory_matters(s))
             TRY(subject_reduce(&s->whole, false, s->scratch, &s->fewer));
     }
+    TRY(subject_divide(&s->whole, s->scratch) && subject_divide(&s->reduced, s->scratch) &&
+        subject_divide(&s->fewer, s->scratch));
     s->reduced.quick = s->reduced.copies && !memory_matters(s); /* the best are priced whole */
     s->answer->layers_left_out = s->reduced.copies ? s->reduced.copies - COPIES_KEPT : 0;
     s->rules = arena_array(s->scratch, layout_rule, s->space.ndims + o->given->nrules + 1);

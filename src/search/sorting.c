@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/catalogue.h"
 #include "ops/state.h"
 #include "plan/plan.h"
 #include "search/touched.h"
@@ -21,6 +22,7 @@ typedef struct sorting {
     uint64_t *owed;   /* by tensor id: dimensions of sums that may still be owed */
     int      *leader; /* by node id: another node of the same part */
     bool     *touched; /* by node id: by rules for state */
+    double   *trips;   /* by node id: how often it is computed; 0: nobody knows */
 } sorting;
 
 static uint64_t dims_of(const space *s, const mtf_tensor *x)
@@ -45,9 +47,10 @@ static void join(sorting *s, const node *a, const node *b)
     s->leader[x > y ? x : y] = x > y ? y : x;
 }
 
+/* The tensor that stands for x; of a loop's sum, what its iterations add. */
 static const mtf_tensor *same(const sorting *s, const mtf_tensor *x)
 {
-    return s->survey->same[x->id];
+    return s->survey->same[subject_source(s->survey->same[x->id])->id];
 }
 
 static bool is_stored(const node *n)
@@ -90,7 +93,7 @@ static uint64_t reduced_dims(const sorting *s, const node *n)
 
 static bool is_product(const sorting *s, const node *n)
 {
-    return s->flops[n->id] > 0 && n->home == &n->graph->root;
+    return s->flops[n->id] > 0;
 }
 
 static void look_at(sorting *s, const node *n)
@@ -105,10 +108,11 @@ static void look_at(sorting *s, const node *n)
 }
 
 /* Connected elementwise work is fused, so it is one part; scalars do not connect.  A block belongs
- * to its owner's part. */
+ * to its owner's part, except where it is known how often it is computed: then its nodes are like others. */
 static void tie(sorting *s, const node *n, const node *owner)
 {
     if (owner) join(s, n, owner);
+    if (n->op == &op_loop && !owner) return;
     for (int i = 0; i < n->nin && !is_product(s, n); i++) {
         const mtf_tensor *x = same(s, n->in[i]);
         if (!is_product(s, x->node) && dims_of(s->p->space, x)) join(s, n, x->node);
@@ -122,10 +126,14 @@ static void tie(sorting *s, const node *n, const node *owner)
         }
 }
 
-static void widen(sorting *s, const block *root)
+static void widen(sorting *s, const block *b)
 {
-    for (int k = 0; k < root->nnodes; k++) {
-        const node *n = root->nodes[k];
+    for (int k = 0; k < b->nnodes; k++) {
+        const node *n = b->nodes[k];
+        if (n->op == &op_loop) {
+            widen(s, n->blocks[0]);
+            continue;
+        }
         for (int i = 0; i < n->nin && s->survey->live[n->id]; i++) {
             const node *from = same(s, n->in[i])->node;
             uint64_t    its = s->around[from->id];
@@ -208,8 +216,7 @@ static void note_products(sorting *s, const program *q, const price_rates *r)
         const instr *i = &q->instrs[k];
         if (i->kind != INSTR_CONTRACT && i->kind != INSTR_WINDOW) continue;
         const node *n = i->cause->node;
-        if (n->home != &what->graph->root) continue; /* the number of iterations is unknown here */
-        s->flops[n->id] += instr_flops(i) * what->weight[n->id] / best_rate(i, r);
+        s->flops[n->id] += instr_flops(i) * what->weight[n->id] * s->trips[n->id] / best_rate(i, r);
     }
 }
 
@@ -265,8 +272,8 @@ static bool add_living(sorting *s, const program *q)
     life   *lives = arena_array(a, life, q->nbuffers + 1);
     double *change = arena_array(a, double, q->ninstrs + 1);
     TRY(lives && change);
-    for (int k = 0; k < q->ninstrs; k++)
-        if (q->instrs[k].kind == INSTR_LOOP) return true; /* in loops, order is not time */
+    for (int k = 0; k < q->ninstrs; k++) /* in a loop, what is read may come from the iteration before */
+        if (q->instrs[k].kind == INSTR_TEST) return true;
     note_lives(q, s->p->subject, lives);
     int at = fullest(q, lives, change);
     for (int b = 0; b < q->nbuffers; b++) {
@@ -290,9 +297,41 @@ static bool make_tables(sorting *s)
     s->around = arena_array(a, uint64_t, g->nnodes + 1);
     s->owed = arena_array(a, uint64_t, g->ntensors + 1);
     s->leader = arena_array(a, int, g->nnodes + 1);
+    s->trips = arena_array(a, double, g->nnodes + 1);
     p->of_node = arena_array(p->arena, int, g->nnodes + 1);
     p->of_wire = arena_array(p->arena, int, g->nnodes + 1);
-    return s->flops && s->dims && s->around && s->owed && s->leader && p->of_node && p->of_wire;
+    return s->flops && s->dims && s->around && s->owed && s->leader && s->trips && p->of_node && p->of_wire;
+}
+
+static void count_trips(sorting *s, const block *b, double trips)
+{
+    for (int k = 0; k < b->nnodes; k++) {
+        const node *n = b->nodes[k];
+        s->trips[n->id] = trips;
+        if (n->op == &op_loop) count_trips(s, n->blocks[0], trips * (double)n->attrs[0].i);
+    }
+}
+
+static void sort_block(sorting *s, const block *b)
+{
+    for (int k = 0; k < b->nnodes; k++) {
+        const node *n = b->nodes[k];
+        if (!s->survey->live[n->id]) continue;
+        if (n->op == &op_loop) sort_block(s, n->blocks[0]);
+        look_at(s, n);
+        tie(s, n, NULL);
+    }
+}
+
+static bool add_extents(sorting *s, const block *b)
+{
+    for (int k = 0; k < b->nnodes; k++) {
+        const node *n = b->nodes[k];
+        if (n->op == &op_loop) TRY(add_extents(s, n->blocks[0]));
+        if (is_product(s, n)) TRY(add_product(s, n));
+        if (s->survey->live[n->id]) TRY(add_stored(s, n));
+    }
+    return true;
 }
 
 static bool sort_nodes(sorting *s, const program *uncut, const price_rates *r)
@@ -300,23 +339,14 @@ static bool sort_nodes(sorting *s, const program *uncut, const price_rates *r)
     const subject *what = s->p->subject;
     const block   *root = &what->graph->root;
     TRY(make_tables(s));
+    count_trips(s, root, 1);
     s->touched = touched_by_state(s->survey, s->scratch);
     TRY(s->touched != NULL);
     note_products(s, uncut, r);
     for (int k = 0; k < what->graph->nnodes; k++) s->leader[k] = k;
-    for (int k = 0; k < root->nnodes; k++) {
-        if (!s->survey->live[root->nodes[k]->id]) continue;
-        look_at(s, root->nodes[k]);
-        tie(s, root->nodes[k], NULL);
-    }
+    sort_block(s, root);
     widen(s, root);
-    TRY(number_parts(s, what->graph) && add_living(s, uncut));
-    for (int k = 0; k < root->nnodes; k++) {
-        const node *n = root->nodes[k];
-        if (is_product(s, n)) TRY(add_product(s, n));
-        if (s->survey->live[n->id]) TRY(add_stored(s, n));
-    }
-    return true;
+    return number_parts(s, what->graph) && add_living(s, uncut) && add_extents(s, root);
 }
 
 bool parts_make(parts *p, const space *s, const subject *what, const price_rates *r, arena *a)

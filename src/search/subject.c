@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/attr.h"
+#include "microbatch/microbatch.h"
 
 enum { LEAST_COPIES = 4, PERIODS = 64 }; /* that are worth leaving out; tried from each node on */
 
@@ -274,11 +275,47 @@ bool subject_reduce(const subject *whole, bool middle, arena *a, subject *s)
     s->weight = arena_array(a, double, whole->graph->nnodes + 1);
     s->fetches = arena_array(a, mtf_tensor *, s->nfetches + 1);
     TRY(m.of && s->graph && s->weight && s->fetches);
+    s->graph->batch = whole->graph->batch;
+    s->graph->parts = whole->graph->parts;
     TRY(copy_kept(&music, middle, &m, s));
     for (int i = 0; i < s->nfetches; i++) s->fetches[i] = image_of(&m, whole->fetches[i]);
     for (int i = 0; i < music.nrepeats; i++)
         if (music.repeats[i].copies > s->copies) s->copies = music.repeats[i].copies;
     return (!middle || pass_weights_on(whole, &music, &m, s, a)) && look_around(s, a);
+}
+
+const mtf_tensor *subject_source(const mtf_tensor *x)
+{
+    const node *n = x->node;
+    int         sums = n->op->blocks ? op_attr_find(n->op, "sums") : -1;
+    if (sums < 0 || x->index < n->nargs || x->index >= n->nargs + n->attrs[sums].i) return x;
+    const block *body = n->blocks[0];
+    for (int b = 1; n->op->blocks[b]; b++) body = n->blocks[b]; /* after the condition */
+    return subject_source(body->results[x->index]);
+}
+
+/* A node of the divided graph represents as many as the one that it comes from. */
+static double weight_of_origin(const subject *s, const node *n)
+{
+    const mtf_tensor *from = n->nout ? n->out[0]->origin : NULL;
+    return from ? s->weight[from->node->id] : 1;
+}
+
+bool subject_divide(subject *s, arena *a)
+{
+    microbatched m;
+    TRY(microbatch_graph(s->graph, s->nfetches, s->fetches, &m));
+    if (m.graph == s->graph) return true;
+    double *weight = arena_array(a, double, m.graph->nnodes + 1);
+    TRY(weight != NULL);
+    for (int i = 0; i < m.graph->ntensors; i++) {
+        const node *n = m.graph->all[i]->node;
+        weight[n->id] = weight_of_origin(s, n);
+    }
+    s->weight = weight;
+    s->graph = m.graph;
+    s->fetches = m.fetches;
+    return look_around(s, a);
 }
 
 bool subject_whole(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, arena *a, subject *s)

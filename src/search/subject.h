@@ -3,7 +3,8 @@
  * Layers that repeat in the graph's list of nodes, forward, backward and in the
  * optimizer, cost the same.  A copy of the graph keeps the first, one of the middle
  * and the last; the middle one represents all that are left out, and its cost is
- * multiplied by their number.
+ * multiplied by their number.  Then the batch is divided: loops over its parts are planned
+ * for the layers that are left.
  */
 #ifndef SEARCH_SUBJECT_H
 #define SEARCH_SUBJECT_H
@@ -23,6 +24,10 @@ typedef struct subject {
 } subject;
 
 bool subject_whole(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, arena *a, subject *s);
+/* Its batch in the parts that the graph asks for: from here on it is what is planned. */
+bool subject_divide(subject *s, arena *a);
+/* Where a loop's sum comes from: the tensor that each iteration adds to it; else x itself. */
+const mtf_tensor *subject_source(const mtf_tensor *x);
 enum { COPIES_KEPT = 3 };
 /* Keeps the first, middle and last copy of what repeats, or without `middle` only the first and
  * last; everything where nothing repeats. */

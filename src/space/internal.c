@@ -13,7 +13,8 @@ mtf_dim internal_dim(internal_kind kind, int64_t size, const mtf_shape *beside)
         [INTERNAL_TAP] = NAMES("tap"),   [INTERNAL_GROUP] = NAMES("group"),
         [INTERNAL_RANK] = NAMES("rank"), [INTERNAL_FACTORS] = NAMES("factors"),
         [INTERNAL_ONE] = NAMES("one"),   [INTERNAL_TURNS] = NAMES("turns"),
-        [INTERNAL_RUN] = NAMES("run"),   [INTERNAL_MEMORY] = NAMES("memory")};
+        [INTERNAL_RUN] = NAMES("run"),   [INTERNAL_PART] = NAMES("part"),
+        [INTERNAL_MEMORY] = NAMES("memory")};
     int k = 0;
     while (k < SAME_KIND - 1 && shape_find(beside, names[kind][k]) >= 0) k++;
     return (mtf_dim){names[kind][k], size};

@@ -18,6 +18,7 @@ typedef enum internal_kind {
     INTERNAL_ONE,     /* a single channel */
     INTERNAL_TURNS,   /* the iterations of a loop */
     INTERNAL_RUN,     /* consecutive positions */
+    INTERNAL_PART,    /* parts of a batch */
     INTERNAL_MEMORY,  /* the keys' positions where a sequence attends to itself */
     INTERNAL_KINDS
 } internal_kind;

@@ -96,11 +96,10 @@ static cell factor(const attention *t, const turns *at, int64_t m)
     if (a->dropout == 0) return 1;
     int64_t g = a->first + m * a->memory_weight;
     for (int l = 0; l < at->end; l++) g += at->index[l] * a->weight[l];
+    int end = t->instr->nin - (a->part != 0);
+    if (a->part) g += a->part * (int64_t)*view_of(t->x, t->instr, &t->instr->in[end]).at;
     uint64_t h = hash_pair(hash_pair(hash_pair(t->x->key, a->stream), t->x->step), (uint64_t)g);
-    for (int k = a->first_turn; k < t->instr->nin; k++) {
-        operand_view turn = view_of(t->x, t->instr, &t->instr->in[k]);
-        h = hash_pair(h, *turn.at);
-    }
+    for (int k = a->first_turn; k < end; k++) h = hash_pair(h, *view_of(t->x, t->instr, &t->instr->in[k]).at);
     return h & 1 ? t->kept : 0;
 }
 

@@ -95,9 +95,12 @@ bool exact_draw(exact *x, const instr *i)
     uint64_t     stream = hash_pair(hash_pair(x->key, i->draw.key), x->step);
     const double about[] = {i->draw.kind, i->draw.a, i->draw.b};
     for (int k = 0; k < 3; k++) stream = hash_pair(stream, field_of_double(&x->field, about[k]));
-    for (int k = 0; k < i->nin; k++) stream = hash_pair(stream, *view_of(x, i, &i->in[k]).at);
+    int     last = i->nin - (i->draw.part != 0);
+    int64_t first = i->draw.first;
+    if (i->draw.part) first += i->draw.part * (int64_t)*view_of(x, i, &i->in[last]).at;
+    for (int k = 0; k < last; k++) stream = hash_pair(stream, *view_of(x, i, &i->in[k]).at);
     for (turns t = turns_begin(i, 0, i->nloops, &out, NULL, NULL); !t.done; turns_next(&t)) {
-        int64_t position = i->draw.first;
+        int64_t position = first;
         for (int d = 0; d < i->nloops; d++) position += t.index[d] * i->draw.weight[d];
         out.at[t.at[0]] = draw_one(x, &i->draw, out.type, stream, position);
     }

@@ -121,7 +121,7 @@ template <class P> static INLINE void attention_take_rows(const P &p, attention_
         t.read[k] = attention_read(p, batch, row);
         t.query_segment[k] = attention_query_segment(p, batch, row);
         if constexpr (P::HAS_BIAS) t.bias[k] = P::bias_batch(batch) + P::bias_row(row);
-        if constexpr (P::HAS_DROPOUT) t.pair[k] = P::FIRST_PAIR + P::pair_batch(batch) + P::pair_row(row);
+        if constexpr (P::HAS_DROPOUT) t.pair[k] = p.first_pair + P::pair_batch(batch) + P::pair_row(row);
         if constexpr (P::IS_GRAD) {
             t.dy[k] = P::dy_batch(batch) + P::dy_row(row);
             t.lse[k] = load(p.lse + P::lse_batch(batch) + P::lse_row(row));

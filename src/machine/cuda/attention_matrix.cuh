@@ -159,7 +159,7 @@ template <class P> static INLINE matrix_row matrix_row_of(const P &p, i64 batch,
     r.read = attention_read(p, batch, row);
     r.segment = attention_query_segment(p, batch, row);
     if constexpr (P::HAS_BIAS) r.bias = P::bias_batch(batch) + P::bias_row(row);
-    if constexpr (P::HAS_DROPOUT) r.pair = P::FIRST_PAIR + P::pair_batch(batch) + P::pair_row(row);
+    if constexpr (P::HAS_DROPOUT) r.pair = p.first_pair + P::pair_batch(batch) + P::pair_row(row);
     return r;
 }
 

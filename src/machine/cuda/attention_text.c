@@ -227,7 +227,6 @@ static void add_numbers(textbuf *t, const instr *i, const attention_form *f)
     add_number(t, "OUT1_STEP", grad ? a->out_step[1] : 0);
     add_number(t, "OUT2_STEP", grad ? a->out_step[2] : 0);
     add_number(t, "OUT3_STEP", grad && i->nout > 3 ? a->out_step[3] : 0);
-    add_number(t, "FIRST_PAIR", a->first);
     add_number(t, "PAIR_STEP", a->memory_weight);
     text_add(t, "        };\n        enum {\n");
     add_number(t, "ROWS_EACH", f->rows);
@@ -262,9 +261,13 @@ static void add_stream(textbuf *t, const instr *i)
 {
     const attention_args *a = i->attention;
     text_add(t, "    p.stream = stream_of(words, (u32)number0);\n");
-    for (int k = a->first_turn; k < i->nin; k += 2) {
+    int end = i->nin - (a->part != 0);
+    text_add(t, "    p.first_pair = %lldll", (long long)a->first);
+    if (a->part) text_add(t, " + %lldll * *in%d", (long long)a->part, end);
+    text_add(t, ";\n");
+    for (int k = a->first_turn; k < end; k += 2) {
         text_add(t, "    p.stream = philox_turn(p.stream, (u32)*in%d, ", k);
-        text_add(t, k + 1 < i->nin ? "(u32)*in%d);\n" : "0);\n", k + 1);
+        text_add(t, k + 1 < end ? "(u32)*in%d);\n" : "0);\n", k + 1);
     }
 }
 
@@ -289,7 +292,7 @@ void attention_text(textbuf *t, const instr *i, const attention_form *f)
         if (a->at[r] >= 0)
             text_add(t, "        const %s *%s;\n", kernel_type(i->in[a->at[r]].type),
                      operand_names[r]);
-    text_add(t, "        philox_stream stream;\n    } p;\n");
+    text_add(t, "        philox_stream stream;\n        i64 first_pair;\n    } p;\n");
     for (int r = 0; r < ATTENTION_OPERANDS; r++)
         if (a->at[r] >= 0) text_add(t, "    p.%s = in%d;\n", operand_names[r], a->at[r]);
     if (a->dropout > 0) add_stream(t, i);

@@ -19,7 +19,7 @@ static const char draw[] = "    $U at = ($U)BLOCK * 256 + THREAD;\n"
                            "    philox_stream stream = stream_of(words, $KEY);\n"
                            "    $TURNS\n"
                            "    $LOOPS\n"
-                           "    u64 g = $FIRST + (u64)(i64)$WEIGHTS;\n"
+                           "    u64 g = $FIRST$PARTFIRST + (u64)(i64)$WEIGHTS;\n"
                            "    philox_block b = philox_at(stream, g / $PER);\n"
                            "    $T ys[$V];\n"
                            "    UNROLL for (int k = 0; k < $V; k++) {\n"
@@ -206,7 +206,7 @@ static int numbers_of_block(const draw_args *a, mtf_dtype type)
 static bool in_blocks(const nest *n, const draw_args *a, const access *weights, int per)
 {
     bool whole_blocks = n->nloops > 0 && nest_inner(n) % per == 0 && a->first % per == 0 &&
-                        nest_stride(n, weights, 0) == 1;
+                        a->part % per == 0 && nest_stride(n, weights, 0) == 1;
     for (int l = 0; l < n->nloops - 1; l++)
         whole_blocks = whole_blocks && weights->stride[n->loop[l]] % per == 0;
     return whole_blocks;
@@ -215,9 +215,10 @@ static bool in_blocks(const nest *n, const draw_args *a, const access *weights, 
 static const char *turns_text(const instr *i, arena *a)
 {
     textbuf t = {.arena = a};
-    for (int k = 0; k < i->nin; k += 2) {
+    int     turns = i->nin - (i->draw.part != 0);
+    for (int k = 0; k < turns; k += 2) {
         text_add(&t, "stream = philox_turn(stream, (u32)in%d[0], ", k);
-        text_add(&t, k + 1 < i->nin ? "(u32)in%d[0]); " : "0); ", k + 1);
+        text_add(&t, k + 1 < turns ? "(u32)in%d[0]); " : "0); ", k + 1);
     }
     return text_done(&t);
 }
@@ -246,6 +247,10 @@ bool write_draw(kernel_source *s, const instr *i, kernel_plan *plan)
     set_argument(&d, "KEY", "(u32)", a->key);
     set_argument(&d, "FIRST", "", (uint64_t)a->first);
     kernel_set_pattern(&d.k, "TURNS", turns_text(i, s->arena));
+    if (a->part)
+        kernel_set(&d.k, "PARTFIRST", " + %lluull * (u64)in%d[0]", (unsigned long long)a->part, i->nin - 1);
+    else
+        kernel_set(&d.k, "PARTFIRST", "%s", "");
     kernel_set_pattern(&d.k, "WHICH", blocks ? "k" : per > 1 ? "(int)(g % $PER)" : "0");
     kernel_set_loops(&d.k, "LOOPS", &n, 'l', "at", v);
     kernel_set_offset(&d.k, "WEIGHTS", &n, 'l', &weights);

@@ -46,10 +46,11 @@ static philox_stream stream_of(const instr *i, const run_state *r)
 {
     philox_stream s = {r->seed, i->attention->stream, r->step};
     uint32_t      turn[2];
-    for (int k = i->attention->first_turn; k < i->nin; k += 2) {
+    int           end = i->nin - (i->attention->part != 0);
+    for (int k = i->attention->first_turn; k < end; k += 2) {
         for (int t = 0; t < 2; t++)
             turn[t] =
-                k + t < i->nin ? *(const uint32_t *)(const void *)operand(r, &i->in[k + t]) : 0;
+                k + t < end ? *(const uint32_t *)(const void *)operand(r, &i->in[k + t]) : 0;
         s = philox_turn(s, turn[0], turn[1]);
     }
     return s;
@@ -80,7 +81,12 @@ attending attending_of(const instr *i, const run_state *r)
             t.row_loop[t.nrows++] = l;
             t.rows *= i->size[l];
         }
-    if (r && t.args->dropout > 0) t.stream = stream_of(i, r);
+    if (r && t.args->dropout > 0) {
+        t.stream = stream_of(i, r);
+        t.first_pair = t.args->first;
+        if (t.args->part)
+            t.first_pair += t.args->part * *(const int32_t *)(const void *)operand(r, &i->in[i->nin - 1]);
+    }
     return t;
 }
 
@@ -162,7 +168,7 @@ void panel_of(const attending *t, int64_t batch, int64_t first, int64_t rows, pa
                     : 0;
         if (bias) p->bias[k] = batch_offset(t, bias, batch) + row_offset(t, bias, row);
         if (a->dropout > 0)
-            p->pair[k] = a->first + offset_in(t, a->weight, t->nbatch, t->batch_loop, batch) +
+            p->pair[k] = t->first_pair + offset_in(t, a->weight, t->nbatch, t->batch_loop, batch) +
                          offset_in(t, a->weight, t->nrows, t->row_loop, row);
         span seen = attention_seen(a, query);
         p->seen = k ? cover(p->seen, seen) : seen;

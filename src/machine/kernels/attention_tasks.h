@@ -23,6 +23,7 @@ typedef struct attending {
     const attention_args *args;
     const run_state      *run;
     philox_stream         stream;
+    int64_t               first_pair; /* global index of the first pair, of this part of the batch */
     int                   nbatch, nrows;
     int                   batch_loop[MAX_LOOPS], row_loop[MAX_LOOPS];
     int64_t               batches, rows;

@@ -214,12 +214,20 @@ static philox_stream stream_of(const instr *i, const run_state *r)
 {
     philox_stream s = {r->seed, i->draw.key, r->step};
     uint32_t      turn[2];
-    for (int k = 0; k < i->nin; k += 2) {
+    int           turns = i->nin - (i->draw.part != 0);
+    for (int k = 0; k < turns; k += 2) {
         for (int t = 0; t < 2; t++)
-            turn[t] = k + t < i->nin ? *(const uint32_t *)operand(r, &i->in[k + t]) : 0;
+            turn[t] = k + t < turns ? *(const uint32_t *)operand(r, &i->in[k + t]) : 0;
         s = philox_turn(s, turn[0], turn[1]);
     }
     return s;
+}
+
+/* How far the numbers of the part are from those of the first one. */
+static int64_t part_offset(const instr *i, const run_state *r)
+{
+    if (!i->draw.part) return 0;
+    return i->draw.part * *(const int32_t *)operand(r, &i->in[i->nin - 1]);
 }
 
 /* out[i..] = f(stream, first + sum of weight * i) */
@@ -229,6 +237,8 @@ void kernel_draw(const instr *i, const run_state *r)
     uint32_t      every = loops_between(0, i->nloops);
     const nest    n = nest_of(i, every, NULL, every); /* merged loops would mix weights */
     philox_stream stream = stream_of(i, r);
+    draw_args     how = i->draw;
+    how.first += part_offset(i, r);
     /* A random number costs as much as several elements of any other kernel. */
     int parts = work_parts(r, n.elements * 8, n.elements);
     PARALLEL(r, parts)
@@ -236,7 +246,7 @@ void kernel_draw(const instr *i, const run_state *r)
         source  s = {.stream = stream};
         int64_t first = n.elements * part / parts, end = n.elements * (part + 1) / parts;
         for (walk w = walk_at(&n, first, end - first); w.left > 0; walk_on(&w))
-            draw_block(&i->draw, &s, &w, out, operand(r, out));
+            draw_block(&how, &s, &w, out, operand(r, out));
         report_flops(r, (end - first) * draw_flops(i->draw.kind));
     }
 }

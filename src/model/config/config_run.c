@@ -158,7 +158,7 @@ static bool read_microbatches(mtf_config *c, const mesh_rules *m, mtf_config_run
 {
     steps_args a = {0};
     TRY(configure(c, &known_microbatches, "", NULL, &a));
-    run->microbatches = 1;
+    run->microbatches = 0;
     int64_t length = longest(run), own = run->batch / mesh_splits(m, "batch");
     if (!a.microbatch_tokens || !length || own < 1) return true;
     int64_t size = a.microbatch_tokens / length;

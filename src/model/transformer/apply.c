@@ -197,7 +197,7 @@ mtf_transformer_result mtf_transformer_apply(const mtf_transformer       *m,
     if (!m || !mtf_ok(m->session)) return none;
     call_mode    mode = h.training ? CALL_TRAIN : CALL_EVALUATE;
     stack_call   c = call_of(m, &m->decoder, mode, h.frozen);
-    decoder_text t = {.loss = {.microbatches = h.microbatches}};
+    decoder_text t = {0};
     if (!read_text(&c, batch, &t)) return none;
     mtf_graph *g = graph_of(t.ids);
     if (!g) return none;

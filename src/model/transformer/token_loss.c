@@ -92,12 +92,11 @@ static token_losses losses_in_blocks(const stack_call *c, mtf_tensor *x, mtf_ten
 
 /* ---- the whole loss ---- */
 
-static double denominator(const stack_call *c, const loss_opts *o, mtf_shape positions)
+static double denominator(const stack_call *c, mtf_shape positions)
 {
     double given = c->model->opts.loss_denominator;
     if (given > 0) return given;
-    double count = (double)mtf_shape_size(mtf_shape_minus(positions, c->model->ensemble));
-    return count * (double)(o->microbatches > 1 ? o->microbatches : 1);
+    return (double)mtf_shape_size(mtf_shape_minus(positions, c->model->ensemble));
 }
 
 static mtf_tensor *count_targets(const stack_call *c, const loss_opts *o)
@@ -130,7 +129,7 @@ mtf_transformer_result token_loss(const stack_call *c, mtf_tensor *x, const loss
     mtf_tensor *trained = mtf_multiply(l.trained, r.weights);
     if (!trained) return (mtf_transformer_result){0};
     bool apart = training && m->ensemble.ndims;
-    r.loss = mtf_scale(mtf_reduce_sum(trained, MTF_ALL), 1 / denominator(c, o, trained->shape));
+    r.loss = mtf_scale(mtf_reduce_sum(trained, MTF_ALL), 1 / denominator(c, trained->shape));
     r.token_losses = apart ? mtf_reduce_mean(l.plain, m->ensemble) : l.plain;
     r.right = mtf_multiply(apart ? mtf_reduce_mean(l.right, m->ensemble) : l.right, r.weights);
     return r;
