@@ -6,6 +6,16 @@
 #include "ops/attention_op.h"
 #include "ops/catalogue.h"
 
+/* Names that only unused tensors have may occur in layouts. */
+static bool keep_names(building *b)
+{
+    for (int i = 0; i < b->from->ntensors; i++) {
+        const mtf_shape *shape = &b->from->all[i]->shape;
+        for (int d = 0; d < shape->ndims; d++) TRY(graph_intern(b->to, shape->dims[d].name) != NULL);
+    }
+    return true;
+}
+
 bool building_open(building *b)
 {
     arena *a = b->scratch;
@@ -24,7 +34,7 @@ bool building_open(building *b)
     b->images = images_new(b->from, a);
     TRY(b->whole && b->lines && b->here && b->sums && b->named && b->copied && b->rules.list && b->images.of);
     b->rules.list[b->rules.n++] = (resize_rule){b->batch.name, b->batch.size, b->batch.size};
-    return true;
+    return keep_names(b);
 }
 
 bool building_name(building *b, mtf_tensor *x, mtf_tensor *y)

@@ -3,6 +3,7 @@
 
 #include "microbatch/building.h"
 #include "ops/loop.h"
+#include "ops/state.h"
 
 /* ---- a whole tensor's examples, part by part ---- */
 
@@ -183,9 +184,21 @@ static bool copy_whole_nodes(building *b, int pass)
     return true;
 }
 
+/* Variables exist, whether they are used or not. */
+static bool copy_variables(building *b)
+{
+    for (int i = 0; i < b->from->root.nnodes; i++) {
+        const node *n = b->from->root.nodes[i];
+        if (!variable_is(n)) continue;
+        TRY(building_copy_whole(b, n));
+        b->copied[n->id] = true;
+    }
+    return true;
+}
+
 static bool build(building *b, int nfetches, mtf_tensor *const *fetches, microbatched *m)
 {
-    TRY(parting_find(b->from, nfetches, fetches, b->batch, b->scratch, &b->parting));
+    TRY(parting_find(b->from, nfetches, fetches, b->batch, b->scratch, &b->parting) && copy_variables(b));
     for (int pass = 0; pass < b->parting.npasses; pass++)
         TRY(copy_whole_nodes(b, pass) && build_pass(b, pass));
     TRY(copy_whole_nodes(b, b->parting.npasses));

@@ -46,15 +46,15 @@ static bool bounds_fit(const node *n, mtf_dtype type, double low, double high)
     return !refusal || node_fail(n, ERR_VALUE, "%s", refusal);
 }
 
-static part_of part_in(const node *n)
+static dim_part part_in(const node *n)
 {
-    return (part_of){n->attrs[PART_OF].text, n->attrs[WHOLE].i, n->attrs[PARTS].i};
+    return (dim_part){n->attrs[PART_OF].text, n->attrs[WHOLE].i, n->attrs[PARTS].i};
 }
 
 /* The last part has the last element of the whole dimension, or ends before it. */
 static bool part_is_right(const node *n, const mtf_shape *shape)
 {
-    part_of p = part_in(n);
+    dim_part p = part_in(n);
     if (!p.dim || !*p.dim) return true;
     int64_t size = mtf_shape_dim(*shape, p.dim).size;
     if (size && n->nargs && p.parts > 0 && size <= (p.whole + p.parts - 1) / p.parts) return true;
@@ -103,7 +103,7 @@ static bool lower_draw(emitter *e, const node *n, const slice *in, slice *out, d
         .kind = kind, .a = n->attrs[A].r, .b = n->attrs[B].r, .key = (uint32_t)n->attrs[KEY].i};
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     placement where = emit_placement(e, &n->out[0]->shape, EVERY_DIM);
-    part_of part = part_in(n);
+    dim_part part = part_in(n);
     emit_global_index(e, &n->out[0]->shape, &where, &part, &how);
     return emit_draw(e, &how, n->nargs, in, &out[0]);
 }

@@ -109,14 +109,14 @@ bool emit_attention_join(emitter *e, const slice *sum, const slice *weights, con
                          const slice *y, const slice *lse);
 /* A dimension that is one part of a longer one: its element i is number `part + parts * i` of `whole`,
  * where the part is known only when a program runs. */
-typedef struct part_of {
+typedef struct dim_part {
     const char *dim; /* NULL or "": no dimension is */
     int64_t     whole, parts;
-} part_of;
+} dim_part;
 /* Fills in how the elements of this processor's part under `where` are numbered in the whole
  * tensor. */
 void emit_global_index(const emitter *e, const mtf_shape *shape, const placement *where,
-                       const part_of *part, draw_args *how);
+                       const dim_part *part, draw_args *how);
 /* turns: scalars, the iteration numbers of the enclosing loops, outermost first; then the part. */
 bool emit_draw(emitter *e, const draw_args *how, int nturns, const slice *turns, const slice *out);
 bool emit_say(emitter *e, const say_args *how, const slice *x);

@@ -35,7 +35,7 @@ bool emit_home(const emitter *e, const mtf_shape *shape, placement *where)
 }
 
 void emit_global_index(const emitter *e, const mtf_shape *shape, const placement *where,
-                       const part_of *part, draw_args *how)
+                       const dim_part *part, draw_args *how)
 {
     int64_t stride = 1;
     how->first = how->part = 0;
