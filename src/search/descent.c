@@ -87,11 +87,10 @@ static bool give_anew(descent *x, int axis)
     return true;
 }
 
-bool descend(descent *x)
+bool descend(descent *x, const cuts *start)
 {
     const space *s = x->space;
-    for (int d = 0; d < s->ndims; d++)
-        x->here.of[d] = s->dims[d].fixed ? (uint8_t)cut_axes(&s->dims[d].cut) : 0;
+    x->here = *start;
     TRY(x->ask(x->context, &x->here, &x->worth));
     x->moved = true;
     for (int k = 0; k < SWEEPS && x->moved; k++) {

@@ -21,6 +21,6 @@ typedef struct descent {
 
 /* Starting from the given rules, toggles the cut of each dimension along each axis as long as that
  * helps; dimensions in the same tensor then lose that axis. */
-bool descend(descent *x);
+bool descend(descent *x, const cuts *start);
 
 #endif

@@ -5,7 +5,8 @@
  * program are a sum over parts, each a function of the cuts of a few dimensions.  Every
  * program that is priced records the costs of its parts under these cuts.  That gives a
  * lower bound for a layout not yet priced: the recorded cost for parts seen before, and
- * the flops that cannot be avoided for the others.
+ * the work that cannot be avoided for the others: cutting a part into n does not make it more than n
+ * times as fast, but for a margin.  tests/search prices every layout of many graphs to check that.
  */
 #ifndef SEARCH_PART_COSTS_H
 #define SEARCH_PART_COSTS_H
@@ -33,6 +34,7 @@ typedef struct parts {
     part          *list;
     int            n, room;
     extents        products; /* seconds */
+    extents        others;   /* seconds of work that is no product, by part */
     extents    firm, loose;  /* of these, what rules for state do not cut, and what they may cut */
     extents    stored;       /* bytes of variables and inputs */
     extents    alive;        /* bytes that are live at the same time */

@@ -11,10 +11,10 @@
 #include "plan/links.h"
 #include "search/descent.h"
 #include "search/price_cache.h"
+#include "search/starts.h"
 
-/* Small graphs are searched whole.  WORK is the most nodes to plan, QUICK_WORK that of a large graph of
- * which only the time matters: the best is found early, and the rest proves the last few percent. */
-enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000, QUICK_WORK = 500 * 1000 };
+/* Small graphs are searched whole.  WORK is the most nodes to plan where there is no deadline. */
+enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000 };
 /* Leaves in a list, and in one without bounds; how many of an incomplete list are priced; lists. */
 enum { SOME_LEAVES = 500, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
 enum { MOST_EXTRA = 60 }; /* layouts priced only to find the runners-up */
@@ -33,7 +33,8 @@ typedef struct search {
     int                order[MAX_SEARCHED];
     layout_rule       *rules; /* of the current layout */
     int64_t            work;  /* nodes planned so far */
-    int                extra;     /* layouts priced only to find the runners-up */
+    bool               others;    /* the best is known: the runners-up are listed */
+    int                extra;     /* layouts priced only for that */
     candidates         kept;      /* those that fit */
     price_cache        priced;    /* of all that were priced */
     int                corrected; /* of these, those that need more memory than first priced:
@@ -133,13 +134,17 @@ static double value_kept(const search *s, int k)
     return k < s->kept.n ? candidate_value(&s->kept, &s->kept.list[k]) : INFINITY;
 }
 
-/* A layout must be better than this to matter: than the last of the wanted ones, or than the best
- * once MOST_EXTRA layouts were priced for the others. */
+static int wanted(const search *s)
+{
+    int want = s->opts->want;
+    return want < 1 ? 1 : want < MOST_KEPT ? want : MOST_KEPT;
+}
+
+/* A layout must be better than this to matter: than the best, or, once that is known, than the last of
+ * the wanted ones. */
 static double to_beat(const search *s)
 {
-    int want = s->opts->want < 1 || s->extra > MOST_EXTRA ? 1 : s->opts->want;
-    if (want > MOST_KEPT) want = MOST_KEPT;
-    return value_kept(s, want - 1);
+    return value_kept(s, s->others ? wanted(s) - 1 : 0);
 }
 
 /* A layout that was priced before is taken from the cache. */
@@ -200,10 +205,10 @@ static double bound(const void *context, const cuts *c, uint64_t decided)
 
 static bool out_of_time(search *s)
 {
-    int64_t most = s->opts->work ? s->opts->work : s->reduced.quick ? QUICK_WORK : WORK;
+    int64_t most = s->opts->work ? s->opts->work : s->opts->deadline > 0 ? INT64_MAX : WORK;
     if (s->opts->plain) return false;
     if (s->opts->deadline > 0 && clock_thread() > s->opts->deadline) s->answer->late = true;
-    return s->work > most || s->answer->late;
+    return s->work > most || s->answer->late || s->extra > MOST_EXTRA;
 }
 
 /* Prices leaves until none can be better, but only SOME of an incomplete list: the costs that they
@@ -223,10 +228,9 @@ static bool try_leaves(search *s, double *left)
         }
         if (x.bound > to_beat(s) * (1 + SAME_PRICE)) return true;
         int  before = s->answer->priced;
-        bool extra = x.bound >= value_kept(s, 0) * (1 - SAME_PRICE);
         cost c;
         TRY(try_cuts(s, &x.cuts, &c));
-        if (extra) s->extra += s->answer->priced - before;
+        if (s->others) s->extra += s->answer->priced - before;
     }
     if (l->n) *left = l->heap[0].bound;
     return true;
@@ -245,6 +249,36 @@ static bool price_step(void *context, const cuts *c, worth *w)
     return true;
 }
 
+static bool descend_from(search *s, const cuts *start)
+{
+    descent d = {.space = &s->space,
+                 .symmetry = &s->symmetry,
+                 .order = s->order,
+                 .ask = price_step,
+                 .bound = bound,
+                 .context = s};
+    return descend(&d, start);
+}
+
+/* Prices layouts that people write, and improves the best of them step by step, and the one that cuts
+ * nothing but what is given. */
+static bool begin_well(search *s)
+{
+    cuts *list, none = {0};
+    int   n;
+    worth w;
+    TRY(starts_list(&s->space, s->opts->starts, s->scratch, &list, &n));
+    for (int d = 0; d < s->space.ndims; d++)
+        if (s->space.dims[d].fixed) none.of[d] = (uint8_t)cut_axes(&s->space.dims[d].cut);
+    for (int k = 0; k < n; k++) {
+        space_make_canonical(&s->space, &s->symmetry, &list[k]);
+        if (bound(s, &list[k], EVERY_SEARCHED) < value_kept(s, 0)) TRY(price_step(s, &list[k], &w));
+    }
+    cuts best = s->kept.n ? s->kept.list[0].cuts : none;
+    if (s->kept.n) TRY(descend_from(s, &best));
+    return descend_from(s, &none);
+}
+
 /* First finds a local optimum, whose price is a bound; then tries all layouts that may be better.
  * Where these are too many to list, some are priced, and the recorded costs of their parts shorten
  * the next list. */
@@ -254,15 +288,7 @@ static bool try_all(search *s)
     cuts    none = {0};
     double  root = bound(s, &none, 0), threshold = 1.25 * root, left = INFINITY;
     if (!(root > 0) || isinf(root)) threshold = INFINITY;
-    if (!s->opts->plain && !s->corrected) {
-        descent d = {.space = &s->space,
-                     .symmetry = &s->symmetry,
-                     .order = s->order,
-                     .ask = price_step,
-                     .bound = bound,
-                     .context = s};
-        TRY(descend(&d));
-    }
+    if (!s->opts->plain && !s->corrected) TRY(begin_well(s));
     if (s->kept.n) threshold = to_beat(s);
     for (int turn = 0;; turn++) {
         int most = s->opts->plain ? MOST_LEAVES : SOME_LEAVES;
@@ -281,6 +307,21 @@ static bool try_all(search *s)
     if (s->answer->priced > s->answer->considered) s->answer->considered = s->answer->priced;
     s->answer->bound = fmin(value_kept(s, 0), fmin(left, l->beyond));
     return true;
+}
+
+/* Prices layouts that may be among the best, after the best itself: that does not depend on how many are
+ * wanted. */
+static bool list_others(search *s)
+{
+    double left;
+    if (wanted(s) == 1 || s->opts->plain) return true;
+    s->others = true;
+    bool ok = leaves_list(&s->leaves, &s->symmetry, s->order, to_beat(s) * (1 + SAME_PRICE), SOME_LEAVES, bound,
+                          s, s->scratch) &&
+              try_leaves(s, &left);
+    s->others = false;
+    s->extra = 0;
+    return ok;
 }
 
 /* ---- the answer ---- */
@@ -340,9 +381,8 @@ static bool finish(search *s)
     search_answer *w = s->answer;
     candidates     few = {.space = &s->space, .smallest = s->opts->smallest}, sure = few;
     candidate      x;
-    int            want = s->opts->want < 1 ? 1 : s->opts->want;
-    int            most = s->reduced.copies && want < 4 ? 4 : want;
-    for (int k = 0; k < s->kept.n && k < most; k++) {
+    int            want = wanted(s);
+    for (int k = 0; k < s->kept.n && (k < want || s->reduced.copies); k++) {
         if (k >= want && too_far(s, &few, &s->kept.list[k])) break;
         s->whole.enough =
             k >= want && s->reduced.quick ? candidate_value(&few, &few.list[want - 1]) : 0;
@@ -370,7 +410,7 @@ static bool try_until_it_fits(search *s)
     s->kept = (candidates){.space = &s->space, .smallest = s->opts->smallest};
     for (int k = 0; k < ATTEMPTS; k++) {
         s->again = false;
-        TRY(try_all(s) && finish(s));
+        TRY(try_all(s) && list_others(s) && finish(s));
         if (!s->again || out_of_time(s)) break;
         if (k < EXACT) continue;
         if (s->answer->n) break;

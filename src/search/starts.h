@@ -1,0 +1,12 @@
+/* Layouts to begin a search with: those that people write. */
+#ifndef SEARCH_STARTS_H
+#define SEARCH_STARTS_H
+
+#include "search/space.h"
+
+/* Dimensions that rules such as "batch:data,d_ff:model,heads:model" cut along one axis belong together.
+ * Lists the legal layouts that cut such groups along the axes of the mesh, whatever their names, in every
+ * way: groups of these rules (NULL: none) and of those that are usual for Transformers.  False: no memory. */
+bool starts_list(const space *s, const char *rules, arena *a, cuts **list, int *n);
+
+#endif
