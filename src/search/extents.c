@@ -41,12 +41,11 @@ static int parts_of_axes(const mesh *m, unsigned axes)
 }
 
 /* Decided dimensions are cut as decided, the others along every axis that is left.  Uneven parts
- * count as even ones, which is a lower bound.  An axis divides work once, also where it cuts several
- * dimensions. */
+ * count as even ones, which is a lower bound. */
 double extent_least(const space *s, const extents *e, int k, const cuts *c, uint64_t decided)
 {
     const extent *x = &e->list[k];
-    double        largest = x->amount;
+    double        largest = x->amount, even = x->amount;
     unsigned      used = 0;
     bool          all = true;
     for (int d = 0; d < x->ndims; d++) {
@@ -57,10 +56,11 @@ double extent_least(const space *s, const extents *e, int k, const cuts *c, uint
         unsigned axes = c->of[x->dim[d]];
         if (!axes) continue; /* the most frequent case */
         int64_t n = parts_of_axes(s->mesh, axes);
-        largest *= used & axes ? 1.0 / (double)n : (double)((x->size[d] + n - 1) / n) / (double)x->size[d];
+        largest *= (double)((x->size[d] + n - 1) / n) / (double)x->size[d];
+        even /= (double)n;
         used |= axes;
     }
-    double even = x->amount / parts_of_axes(s->mesh, used);
+    if (e->once) even = largest = x->amount / parts_of_axes(s->mesh, used);
     double least = fmax(largest / fmax(e->alone, 1), even);
     return all ? least : least / parts_of_axes(s->mesh, s->axes & ~used);
 }

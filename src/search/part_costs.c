@@ -108,8 +108,8 @@ double parts_bound(const parts *p, const cuts *c, uint64_t decided)
         seconds += x->least;
         if (k < 64) known |= (uint64_t)1 << k;
     }
-    for (int k = 0; k < p->products.n + p->others.n; k++) {
-        const extents *of = k < p->products.n ? &p->products : &p->others;
+    for (int k = 0; k < p->products.n + p->attention.n; k++) {
+        const extents *of = k < p->products.n ? &p->products : &p->attention;
         int            at = k < p->products.n ? k : k - p->products.n, x = of->list[at].part;
         if (x < 64 ? known >> x & 1 : known_cost(p, x, c, cut, decided) != NULL) continue;
         seconds += extent_least(p->space, of, at, c, decided);

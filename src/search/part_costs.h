@@ -5,8 +5,7 @@
  * program are a sum over parts, each a function of the cuts of a few dimensions.  Every
  * program that is priced records the costs of its parts under these cuts.  That gives a
  * lower bound for a layout not yet priced: the recorded cost for parts seen before, and
- * the work that cannot be avoided for the others: cutting a part into n does not make it more than n
- * times as fast, but for a margin.  tests/search prices every layout of many graphs to check that.
+ * the flops that cannot be avoided for the others.
  */
 #ifndef SEARCH_PART_COSTS_H
 #define SEARCH_PART_COSTS_H
@@ -34,7 +33,7 @@ typedef struct parts {
     part          *list;
     int            n, room;
     extents        products; /* seconds */
-    extents        others;   /* seconds of work that is no product, by part */
+    extents        attention; /* seconds, by part */
     extents    firm, loose;  /* of these, what rules for state do not cut, and what they may cut */
     extents    stored;       /* bytes of variables and inputs */
     extents    alive;        /* bytes that are live at the same time */

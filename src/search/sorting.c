@@ -220,18 +220,13 @@ static void note_products(sorting *s, const program *q, const price_rates *r)
     }
 }
 
-/* ---- other work ---- */
+/* ---- attention ---- */
 
-/* Work of other instructions, such as maps, depends on what they are fused with, and so on the layout.
- * So a little less counts than what one processor alone would do. */
-#define OTHERS_MARGIN 0.9
+/* Attention is one instruction, whose work shrinks like a product's.  Where what a query sees depends on
+ * its position, parts of a length are not equal: the margin covers what that may save. */
+#define ATTENTION_MARGIN 0.95
 
-static bool is_product_instr(const instr *i)
-{
-    return i->kind == INSTR_CONTRACT || i->kind == INSTR_WINDOW;
-}
-
-static bool add_others(sorting *s, const program *uncut, const price_rates *r)
+static bool add_attention(sorting *s, const program *uncut, const price_rates *r)
 {
     parts  *p = s->p;
     price   q = {.program = uncut, .mesh = p->space->mesh, .rates = *r, .brief = true};
@@ -239,15 +234,16 @@ static bool add_others(sorting *s, const program *uncut, const price_rates *r)
     TRY(price_program(&q, s->scratch));
     for (int k = 0; k < uncut->ninstrs; k++) {
         const price_line *line = &q.lines[k];
-        if (!line->tensor || line->collective || is_product_instr(&uncut->instrs[k])) continue;
+        instr_kind        kind = uncut->instrs[k].kind;
+        if (!line->tensor || (kind != INSTR_ATTENTION && kind != INSTR_ATTENTION_GRAD)) continue;
         const node *n = subject_source(line->tensor)->node;
         int         of = p->of_node[n->id], ndims = 0;
         for (int d = 0; d < p->space->ndims; d++)
             if (p->list[of].scope >> d & 1)
                 dims[ndims++] = (mtf_dim){p->space->dims[d].name, p->space->dims[d].size};
-        if (ndims > 2 * MTF_SHAPE_ROOM || of == p->everything) continue;
-        TRY(extents_add(&p->others, p->space, p->arena, of, ndims, dims,
-                        OTHERS_MARGIN * (line->seconds - line->spare) * p->subject->weight[n->id]));
+        if (ndims > 2 * MTF_SHAPE_ROOM) continue;
+        TRY(extents_add(&p->attention, p->space, p->arena, of, ndims, dims,
+                        ATTENTION_MARGIN * (line->seconds - line->spare) * p->subject->weight[n->id]));
     }
     return true;
 }
@@ -378,7 +374,8 @@ static bool sort_nodes(sorting *s, const program *uncut, const price_rates *r)
     for (int k = 0; k < what->graph->nnodes; k++) s->leader[k] = k;
     sort_block(s, root);
     widen(s, root);
-    return number_parts(s, what->graph) && add_living(s, uncut) && add_extents(s, root) && add_others(s, uncut, r);
+    return number_parts(s, what->graph) && add_living(s, uncut) && add_extents(s, root) &&
+           add_attention(s, uncut, r);
 }
 
 bool parts_make(parts *p, const space *s, const subject *what, const price_rates *r, arena *a)
@@ -387,7 +384,8 @@ bool parts_make(parts *p, const space *s, const subject *what, const price_rates
     mtf_session *session = what->graph->session;
     *p = (parts){.space = s, .subject = what, .arena = a, .mask = COSTS - 1};
     p->costs = arena_array(a, part_cost, COSTS);
-    p->products.alone = p->others.alone = p->firm.alone = p->loose.alone = r->alone;
+    p->attention.once = true;
+    p->products.alone = p->attention.alone = p->firm.alone = p->loose.alone = r->alone;
     TRY(p->costs != NULL);
     arena    scratch = arena_make(&session->allocator, &session->fault);
     sorting  nodes = {.p = p, .survey = &what->survey, .scratch = &scratch};
