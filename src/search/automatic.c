@@ -11,7 +11,7 @@
 
 /* Layouts for which rules for state are searched; nodes planned at most to see what would fit. */
 enum { TRIED_WITH_STATE = 6, HASTE = 300 * 1000 };
-#define SECONDS 3.0 /* of search, by default */
+#define SECONDS 10.0 /* of search, by default */
 
 typedef struct finding {
     mtf_graph            *graph;

@@ -15,7 +15,7 @@ typedef struct automatic_opts {
     int         want;
     const char *starts; /* rules that may be good, such as a configuration's own; NULL: none */
     int64_t     work;    /* nodes planned at most for each mesh; 0: the default */
-    double      seconds; /* of processor time for everything; 0: 3 */
+    double      seconds; /* of processor time for everything; 0: 10 */
     search_listener *tell; /* called for every layout priced, for some more than once; or NULL */
     void            *context;
 } automatic_opts;

@@ -18,6 +18,7 @@ enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000 };
 /* Leaves in a list, and in one without bounds; how many of an incomplete list are priced; lists. */
 enum { SOME_LEAVES = 500, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
 enum { MOST_EXTRA = 60 }; /* layouts priced only to find the runners-up */
+#define CLOSE 1e-4 /* a gap that is small enough */
 
 typedef struct search {
     const search_opts *opts;
@@ -279,6 +280,13 @@ static bool begin_well(search *s)
     return descend_from(s, &none);
 }
 
+/* Of a large graph of which only the time matters, the best is known to a fraction of what its equal layers
+ * leave open: the rest of the proof is not worth its time. */
+static bool is_close(const search *s, double bound)
+{
+    return s->reduced.quick && value_kept(s, 0) * (1 - CLOSE) < bound;
+}
+
 /* First finds a local optimum, whose price is a bound; then tries all layouts that may be better.
  * Where these are too many to list, some are priced, and the recorded costs of their parts shorten
  * the next list. */
@@ -298,7 +306,7 @@ static bool try_all(search *s)
         TRY(try_leaves(s, &left));
         double goal = to_beat(s);
         bool   all = !l->full && (goal <= threshold || isinf(threshold));
-        if (all || out_of_time(s) || turn == TURNS) break;
+        if (all || out_of_time(s) || turn == TURNS || is_close(s, fmin(left, l->beyond))) break;
         if (!isinf(goal))
             threshold = goal;
         else if (!l->full)
