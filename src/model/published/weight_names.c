@@ -81,18 +81,28 @@ static const row gpt2_rows[] = {
 };
 /* clang-format on */
 
+static const published_spare t5_spares[] = {
+    {"^(encoder|decoder)\\.embed_tokens\\.weight$", "shared.weight", NULL},
+    {"^lm_head\\.weight$", "shared.weight", NULL},
+    {"^decoder\\.block\\.0\\.layer\\.1\\.EncDecAttention\\.relative_attention_bias\\.weight$", NULL,
+     "no model uses it"},
+    {0}};
+static const published_spare gpt2_spares[] = {
+    {"^lm_head\\.weight$", "transformer.wte.weight", NULL},
+    {"^(transformer\\.)?h\\.[0-9]+\\.attn\\.(bias|masked_bias)$", NULL, "a mask"},
+    {0}};
+
 /* What differs between families, besides the rows. */
 static const struct {
-    const row  *rows;
-    const char *prefix; /* that some files omit */
-    const char *extra;  /* pattern of tensors to ignore: copies of tied weights, masks, an unused bias */
+    const row             *rows;
+    const char            *prefix; /* that some files omit */
+    const published_spare *spares;
+    published_logits       logits;
 } families[] = {
-    [PUBLISHED_T5] =
-        {t5_rows, "",
-         "^((encoder|decoder)\\.embed_tokens\\.weight|decoder\\.block\\.0\\.layer\\.1\\."
-         "EncDecAttention\\.relative_attention_bias\\.weight)$"},
-    [PUBLISHED_GPT2] = {gpt2_rows, "transformer.",
-                        "^(transformer\\.)?h\\.[0-9]+\\.attn\\.(bias|masked_bias)$"},
+    [PUBLISHED_T5] = {t5_rows, "", t5_spares,
+                      {"lm_head.weight", "decoder/logits/kernel", "shared.weight"}},
+    [PUBLISHED_GPT2] = {gpt2_rows, "transformer.", gpt2_spares,
+                        {"lm_head.weight", "transformer/logits/kernel", "transformer.wte.weight"}},
 };
 
 /* ---- rows to weights ---- */
@@ -216,8 +226,14 @@ kept_tensor *published_find(const published_config *c, const contents *file, con
     return contents_find(file, theirs + n);
 }
 
-bool published_is_extra(const published_config *c, const char *name, fault *f)
+published_logits published_logits_of(const published_config *c)
 {
-    if (c->tied && strcmp(name, "lm_head.weight") == 0) return true;
-    return pattern_matches(families[c->family].extra, name, f);
+    return families[c->family].logits;
+}
+
+const published_spare *published_find_spare(const published_config *c, const char *name, fault *f)
+{
+    for (const published_spare *p = families[c->family].spares; p->pattern; p++)
+        if (pattern_matches(p->pattern, name, f)) return p;
+    return NULL;
 }
