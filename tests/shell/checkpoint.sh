@@ -132,6 +132,17 @@ mkdir old && cp "$published/gpt2/config.json" old
 run ckpt convert "$published/gpt2/model.safetensors" old/model.safetensors --rename '^transformer\.=' --type all=bf16
 run ckpt import old in-old;             check "import of an older file" 0 out 'in-old: 36 tensors'
 run ckpt ls in-old;                     check "elements keep their type" 0 out 'transformer/layer_norm/scale                              bf16'
+# Half the width: weights are widened when they are loaded; what is converted still has its configuration.
+run score in-old --vocabulary words:words --targets words --threads 1; check "score with bf16 weights" 0 out "-"
+run decode in-old --vocabulary words:words --inputs words --max-tokens 2 --threads 1; check "decode with bf16 weights" 0 out " "
+cp out answers
+run eval in-old --vocabulary words:words --eval-text words --threads 1; check "eval with bf16 weights" 0 out "perplexity"
+run ckpt convert in-old in-wide --type all=f32; check "convert an imported model" 0 out "in-wide: 36"
+run decode in-wide --vocabulary words:words --inputs words --max-tokens 2 --threads 1; check "decode what was converted" 0 out " "
+cmp -s out answers && pass || lose "the same answers" "$(head -3 answers)" "$(head -3 out)"
+mkdir trained && cp in-old/operative_config.gin trained && cp -r in-old trained/step_00000001 && rm trained/step_00000001/operative_config.gin
+run ckpt convert trained in-again --type all=f32; check "convert a checkpoint of several" 0 out "in-again: 36"
+cmp -s in-again/operative_config.gin gpt2.gin && pass || lose "its configuration" "a copy" "$(ls in-again)"
 file_of old/extra.safetensors '{"h.0.attn.bias":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}' 4
 run ckpt import old in-old --force;     check "other files beside the usual one" 0 out 'in-old: 36 tensors'
 mv old/model.safetensors old/model-00001-of-00002.safetensors
