@@ -93,7 +93,8 @@ typedef enum mtf_layer_kind {
 
 typedef struct mtf_transformer_layer {
     mtf_layer_kind kind;
-    const char    *name; /* its scope; default: the original's class, as "SelfAttention"       */
+    const char    *name; /* its inner scope; default: the original's class, as "SelfAttention" */
+    const char    *place; /* its outer scope, in that of the block; default: "layer_000", ...  */
     union {
         mtf_attention_layer     attention;
         mtf_talking_heads_layer talking_heads;

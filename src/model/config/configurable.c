@@ -292,12 +292,20 @@ bool configure(mtf_config *c, const configurable *k, const char *scope, const gi
 
 /* ---- the rest ---- */
 
+/* T5's own class takes what `run` takes otherwise, and None where something else decides. */
+static bool is_of_run(const configurable *k, const gin_binding *b)
+{
+    return k == &known_t5_model && b->value->kind != GIN_NONE &&
+           find_parameter(&known_run_function, b->parameter);
+}
+
 bool check_names(mtf_config *c)
 {
     for (int i = 0; i < c->gin.nbindings; i++) {
         gin_binding *b = &c->gin.bindings[i];
         if (!b->selector) continue;
         const configurable *k = configurable_find(c, b->selector, &b->at, c->skip_unknown);
+        if (is_of_run(k, b)) b->selector = known_run_function.name;
         if (k && (takes_any(k) || find_parameter(k, b->parameter))) continue;
         TRY(mtf_ok(c->gin.session));
         if (!c->skip_unknown) return fail_parameter(c, k, b->parameter, &b->at);
