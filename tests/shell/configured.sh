@@ -333,6 +333,15 @@ refuses "sizes that do not fit each other" "3 memory heads do not divide 4 heads
     --gin_param "SelfAttention.num_memory_heads = 3" --text $book --steps 1
 wrong "a learning rate that is none" "2:30: a learning rate is a number, a schedule such as @linear_warmup, or a list of both, not 'fast'" \
     "run.learning_rate_schedule = 'fast'"
+# Files that are not beside the one that includes them, and names that nobody knows.
+mkdir -p there/models && printf "include 'models/inner.gin'\n" >there/models/outer.gin && printf "include 'small.gin'\nmy_task.size = 3\n" >there/models/inner.gin
+refuses "an include elsewhere" 'there is no file "models/inner.gin"' train --gin_file there/models/outer.gin --text $book --steps 1
+refuses "an unknown name" 'there is no configurable "my_task"' train --gin_file models/outer --gin_location_prefix none --gin_location_prefix there \
+    --text $book --steps 1
+run train --gin_file models/outer --gin_location_prefix none --gin_location_prefix there --gin_skip_unknown --text $book --steps 1
+check "an unknown name is left out" 0 err 'inner.gin:2:1: there is no configurable "my_task" with a "size": it is left out'
+prints "a graph of files that name a mesh" "loss" show --gin_file small.gin --gin_file 2x2_dp_mp
+misused "a mesh for a graph" "--mesh is about a program: add --program" show --gin_file small.gin --mesh batch:2
 printf "import a.b\nfrom a import b\nrun.tpu_job_name = 'x'\nrun.iterations_per_loop = 5\nimport c\n" >tpu.gin
 run train --gin_file small.gin --gin_file tpu.gin --text $book --steps 1
 check "lines that have no effect" 0 err 'mtf: note: tpu.gin:1:1: "import a.b" has no effect' "mtf: note: 2 more lines have no effect in mtf"
