@@ -157,6 +157,8 @@ typedef struct mtf_transformer_opts {
     mtf_stack_opts stack;              /* the only one, or the decoder                       */
     mtf_stack_opts encoder;            /* with layers: an encoder-decoder                    */
     bool           separate_embedding; /* encoder and decoder have separate tables           */
+    bool           separate_positions; /* ... of learned positions, too; else they share one where they
+                                          share the embedding and have the same max_length     */
     bool           shared_softmax;     /* logits are products with the embedding table;      */
     bool           unscaled_softmax;   /* those are not divided by sqrt(d_model), as in GPT-2 */
     bool    scaled_embedding; /* the table is initialised like a classifier's weights, and lookups

@@ -61,7 +61,7 @@ static void test_names(void **state)
     check_shape(g, "transformer/embedding", 50257, 768);
     check_shape(g, "transformer/positional_embedding", 1024, 768);
     check_shape(g, "transformer/block_011/layer_000/SelfAttention/q_bias", 768, 0);
-    check_shape(g, "transformer/layer_norm/bias", 768, 0);
+    check_shape(g, "transformer/true_layer_norm/layer_prepostprocess/layer_norm/layer_norm_bias", 768, 0);
     close_well(o.session);
 }
 

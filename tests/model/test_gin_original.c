@@ -107,6 +107,39 @@ static void test_shared_tables(void **state)
     close_well(o.session);
 }
 
+/* Which tables of learned positions an encoder-decoder has: by the original's rules, one where both stacks
+ * have as many positions and share the embedding. */
+static void test_positions(void **state)
+{
+    static const struct {
+        const char *text;
+        bool        shared, encoder, decoder;
+    } cases[] = {
+        {"", true, false, false},
+        {"Bitransformer.shared_positional_embedding = False", false, true, true},
+        {"Bitransformer.shared_embedding = False\n"
+         "Unitransformer.shared_embedding_and_softmax_weights = False",
+         false, true, true},
+        {"encoder/Unitransformer.max_length = 600", false, true, true},
+        {"encoder/Unitransformer.positional_embedding = False", false, false, true},
+        {"decoder/Unitransformer.sinusoid_positional_embedding = True", true, false, false},
+        {"Unitransformer.sinusoid_positional_embedding = True", false, false, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[300];
+        snprintf(text, sizeof text, "run.model_type = 'bitransformer'\n%s", cases[i].text);
+        opened     o = open_text(text);
+        mtf_graph *g = build(&o);
+        if (has_variable(g, "shared/positional_embedding") != cases[i].shared ||
+            has_variable(g, "encoder/positional_embedding") != cases[i].encoder ||
+            has_variable(g, "decoder/positional_embedding") != cases[i].decoder)
+            fail_msg("%s: other tables of positions", text);
+        check_same_again(&o, VOCAB);
+        close_well(o.session);
+    }
+}
+
 /* ---- T5 ---- */
 
 /* 512 tokens of inputs with 15 % noise in spans of 3 are made of 568, as published. */
@@ -202,7 +235,7 @@ int main(void)
         cmocka_unit_test(test_layer_items),      cmocka_unit_test(test_one_stack_for_both),
         cmocka_unit_test(test_shared_tables),    cmocka_unit_test(test_lengths_of_spans),
         cmocka_unit_test(test_vocabularies),     cmocka_unit_test(test_t5_model),
-        cmocka_unit_test(test_operative_names),
+        cmocka_unit_test(test_operative_names),  cmocka_unit_test(test_positions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

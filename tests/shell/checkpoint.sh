@@ -131,7 +131,7 @@ run ckpt export in-copies out-copies;    check "a head of GPT-2 goes back" 0 out
 mkdir old && cp "$published/gpt2/config.json" old
 run ckpt convert "$published/gpt2/model.safetensors" old/model.safetensors --rename '^transformer\.=' --type all=bf16
 run ckpt import old in-old;             check "import of an older file" 0 out 'in-old: 36 tensors'
-run ckpt ls in-old;                     check "elements keep their type" 0 out 'transformer/layer_norm/scale                              bf16'
+run ckpt ls in-old;                     check "elements keep their type" 0 out 'transformer/true_layer_norm/layer_prepostprocess/layer_norm/layer_norm_scale                      bf16'
 # Half the width: weights are widened when they are loaded; what is converted still has its configuration.
 run score in-old --vocabulary words:words --targets words --threads 1; check "score with bf16 weights" 0 out "-"
 run decode in-old --vocabulary words:words --inputs words --max-tokens 2 --threads 1; check "decode with bf16 weights" 0 out " "

@@ -303,6 +303,8 @@ fi
 run decode pairs --eval-text pairs.tsv --max-tokens 8 --output data
 if cmp -s data-60 answers && cmp -s data-60.inputs sources && cmp -s data-60.targets wanted; then pass
 else lose "answers to a dataset" "$(cat answers)" "$(cat err data-60*)"; fi
+refuses "a checkpoint with one table of positions" 'lacks variable "encoder/positional_embedding"; did you mean "shared/positional_embedding"?' \
+    decode pairs --inputs sources --gin_param "Bitransformer.shared_positional_embedding = False"
 misused "prompts from two places" "leave one out" decode pairs --eval-text pairs.tsv --inputs sources
 misused "BLEU of text without inputs" "--bleu needs text with inputs and targets" eval whole --eval-text $book --bleu
 misused "files of answers that nobody decodes" "add --bleu" eval pairs --eval-text pairs.tsv --output dev

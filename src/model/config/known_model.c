@@ -180,6 +180,7 @@ const configurable known_unitransformer = {TRANSFORMER, "Unitransformer", unitra
 #define AT(field) offsetof(bitransformer_args, field)
 static const gin_parameter bitransformer[] = {
     {"shared_embedding",               TAKES_BOOL,    "True",   AT(shared_embedding)},
+    {"shared_positional_embedding",    TAKES_BOOL,    "True",   AT(shared_positions)}, /* this library's own */
     {"encoder",                        TAKES_NOTHING, "None",   0},
     {"decoder",                        TAKES_NOTHING, "None",   0},
     {0}};
