@@ -263,6 +263,8 @@ typedef struct mtf_sampling {
     int64_t  top_k;       /* only the k most probable; 0: all                                  */
     double   top_p;       /* only the most probable, up to this total probability; 0: all      */
     uint64_t seed;
+    int64_t  row; /* with the seed: whose random numbers; equal prompts of one request have different
+                     ones                                                                      */
     double   alpha;      /* beams: length penalty ((5 + length) / 6)^alpha; default 0.6,
                              below 0: none                                                     */
     int64_t  results;    /* beams: how many sequences are returned; default 1                 */

@@ -93,6 +93,7 @@ static bool ask(decoding *d, const char *text, size_t bytes)
     refusal      why;
     q.text = text;
     q.bytes = bytes;
+    q.how.row = d->reader.number - 1;
     *l = (line_answer){.texts = calloc((size_t)d->results, sizeof *l->texts),
                        .lengths = calloc((size_t)d->results, sizeof *l->lengths)};
     d->count++;
@@ -227,6 +228,7 @@ bool decode_dialogue(const opened_model *m, const decode_lines_opts *o, FILE *fr
     answers *engine = answers_open(m, &o->limits);
     char    *line = NULL;
     size_t   room = 0;
+    int64_t  asked = 0;
     bool     ok = engine != NULL;
     while (ok) {
         fputs("> ", to);
@@ -238,6 +240,7 @@ bool decode_dialogue(const opened_model *m, const decode_lines_opts *o, FILE *fr
         refusal  why;
         q.text = line;
         q.bytes = (size_t)n;
+        q.how.row = asked++;
         answer *x = answers_ask(engine, &q, &why);
         if (!x) {
             fprintf(to, "%s\n", why.text);

@@ -53,7 +53,7 @@ static bool make_item(const opened_model *m, scoring_job *j, int k, refusal *why
     *before = *ids = model_ids(&own);
     why->kind = REFUSED_WRONG;
     bool ok = (prompt->text ? model_encode_prompt(m, prompt->text, prompt->bytes, before)
-                            : copy_ids(prompt, before)) &&
+                            : model_take_prompt(m, prompt->ids, prompt->nids, before)) &&
               (target->text ? model_encode_target(m, target->text, target->bytes, ids)
                             : copy_ids(target, ids)) &&
               (!j->request.end || end < 0 || ids_add(ids, end));
