@@ -303,6 +303,17 @@ fi
 run decode pairs --eval-text pairs.tsv --max-tokens 8 --output data
 if cmp -s data-60 answers && cmp -s data-60.inputs sources && cmp -s data-60.targets wanted; then pass
 else lose "answers to a dataset" "$(cat answers)" "$(cat err data-60*)"; fi
+# Of an objective that makes examples of texts, both sides are what training would read.
+printf 'abcdefg\n\nhijklmn\n' >short.txt
+run decode pairs --eval-text short.txt:objective=prefix:seed=3 --max-tokens 8 --output parts
+paste -d '' parts-60.inputs parts-60.targets >whole_again
+if [ "$(wc -l <parts-60)" = 2 ] && cmp -s whole_again <(printf 'abcdefg\nhijklmn\n') && grep -q . parts-60.inputs; then pass
+else lose "answers to prefixes" "abcdefg, hijklmn" "$(cat err whole_again)"; fi
+run decode pairs --inputs parts-60.inputs --max-tokens 8
+cmp -s out parts-60 && pass || lose "the prefixes as prompts" "$(cat parts-60)" "$(cat out err)"
+run score pairs --eval-text short.txt:objective=prefix:seed=3 && cp out scores
+run score pairs --inputs parts-60.inputs --targets parts-60.targets
+[ -s scores ] && cmp -s out scores && pass || lose "scores of what follows prefixes" "$(cat scores)" "$(cat out err)"
 refuses "a checkpoint with one table of positions" 'lacks variable "encoder/positional_embedding"; did you mean "shared/positional_embedding"?' \
     decode pairs --inputs sources --gin_param "Bitransformer.shared_positional_embedding = False"
 misused "prompts from two places" "leave one out" decode pairs --eval-text pairs.tsv --inputs sources
