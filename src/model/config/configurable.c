@@ -1,6 +1,7 @@
 /* Configurables: functions with parameters that files can bind. */
 #include "model/config/configurable.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "model/config/known_model.h"
@@ -195,8 +196,7 @@ static bool store(mtf_config *c, const configurable *k, const gin_parameter *p, 
     case TAKES_COUNT:
     case TAKES_INT: {
         int64_t least = p->takes == TAKES_COUNT ? 1 : INT64_MIN, whole = none ? 0 : v->whole;
-        if (v->kind == GIN_REAL && v->real == (double)(int64_t)v->real && v->real < 1e18 &&
-            v->real > -1e18)
+        if (v->kind == GIN_REAL && fabs(v->real) < 1e18 && v->real == floor(v->real))
             whole = (int64_t)v->real;
         else if (!none && v->kind != GIN_INT)
             return wrong_type(c, k, p, v, "a whole number");
