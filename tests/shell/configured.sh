@@ -357,7 +357,7 @@ prints "a graph of files that name a mesh" "loss" show --gin_file small.gin --gi
 misused "a mesh for a graph" "--mesh is about a program: add --program" show --gin_file small.gin --mesh batch:2
 printf "import a.b\nfrom a import b\nrun.tpu_job_name = 'x'\nrun.iterations_per_loop = 5\nimport c\n" >tpu.gin
 run train --gin_file small.gin --gin_file tpu.gin --text $book --steps 1
-check "lines that have no effect" 0 err 'mtf: note: tpu.gin:1:1: "import a.b" has no effect' "mtf: note: 2 more lines have no effect in mtf"
+check "lines that have no effect" 0 err 'mtf: note: tpu.gin:1:1: "import a.b" has no effect' "mtf: note: 2 more lines have no effect in mtf: run.iterations_per_loop, run.tpu_job_name"
 refuses "a text that is too short" "1 example does not fill a batch of 8; a smaller batch or more examples are needed" \
     train --gin_file small.gin --text pairs.tsv:joined --steps 1
 refuses "sequences longer than the learned positions" \
