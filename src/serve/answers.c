@@ -240,8 +240,9 @@ answer *answers_ask(answers *a, const question *q, refusal *why)
     id_list prompt = model_ids(&own);
     answer *x = NULL;
     if (!check_question(a, q, why)) return NULL;
-    bool read = q->ids ? model_take_prompt(a->model, q->ids, q->nids, &prompt)
-                       : model_encode_prompt(a->model, q->text, q->bytes, &prompt);
+    bool read = !q->ids      ? model_encode_prompt(a->model, q->text, q->bytes, &prompt)
+                : q->complete ? ids_add_all(&prompt, q->ids, q->nids)
+                              : model_take_prompt(a->model, q->ids, q->nids, &prompt);
     if (!read)
         refuse(why, REFUSED_WRONG, own.text);
     else if (check_ids(a, &prompt, why))

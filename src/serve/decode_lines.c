@@ -99,7 +99,7 @@ static line_state next_prompt(decoding *d, question *q)
         state = LINE_END;
     } else {
         const id_row *row = &d->rows[d->reader.number++];
-        q->ids = row->ids, q->nids = row->n;
+        q->ids = row->ids, q->nids = row->n, q->complete = true;
     }
     q->how.row = d->reader.number - 1;
     return state;

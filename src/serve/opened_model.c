@@ -68,7 +68,7 @@ bool model_encode_prompt(const opened_model *m, const char *text, size_t bytes, 
 bool model_take_prompt(const opened_model *m, const int32_t *ids, int64_t n, id_list *to)
 {
     int32_t end = mtf_vocabulary_end(prompt_vocabulary(m));
-    for (int64_t k = 0; k < n; k++) TRY(ids_add(to, ids[k]));
+    TRY(ids_add_all(to, ids, n));
     return (n > 0 && end >= 0 && ids[n - 1] == end) || end_prompt(m, to);
 }
 

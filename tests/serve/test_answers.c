@@ -167,6 +167,26 @@ static void test_ids_as_text(void **state)
     }
 }
 
+/* Inputs that were cut are as long as they may be, and have no end: complete ids get none. */
+static void test_complete_ids(void **state)
+{
+    enum { MOST = 1024 };
+    opened_model m = serve_model(SERVE_ENCODER, NULL, NULL);
+    answers     *a = answers_open(&m, NULL);
+    int32_t      ids[MOST];
+    question     q = {.ids = ids, .nids = model_max_prompt(&m), .how = {.max_tokens = 3}};
+    refusal      why;
+    (void)state;
+    assert_in_range(q.nids, 2, MOST);
+    for (int k = 0; k < MOST; k++) ids[k] = 70;
+    assert_null(answers_ask(a, &q, &why));
+    q.complete = true;
+    alone(a, &q);
+    q.nids--, q.complete = false;
+    alone(a, &q);
+    close_model(a, &m);
+}
+
 /* ---- threads ---- */
 
 typedef struct asker {
@@ -410,7 +430,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_together_as_alone),
                                        cmocka_unit_test(test_rows_differ),
-        cmocka_unit_test(test_ids_as_text), cmocka_unit_test(test_on_a_mesh_as_on_one),
+        cmocka_unit_test(test_ids_as_text), cmocka_unit_test(test_complete_ids), cmocka_unit_test(test_on_a_mesh_as_on_one),
                                        cmocka_unit_test(test_any_thread_may_ask),
                                        cmocka_unit_test(test_stop_strings),
                                        cmocka_unit_test(test_given_up),
