@@ -93,7 +93,8 @@ typedef enum mtf_layer_kind {
 
 typedef struct mtf_transformer_layer {
     mtf_layer_kind kind;
-    const char    *name; /* its scope; default: the original's class, as "SelfAttention"       */
+    const char    *name; /* its inner scope; default: the original's class, as "SelfAttention" */
+    const char    *place; /* its outer scope, in that of the block; default: "layer_000", ...  */
     union {
         mtf_attention_layer     attention;
         mtf_talking_heads_layer talking_heads;
@@ -156,6 +157,8 @@ typedef struct mtf_transformer_opts {
     mtf_stack_opts stack;              /* the only one, or the decoder                       */
     mtf_stack_opts encoder;            /* with layers: an encoder-decoder                    */
     bool           separate_embedding; /* encoder and decoder have separate tables           */
+    bool           separate_positions; /* ... of learned positions, too; else they share one where they
+                                          share the embedding and have the same max_length     */
     bool           shared_softmax;     /* logits are products with the embedding table;      */
     bool           unscaled_softmax;   /* those are not divided by sqrt(d_model), as in GPT-2 */
     bool    scaled_embedding; /* the table is initialised like a classifier's weights, and lookups
@@ -259,6 +262,8 @@ typedef struct mtf_sampling {
     int64_t  top_k;       /* only the k most probable; 0: all                                  */
     double   top_p;       /* only the most probable, up to this total probability; 0: all      */
     uint64_t seed;
+    int64_t  row; /* with the seed: whose random numbers; equal prompts of one request have different
+                     ones                                                                      */
     double   alpha;      /* beams: length penalty ((5 + length) / 6)^alpha; default 0.6,
                              below 0: none                                                     */
     int64_t  results;    /* beams: how many sequences are returned; default 1                 */

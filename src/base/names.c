@@ -1,10 +1,11 @@
 /* Names: tables keyed by text, and the nearest name to a misspelt one. */
 #include "base/names.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/ascii.h"
 
 uint64_t hash_bytes(uint64_t seed, const void *data, size_t bytes)
 {
@@ -63,8 +64,8 @@ static int distance(const char *a, const char *b)
     for (int j = 0; j <= nb; j++) d[0][j] = j;
     for (int i = 1; i <= na; i++)
         for (int j = 1; j <= nb; j++) {
-            int ca = tolower((unsigned char)a[i - 1]), cb = tolower((unsigned char)b[j - 1]);
-            int best = d[i - 1][j - 1] + (ca != cb);
+            bool same = ascii_lower(a[i - 1]) == ascii_lower(b[j - 1]);
+            int  best = d[i - 1][j - 1] + !same;
             if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
             if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
@@ -80,7 +81,7 @@ enum { BEGINNING = 3, SLIP = 4, PIECE = 5, INSIDE = 6, FOREIGN = 2, UNLIKE = INT
 
 static bool ends_piece(char c)
 {
-    return !isalnum((unsigned char)c);
+    return !ascii_is_alnum(c);
 }
 
 /* Does `text` contain the word: at its beginning, as a whole piece ("data" of "eval-data"), or

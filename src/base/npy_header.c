@@ -80,7 +80,7 @@ static bool take_quoted(scanner *r, char text[WORD])
     }
     int used = 0;
     for (; r->at < r->end && *r->at != (unsigned char)quote; r->at++)
-        if (used < WORD - 1) text[used++] = isprint(*r->at) ? (char)*r->at : '?';
+        if (used < WORD - 1) text[used++] = *r->at >= ' ' && *r->at <= '~' ? (char)*r->at : '?';
     text[used] = 0;
     return r->at < r->end && take(r, quote);
 }

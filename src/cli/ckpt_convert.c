@@ -1,5 +1,6 @@
 /* mtf ckpt convert: other types, names or formats of tensors. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 #include "checkpoint/writing.h"
 #include "cli/ckpt.h"
 #include "cli/graph_file.h"
+#include "model/config/kept.h"
 #include "run/npy.h"
 
 /* A tensor before and after conversion. */
@@ -215,6 +217,30 @@ static bool ends_in(const char *text, const char *suffix)
     return n > k && strcmp(text + n - k, suffix) == 0;
 }
 
+/* ---- the configuration ---- */
+
+/* The configuration in the checkpoint's folder, or in the folder of checkpoints above; NULL: there is none,
+ * or an error. */
+static const char *kept_config(const conversion *v)
+{
+    static const char *const places[] = {"", "../"};
+    mtf_session             *s = v->session;
+    char                     path[PATH_MAX];
+    for (int k = 0; v->source.contents.manifest && k < 2; k++) {
+        int n = snprintf(path, sizeof path, "%s/%s" CONFIG_KEPT, v->source.contents.folder, places[k]);
+        if (n < (int)sizeof path && access(path, R_OK) == 0)
+            return file_text(s, path);
+    }
+    return NULL;
+}
+
+/* A model's checkpoint stays one that mtf decode opens. */
+static bool copy_config(const conversion *v)
+{
+    const char *text = kept_config(v);
+    return text ? writing_small(&v->target, CONFIG_KEPT, text, strlen(text)) : mtf_ok(v->session);
+}
+
 /* ---- the three formats ---- */
 
 static bool to_npy(conversion *v, const char *path)
@@ -269,7 +295,7 @@ static bool write_folder(conversion *v, const char *part)
     const char **headers = contents_arrange(&v->target, NULL);
     TRY(headers && write_files(v, headers));
     const char *manifest = manifest_print(&v->target);
-    return manifest && writing_small(&v->target, manifest_name, manifest, strlen(manifest)) &&
+    return manifest && copy_config(v) && writing_small(&v->target, manifest_name, manifest, strlen(manifest)) &&
            folder_sync(part, &v->session->fault);
 }
 

@@ -26,6 +26,7 @@ static bool write_gin(mtf_session *s, const options *o, const published_config *
 
 static bool finish(const options *o, bool ok, const published_done *done)
 {
+    if (ok && done->spare) fprintf(stderr, "mtf: note: not needed: %s\n", done->spare);
     if (ok) printf("%s: %d tensor%s\n", o->words[2], done->tensors, done->tensors == 1 ? "" : "s");
     return ok;
 }

@@ -27,8 +27,9 @@ static int run(const options *o)
     if (!d.inputs) d.inputs = c.run.decode.input_file;
     if (!d.output) d.output = c.run.decode.output_file;
     dataset_lines lines;
-    if (!dataset_lines_read(&c, &lines)) return close_session(m->session);
+    if (!dataset_lines_read(&c, m, &lines)) return close_session(m->session);
     if (lines.inputs) d.inputs = lines.files, d.text = lines.inputs;
+    d.rows = lines.input_rows, d.nrows = lines.count;
     bool talks = !d.inputs && !d.output && isatty(STDIN_FILENO) && launch_find().size <= 1;
     if (talks)
         decode_dialogue(m, &d, stdin, stdout);

@@ -163,7 +163,7 @@ static int run(const options *o)
     static const char *const placed[] = {"mesh", "layout", "state-layout", "machine",
                                          "device", "tf32", "processor"};
     for (size_t i = 0; i < sizeof placed / sizeof *placed; i++)
-        if (!as_program && option_given(o, placed[i]))
+        if (!as_program && option_typed(o, placed[i]))
             return usage_error(o->command, "--%s is about a program: add --program", placed[i]);
     if (!option_number(o, "processor", 0, MAX_PROCESSORS - 1, &ignored)) return STATUS_USAGE;
     mtf_session *s = planning_session(o);

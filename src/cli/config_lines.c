@@ -123,7 +123,10 @@ bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
         add_binding(o, "--mesh", "run.mesh_shape", &l) &&
         add_binding(o, "--layout", "run.layout_rules", &l) && add_vocabulary(o, &l) &&
         add_training(o, s, &l));
-    *to = (mtf_config_opts){
-        .files = list_of(o, a, "gin_file"), .params = l.text, .params_names = l.name};
-    return to->files != NULL;
+    *to = (mtf_config_opts){.files = list_of(o, a, "gin_file"),
+                            .folders = list_of(o, a, "gin_location_prefix"),
+                            .params = l.text,
+                            .params_names = l.name,
+                            .skip_unknown = option_given(o, "gin_skip_unknown")};
+    return to->files && to->folders;
 }

@@ -15,6 +15,8 @@ const option_spec config_options[] = {
     OPTION_GROUP("a configuration"),
     {"gin_file", "FILE", true, "a Transformer described by configuration files, read in this order: paths, or names of installed files, such as lm_base"},
     {"gin_param", "NAME = VALUE", true, "one more line, read after the files"},
+    {"gin_location_prefix", "DIR", true, "a folder in which files are looked for that are neither at their path nor beside the file that includes them"},
+    {"gin_skip_unknown", NULL, false, "leave out lines with names that mtf does not know, with a warning for each; default: an error"},
     {"vocabulary", "SPEC", false, "bytes (default), sentencepiece:FILE, gpt2:DIR, subwords:FILE or words:FILE; :extra=N adds ids"},
     {0},
 };
@@ -84,21 +86,39 @@ bool config_vocabularies(config_setup *c)
 
 /* ---- the model ---- */
 
+/* What the note says to have no effect, without its place in the file; NULL: it says something else. */
+static const char *without_effect(arena *a, const char *note)
+{
+    const char *end = strstr(note, " has no effect");
+    const char *name = end;
+    textbuf     t = {.arena = a};
+    if (!end) return NULL;
+    while (name > note && strncmp(name - 1, ": ", 2) != 0) name--;
+    if (name > note) name++;
+    text_add(&t, "%.*s", (int)(end - name), name);
+    return text_done(&t);
+}
+
 /* A saved configuration has every parameter of its run; another mesh, for example, leaves some unused.
- * Files written for TPUs have many lines that have no effect here: a few are shown, the others counted. */
+ * Files written for TPUs have many lines that have no effect here: a few are shown, the others named. */
 static void say_notes(const config_setup *c)
 {
     enum { MOST = 3 };
     const mtf_config_note *notes;
-    int                    n = mtf_config_notes(c->config, &notes), without_effect = 0;
+    textbuf                rest = {.arena = &c->session->arena};
+    int                    n = mtf_config_notes(c->config, &notes), idle = 0;
     if (!mtf_is_first(c->session)) return;
     for (int k = 0; k < n; k++) {
-        bool warning = notes[k].warning;
-        if (strstr(notes[k].text, CONFIG_KEPT ":") || (!warning && without_effect++ >= MOST)) continue;
-        fprintf(stderr, "mtf: %s: %s\n", warning ? "warning" : "note", notes[k].text);
+        bool        warning = notes[k].warning, kept = strstr(notes[k].text, CONFIG_KEPT ":") != NULL;
+        const char *name = warning ? NULL : without_effect(rest.arena, notes[k].text);
+        if (name && idle++ >= MOST)
+            text_add(&rest, "%s%s", rest.used ? ", " : "", name);
+        else if (!warning || !kept)
+            fprintf(stderr, "mtf: %s: %s\n", warning ? "warning" : "note", notes[k].text);
     }
-    if (without_effect > MOST)
-        fprintf(stderr, "mtf: note: %d more lines have no effect in mtf\n", without_effect - MOST);
+    if (idle > MOST && text_done(&rest))
+        fprintf(stderr, "mtf: note: %d more line%s no effect in mtf: %s\n", idle - MOST,
+                idle == MOST + 1 ? " has" : "s have", rest.text);
 }
 
 static bool has_text(const options *o)

@@ -1,6 +1,7 @@
 /* A dataset of text as lines of inputs and targets. */
 #include "cli/dataset_lines.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/textbuf.h"
@@ -22,7 +23,61 @@ static char *join(mtf_session *s, const text_pairs *p, bool targets)
     return all;
 }
 
-bool dataset_lines_read(config_setup *c, dataset_lines *to)
+/* ---- examples that an objective makes ---- */
+
+/* One side of all examples, without padding, which has the id 0. */
+static const id_row *read_side(mtf_session *s, mtf_dataset *d, const char *name, int64_t length)
+{
+    int64_t  count = mtf_dataset_size(d);
+    id_row  *rows = arena_array(&s->arena, id_row, count);
+    int32_t *ids = arena_array(&s->arena, int32_t, count * length);
+    for (int64_t k = 0; rows && ids && k < count; k++, ids += length) {
+        if (!mtf_dataset_read(d, name, k, MTF_I32, length, ids)) return NULL;
+        rows[k] = (id_row){ids, length};
+        while (rows[k].n && !ids[rows[k].n - 1]) rows[k].n--;
+    }
+    return ids ? rows : NULL;
+}
+
+/* A line for each row of ids. */
+static const char *join_rows(const opened_model *m, int64_t count, const id_row *rows)
+{
+    textbuf all = {.arena = &m->session->arena};
+    for (int64_t k = 0; k < count; k++) {
+        char *text = model_text(m, rows[k].ids, rows[k].n);
+        if (!text) return NULL;
+        for (char *c = text; *c; c++)
+            if (*c == '\n' || *c == '\r') *c = ' ';
+        text_add(&all, "%s\n", text);
+        free(text);
+    }
+    return text_done(&all);
+}
+
+static bool is_made(mtf_text_objective o)
+{
+    return o == MTF_TEXT_SPANS || o == MTF_TEXT_PREFIX || o == MTF_TEXT_PREFIX_DELIMITED;
+}
+
+/* Inputs and targets that are one sequence in training are read as two here. */
+static bool read_made(const opened_model *m, mtf_text_opts *o, dataset_lines *to)
+{
+    mtf_session *s = m->session;
+    if (o->objective == MTF_TEXT_PREFIX_DELIMITED) o->objective = MTF_TEXT_PREFIX;
+    if (!o->inputs_length) o->inputs_length = o->length;
+    o->pack = false;
+    mtf_dataset *d = mtf_text_open(s, o);
+    TRY(d != NULL);
+    to->count = mtf_dataset_size(d);
+    to->input_rows = read_side(s, d, "inputs", o->inputs_length);
+    to->target_rows = read_side(s, d, "targets", o->length);
+    TRY(to->input_rows && to->target_rows);
+    to->inputs = join_rows(m, to->count, to->input_rows);
+    to->targets = join_rows(m, to->count, to->target_rows);
+    return to->inputs && to->targets;
+}
+
+bool dataset_lines_read(config_setup *c, const opened_model *m, dataset_lines *to)
 {
     mtf_session  *s = c->session;
     mtf_text_opts o;
@@ -34,8 +89,9 @@ bool dataset_lines_read(config_setup *c, dataset_lines *to)
         return fail(&s->fault, ERR_USAGE,
                     "the configuration wants a dataset decoded, but has none that can be opened "
                     "here: name it with --eval-text FILES");
-    TRY(text_pairs_read(s, &o, &pairs));
     to->files = o.files;
+    if (is_made(o.objective)) return read_made(m, &o, to);
+    TRY(text_pairs_read(s, &o, &pairs));
     to->inputs = join(s, &pairs, false);
     if (pairs.all[0].targets) to->targets = join(s, &pairs, true);
     return to->inputs && (to->targets || !pairs.all[0].targets);

@@ -63,7 +63,7 @@ static bool list_steps(setup *s, const char *folder, step_list *to)
 static bool evaluate_step(evaluation *e, const char *folder, int64_t step)
 {
     mtf_loaded    from;
-    mtf_load_opts how = {.step = step, .trainable = e->decoded != NULL};
+    mtf_load_opts how = {.step = step, .trainable = e->decoded != NULL, .convert = true};
     return mtf_load(e->setup->session, folder, &how, &from) && evaluation_show(e, from.step, true);
 }
 

@@ -41,7 +41,7 @@ bool model_load(const options *o, int64_t step, opened_model *m)
             fputs("mtf: note: there is no --checkpoint-dir, so the weights are random\n", stderr);
         return true;
     }
-    mtf_load_opts how = {.step = step, .convert = m->model->opts.context.short_weights};
+    mtf_load_opts how = {.step = step, .convert = true}; /* published weights may be of any type */
     TRY(make_variables(m) && mtf_load(m->session, path, &how, &from));
     m->step = from.step;
     return true;

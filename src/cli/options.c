@@ -196,6 +196,14 @@ bool option_given(const options *o, const char *name)
     return option_nth(o, name, 0) != NULL;
 }
 
+bool option_typed(const options *o, const char *name)
+{
+    const char *value = option_nth(o, name, 0);
+    for (int k = 0; k < o->nowned; k++)
+        if (value == o->owned[k]) return false;
+    return value != NULL;
+}
+
 const char *option_nth(const options *o, const char *name, int n)
 {
     for (int i = 0; i < o->nvalues; i++)

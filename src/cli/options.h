@@ -80,6 +80,7 @@ int  options_parse(const command *c, int argc, char **argv, options *o);
 void options_free(options *o);
 
 bool        option_given(const options *o, const char *name);
+bool        option_typed(const options *o, const char *name); /* by the user, not by their files */
 const char *option_nth(const options *o, const char *name, int n); /* NULL after the last */
 /* The option's value as a whole number, `*value` unchanged where it is absent; false after a usage error,
  * which was reported.  The second form also takes the suffixes K, M, G, T of 1024. */

@@ -4,10 +4,10 @@
  * first `a` is a, the next a_1, then a_2, skipping what is taken.  Tensors get
  * automatic names only on demand.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "graph/node.h"
 
 static void close_graph(void *what)
@@ -81,7 +81,7 @@ void mtf_scope_pop(mtf_graph *g)
 static const char *folded(mtf_graph *g, const char *name)
 {
     char *copy = arena_text(&g->arena, name);
-    for (char *p = copy; p && *p; p++) *p = (char)tolower((unsigned char)*p);
+    for (char *p = copy; p && *p; p++) *p = ascii_lower(*p);
     return copy;
 }
 

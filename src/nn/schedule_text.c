@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/numbers.h"
 #include "mtf_nn.h"
 #include "nn/optimizer.h"
@@ -75,7 +76,7 @@ static void take_word(reader *r, char word[LONGEST_WORD + 1])
 {
     skip_blanks(r);
     size_t n = 0;
-    for (; (isalnum((unsigned char)*r->at) || *r->at == '_') && n < LONGEST_WORD; r->at++)
+    for (; (ascii_is_alnum(*r->at) || *r->at == '_') && n < LONGEST_WORD; r->at++)
         word[n++] = *r->at;
     word[n] = 0;
 }
@@ -93,7 +94,7 @@ static bool take_number(reader *r, double *x, const char *otherwise)
 static bool starts_word(reader *r)
 {
     skip_blanks(r);
-    return isalpha((unsigned char)*r->at);
+    return ascii_is_letter(*r->at);
 }
 
 /* ---- factors ---- */

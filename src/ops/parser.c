@@ -1,7 +1,6 @@
 /* Tokens, names and errors of the text reader. */
 #include "ops/parser.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -9,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/numbers.h"
 
 enum { DEEPEST = 200 };
@@ -201,7 +201,7 @@ mtf_tensor *parse_find_tensor(parser *p, const token *name)
 static bool claim(mtf_graph *g, const char *name)
 {
     char *key = arena_text(&g->arena, name);
-    for (char *c = key; c && *c; c++) *c = (char)tolower((unsigned char)*c);
+    for (char *c = key; c && *c; c++) *c = ascii_lower(*c);
     return key && (names_get(&g->taken, key) || names_put(&g->taken, key, g));
 }
 

@@ -240,11 +240,9 @@ answer *answers_ask(answers *a, const question *q, refusal *why)
     id_list prompt = model_ids(&own);
     answer *x = NULL;
     if (!check_question(a, q, why)) return NULL;
-    bool read = true;
-    if (q->ids)
-        for (int64_t k = 0; read && k < q->nids; k++) read = ids_add(&prompt, q->ids[k]);
-    else
-        read = model_encode_prompt(a->model, q->text, q->bytes, &prompt);
+    bool read = !q->ids      ? model_encode_prompt(a->model, q->text, q->bytes, &prompt)
+                : q->complete ? ids_add_all(&prompt, q->ids, q->nids)
+                              : model_take_prompt(a->model, q->ids, q->nids, &prompt);
     if (!read)
         refuse(why, REFUSED_WRONG, own.text);
     else if (check_ids(a, &prompt, why))

@@ -52,6 +52,7 @@ typedef struct question {
     size_t             bytes;
     const int32_t     *ids; /* the prompt as ids, in place of a text; NULL: none */
     int64_t            nids;
+    bool               complete; /* no end token is added to the ids */
     mtf_sampling       how;     /* except `results` and `stop` */
     int                results; /* default 1; result k is sampled with the seed how.seed + k */
     const char *const *stops;   /* strings that end the text, ended by NULL; NULL: none */

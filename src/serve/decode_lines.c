@@ -51,6 +51,8 @@ typedef struct decoding {
     int                 results;
     answers            *engine;
     line_reader         reader;
+    const id_row       *rows; /* the prompts, where nothing is read */
+    int64_t             nrows;
     line_answer        *ring;
     int                 room, first, count;
     FILE               *to;
@@ -86,18 +88,32 @@ static void free_line(const decoding *d, line_answer *l)
     *l = (line_answer){.answer = NULL};
 }
 
-static bool ask(decoding *d, const char *text, size_t bytes)
+/* The next prompt, if one is there. */
+static line_state next_prompt(decoding *d, question *q)
+{
+    line_state state = LINE_READ;
+    *q = d->like;
+    if (!d->rows) {
+        state = lines_next(&d->reader, d->count == 0, &q->text, &q->bytes);
+    } else if (d->reader.number == d->nrows) {
+        state = LINE_END;
+    } else {
+        const id_row *row = &d->rows[d->reader.number++];
+        q->ids = row->ids, q->nids = row->n, q->complete = true;
+    }
+    q->how.row = d->reader.number - 1;
+    return state;
+}
+
+static bool ask(decoding *d, const question *q)
 {
     line_answer *l = &d->ring[(d->first + d->count) % d->room];
-    question     q = d->like;
     refusal      why;
-    q.text = text;
-    q.bytes = bytes;
     *l = (line_answer){.texts = calloc((size_t)d->results, sizeof *l->texts),
                        .lengths = calloc((size_t)d->results, sizeof *l->lengths)};
     d->count++;
     if (!l->texts || !l->lengths) return no_memory(d);
-    l->answer = answers_ask(d->engine, &q, &why);
+    l->answer = answers_ask(d->engine, q, &why);
     if (l->answer) return true;
     snprintf(d->refused, sizeof d->refused, "line %lld: %s", (long long)d->reader.number, why.text);
     return false;
@@ -106,12 +122,11 @@ static bool ask(decoding *d, const char *text, size_t bytes)
 /* Reads available lines, as long as there is room. */
 static line_state read_lines(decoding *d)
 {
-    const char *line;
-    size_t      bytes;
-    line_state  state = LINE_READ;
+    question   q;
+    line_state state = LINE_READ;
     while (d->count < d->room && state == LINE_READ) {
-        state = lines_next(&d->reader, d->count == 0, &line, &bytes);
-        if (state == LINE_READ && !ask(d, line, bytes)) {
+        state = next_prompt(d, &q);
+        if (state == LINE_READ && !ask(d, &q)) {
             free_line(d, &d->ring[(d->first + --d->count) % d->room]);
             state = d->refused[0] ? LINE_END : LINE_FAILED;
         }
@@ -157,7 +172,8 @@ static bool answer_all(decoding *d)
 bool decode_lines(const opened_model *m, const decode_lines_opts *o)
 {
     const char *path = o->output ? step_path(m, o->output, "") : "standard output";
-    decoding    d = {.model = m, .like = o->like, .to = stdout};
+    decoding    d = {
+           .model = m, .like = o->like, .rows = o->rows, .nrows = o->nrows, .to = stdout};
     TRY(path != NULL);
     answers_opts limits = o->limits;
     limits.led = true;
@@ -227,6 +243,7 @@ bool decode_dialogue(const opened_model *m, const decode_lines_opts *o, FILE *fr
     answers *engine = answers_open(m, &o->limits);
     char    *line = NULL;
     size_t   room = 0;
+    int64_t  asked = 0;
     bool     ok = engine != NULL;
     while (ok) {
         fputs("> ", to);
@@ -238,6 +255,7 @@ bool decode_dialogue(const opened_model *m, const decode_lines_opts *o, FILE *fr
         refusal  why;
         q.text = line;
         q.bytes = (size_t)n;
+        q.how.row = asked++;
         answer *x = answers_ask(engine, &q, &why);
         if (!x) {
             fprintf(to, "%s\n", why.text);

@@ -12,6 +12,8 @@ typedef struct decode_lines_opts {
     const char  *inputs; /* a file; NULL or "-": standard input */
     const char  *text;   /* the prompts themselves, one a line, `inputs` being what they are called;
                             NULL: they are read */
+    const id_row *rows;  /* or as ids, nrows of them; NULL: they are not */
+    int64_t       nrows;
     const char  *output; /* OUTPUT-STEP is written; NULL: standard output */
 } decode_lines_opts;
 

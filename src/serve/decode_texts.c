@@ -65,6 +65,7 @@ static answer *ask(text_decoder *d, const char *prompt)
         cut(d, &ids);
         q.ids = ids.count ? ids.ids : none;
         q.nids = ids.count;
+        q.complete = true;
         x = answers_ask(d->engine, &q, &why);
         if (!x) fail(&s->fault, ERR_VALUE, "%s", why.text);
     }

@@ -116,8 +116,7 @@ static bool add_token(choice *c, const char *text, double log_probability, cJSON
 static bool prompt_ids(const opened_model *m, const request_prompt *p, id_list *to)
 {
     if (p->text) return model_encode_prompt(m, p->text, p->bytes, to);
-    for (int64_t k = 0; k < p->nids; k++) TRY(ids_add(to, p->ids[k]));
-    return true;
+    return model_take_prompt(m, p->ids, p->nids, to);
 }
 
 /* The log probabilities of the prompt's tokens; without a start token the first has no alternatives. */
@@ -157,7 +156,7 @@ static bool echo(completion *c, int number, refusal *why)
     id_list               ids = model_ids(&own);
     *why = (refusal){.kind = REFUSED_BUSY, .text = "there is no memory for the prompt"};
     bool  ok = prompt_ids(m, p, &ids);
-    char *text = !ok ? NULL : p->text ? strdup(p->text) : model_text(m, ids.ids, ids.count);
+    char *text = !ok ? NULL : p->text ? strdup(p->text) : model_text(m, p->ids, p->nids);
     ok = text != NULL;
     for (int k = 0; ok && k < c->results; k++) {
         choice *to = &c->choices[number * c->results + k];
@@ -207,6 +206,7 @@ static bool ask(completion *c, refusal *why)
         const request_prompt *p = &c->request.prompts[k];
         question              q = c->request.like;
         q.text = p->text, q.bytes = p->bytes, q.ids = p->ids, q.nids = p->nids;
+        q.how.row = k;
         if (c->request.echo) TRY(echo(c, k, why));
         if (!c->answers) continue;
         c->answers[k] = answers_ask(c->exchange.engine, &q, why);

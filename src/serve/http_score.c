@@ -38,12 +38,6 @@ static bool check_ids(const id_list *ids, int64_t vocab, refusal *why)
     return true;
 }
 
-static bool copy_ids(const request_prompt *p, id_list *to)
-{
-    for (int64_t k = 0; k < p->nids; k++) TRY(ids_add(to, p->ids[k]));
-    return true;
-}
-
 static bool make_item(const opened_model *m, scoring_job *j, int k, refusal *why)
 {
     const request_prompt *prompt = &j->request.prompts[k], *target = &j->request.targets[k];
@@ -53,9 +47,9 @@ static bool make_item(const opened_model *m, scoring_job *j, int k, refusal *why
     *before = *ids = model_ids(&own);
     why->kind = REFUSED_WRONG;
     bool ok = (prompt->text ? model_encode_prompt(m, prompt->text, prompt->bytes, before)
-                            : copy_ids(prompt, before)) &&
+                            : model_take_prompt(m, prompt->ids, prompt->nids, before)) &&
               (target->text ? model_encode_target(m, target->text, target->bytes, ids)
-                            : copy_ids(target, ids)) &&
+                            : ids_add_all(ids, target->ids, target->nids)) &&
               (!j->request.end || end < 0 || ids_add(ids, end));
     if (!ok) snprintf(why->text, sizeof why->text, "%.250s", own.text);
     TRY(ok && check_ids(before, m->model->opts.input_vocab, why) &&

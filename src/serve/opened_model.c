@@ -44,17 +44,32 @@ bool model_encode_target(const opened_model *m, const char *text, size_t bytes, 
     return vocabulary_encode(m->vocabulary, text, bytes, to);
 }
 
-bool model_encode_prompt(const opened_model *m, const char *text, size_t bytes, id_list *to)
+static const mtf_vocabulary *prompt_vocabulary(const opened_model *m)
 {
-    bool                  encodes = transformer_has_encoder(m->model);
-    const mtf_vocabulary *v =
-        encodes && m->inputs_vocabulary ? m->inputs_vocabulary : m->vocabulary;
-    int32_t end = mtf_vocabulary_end(v);
-    TRY(vocabulary_encode(v, text, bytes, to));
-    bool ended = encodes || m->model->opts.prefix;
-    bool first = to->count == 0 && (m->model->opts.no_shift || encodes);
+    bool own = transformer_has_encoder(m->model) && m->inputs_vocabulary;
+    return own ? m->inputs_vocabulary : m->vocabulary;
+}
+
+/* Inputs of an encoder, or before a prefix model's targets, end as in training; no model reads nothing. */
+static bool end_prompt(const opened_model *m, id_list *to)
+{
+    bool    encodes = transformer_has_encoder(m->model), ended = encodes || m->model->opts.prefix;
+    bool    first = to->count == 0 && (m->model->opts.no_shift || encodes);
+    int32_t end = mtf_vocabulary_end(prompt_vocabulary(m));
     if ((ended && end >= 0) || first) return ids_add(to, end >= 0 ? end : 0);
     return true;
+}
+
+bool model_encode_prompt(const opened_model *m, const char *text, size_t bytes, id_list *to)
+{
+    return vocabulary_encode(prompt_vocabulary(m), text, bytes, to) && end_prompt(m, to);
+}
+
+bool model_take_prompt(const opened_model *m, const int32_t *ids, int64_t n, id_list *to)
+{
+    int32_t end = mtf_vocabulary_end(prompt_vocabulary(m));
+    TRY(ids_add_all(to, ids, n));
+    return (n > 0 && end >= 0 && ids[n - 1] == end) || end_prompt(m, to);
 }
 
 char *model_text(const opened_model *m, const int32_t *ids, int64_t n)

@@ -26,10 +26,18 @@ int64_t model_max_prompt(const opened_model *m);
 /* An empty list that any thread may use: other threads must not allocate from the session while a
  * program runs.  `why` receives errors, and need not outlive the list. */
 id_list model_ids(fault *why);
+/* A text as ids. */
+typedef struct id_row {
+    const int32_t *ids;
+    int64_t        n;
+} id_row;
+
 /* The ids of a prompt in the form that the model needs, to be freed with ids_free: with an end token for
  * an encoder's input or a prefix, and never empty where a model needs a first token.  Any thread may
  * call it; false: no memory, or text that cannot be encoded, which the list's fault reports. */
 bool model_encode_prompt(const opened_model *m, const char *text, size_t bytes, id_list *to);
+/* The same for a prompt that is given as ids; an end token that it has already is not doubled. */
+bool model_take_prompt(const opened_model *m, const int32_t *ids, int64_t n, id_list *to);
 /* The ids of a text that the model is to continue with, without the end token. */
 bool model_encode_target(const opened_model *m, const char *text, size_t bytes, id_list *to);
 

@@ -47,15 +47,26 @@ static bool read_ids(const opened_model *m, const char *text, bool target, const
     return ok && (*ids || list.count == 0);
 }
 
-static bool make_item(const opened_model *m, const line_list *inputs, const line_list *targets,
+static bool read_item(const opened_model *m, const line_list *inputs, const line_list *targets,
                       int k, score_item *to)
 {
-    char        why[200];
     const char *prompt = inputs->count ? inputs->texts[k] : "";
-    *to = (score_item){.sum = 0};
     if (inputs->count || model_max_inputs(m))
         TRY(read_ids(m, prompt, false, &to->prompt, &to->nprompt));
-    TRY(read_ids(m, targets->texts[k], true, &to->ids, &to->nids));
+    return read_ids(m, targets->texts[k], true, &to->ids, &to->nids);
+}
+
+static bool make_item(const opened_model *m, const score_lines_opts *o, const line_list *inputs,
+                      const line_list *targets, int k, score_item *to)
+{
+    char why[200];
+    *to = (score_item){.sum = 0};
+    if (o->target_rows) {
+        to->ids = o->target_rows[k].ids, to->nids = o->target_rows[k].n;
+        to->prompt = o->input_rows[k].ids, to->nprompt = o->input_rows[k].n;
+    } else {
+        TRY(read_item(m, inputs, targets, k, to));
+    }
     to->log_probability = arena_array(&m->session->arena, double, to->nids + 1);
     TRY(to->log_probability != NULL);
     if (scorer_takes(m, to, why, sizeof why)) return true;
@@ -130,7 +141,7 @@ bool score_lines(const opened_model *m, const score_lines_opts *o)
     score_item *items = arena_array(&s->arena, score_item, targets.count + 1);
     scorer     *by = scorer_new(m, o->batch);
     TRY(items && by);
-    for (int k = 0; k < targets.count; k++) TRY(make_item(m, &inputs, &targets, k, &items[k]));
+    for (int k = 0; k < targets.count; k++) TRY(make_item(m, o, &inputs, &targets, k, &items[k]));
     TRY(scorer_run(by, targets.count, items));
     scored all = {m, o, &inputs, &targets, items};
     if (o->output) return write_files(&all);

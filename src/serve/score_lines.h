@@ -8,6 +8,7 @@ typedef struct score_lines_opts {
     const char *inputs;  /* a file with the text that precedes each target; NULL: none */
     const char *targets; /* a file of the texts; "-": standard input */
     const char *inputs_text, *targets_text; /* their lines, where they are in memory already */
+    const id_row *input_rows, *target_rows; /* the same as ids, with their ends; NULL: they are not */
     const char *output; /* writes OUTPUT-STEP.scores, .targets, .lengths and .inputs; NULL: writes the
                             scores to standard output */
     int64_t     batch;

@@ -159,6 +159,15 @@ static bool take_zero(reading *r, const cJSON *v)
     return wrong(r, "\"%s\" is not supported here; leave it out", v->string);
 }
 
+/* Biases of logits that change nothing: {}, or zeros. */
+static bool take_zeros(reading *r, const cJSON *v)
+{
+    const cJSON *item = NULL;
+    bool         ok = cJSON_IsObject(v);
+    cJSON_ArrayForEach(item, v) ok = ok && cJSON_IsNumber(item) && item->valuedouble == 0;
+    return ok || wrong(r, "\"%s\" is not supported here, except {}; leave it out", v->string);
+}
+
 /* ---- prompts ---- */
 
 static bool is_ids(const cJSON *list)
@@ -306,7 +315,7 @@ static const request_field completion_fields[] = {
     {"user",              FIELD_TEXT,   IN(user)},
     {"presence_penalty",  .take = take_zero},
     {"frequency_penalty", .take = take_zero},
-    {"logit_bias",        .take = take_unsupported},
+    {"logit_bias",        .take = take_zeros},
     {"suffix",            .take = take_unsupported},
     {.name = NULL},
 };

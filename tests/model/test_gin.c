@@ -198,6 +198,14 @@ static void test_wrong_values(void **state)
            "value: parameter 1:4:26: Unitransformer.d_model takes a whole number, not 'x'");
     refuse(LM "Unitransformer.d_model = 0",
            "value: parameter 1:4:26: Unitransformer.d_model takes a whole number from 1 on, not 0");
+    refuse(LM "Unitransformer.d_model = 1e300",
+           "value: parameter 1:4:26: Unitransformer.d_model takes a whole number, not 1e+300");
+    refuse(LM "Unitransformer.d_model = -1e300",
+           "value: parameter 1:4:26: Unitransformer.d_model takes a whole number, not -1e+300");
+    refuse(LM "Unitransformer.d_model = 1e18",
+           "value: parameter 1:4:26: Unitransformer.d_model takes a whole number, not 1e+18");
+    refuse(LM "Unitransformer.d_model = 2.5",
+           "value: parameter 1:4:26: Unitransformer.d_model takes a whole number, not 2.5");
     refuse(LM "a = %b\nb = %a\nUnitransformer.d_model = %a",
            "value: parameter 1:6:26: the macro \"a\" is its own value");
     refuse(LM "Unitransformer.d_model = %gin.REQUIRED",

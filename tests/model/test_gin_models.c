@@ -1,118 +1,10 @@
 /* Tests the shipped configurations: variables of models, runs, written again. */
 #include <dirent.h>
 
-#include "graph/node.h"
-#include "mtf_config.h"
+#include "config_models.h"
 
 /* last */
 #include "ground.h"
-
-/* ---- helpers ---- */
-
-typedef struct opened {
-    mtf_session     *session;
-    mtf_config      *config;
-    mtf_config_run   run;
-    mtf_config_model model;
-} opened;
-
-static opened open_config(const mtf_config_opts *o, int64_t vocab)
-{
-    opened r = {.session = mtf_open_with(NULL)};
-    r.config = mtf_config_open(r.session, o);
-    if (!r.config || !mtf_config_get_run(r.config, &r.run) ||
-        !mtf_config_get_model(r.config, vocab, vocab, &r.model) || !mtf_config_finish(r.config))
-        fail_msg("%s", mtf_error(r.session));
-    return r;
-}
-
-static opened open_names(const char *first, const char *second, const char *parameter,
-                         int64_t vocab)
-{
-    return open_config(&(mtf_config_opts){.files = (const char *const[]){first, second, NULL},
-                                          .params = (const char *const[]){parameter, NULL}},
-                       vocab);
-}
-
-static int count_warnings(const mtf_config *c)
-{
-    const mtf_config_note *notes;
-    int                    n = mtf_config_notes(c, &notes), warnings = 0;
-    for (int k = 0; k < n; k++) {
-        if (notes[k].warning) printf("%s\n", notes[k].text);
-        warnings += notes[k].warning;
-    }
-    return warnings;
-}
-
-/* The model in a graph, trained on a short text. */
-static mtf_graph *build(const opened *o)
-{
-    mtf_graph             *g = mtf_graph_new(o->session);
-    mtf_shape              ids = mtf_shape((mtf_dim){"batch", 1}, (mtf_dim){"length", 4});
-    mtf_transformer       *m = mtf_transformer_new(o->session, &o->model.model);
-    mtf_tensor            *inputs = mtf_input(g, "inputs", MTF_I32, ids);
-    mtf_tensor            *targets = mtf_input(g, "targets", MTF_I32, ids);
-    mtf_transformer_batch  b = {.inputs = inputs, .targets = targets};
-    mtf_transformer_call   how = {.training = true};
-    mtf_transformer_result r;
-    if (o->model.teacher.stack.layers) {
-        mtf_transformer *teacher = mtf_transformer_new(o->session, &o->model.teacher);
-        r = mtf_transformer_distill(m, teacher, &b, &how, &o->model.distill);
-    } else
-        r = mtf_transformer_apply(m, &b, &how);
-    if (!r.loss) fail_msg("%s", mtf_error(o->session));
-    return g;
-}
-
-enum { MOST = 4096 };
-
-static int64_t elements(const mtf_tensor *t)
-{
-    int64_t n = 1;
-    for (int k = 0; k < t->shape.ndims; k++) n *= t->shape.dims[k].size;
-    return n;
-}
-
-static int64_t count_parameters(mtf_graph *g)
-{
-    static mtf_tensor *list[MOST];
-    int                n = mtf_variables(g, list, MOST);
-    int64_t            sum = 0;
-    assert_true(n > 0 && n <= MOST);
-    for (int k = 0; k < n; k++) sum += elements(list[k]);
-    return sum;
-}
-
-static void check_shape(mtf_graph *g, const char *name, int64_t a, int64_t b)
-{
-    static mtf_tensor *list[MOST];
-    int                n = mtf_variables(g, list, MOST);
-    for (int k = 0; k < n; k++) {
-        if (strcmp(tensor_name(list[k]), name) != 0) continue;
-        assert_int_equal(list[k]->shape.dims[0].size, a);
-        assert_int_equal(list[k]->shape.ndims, b ? 2 : 1);
-        if (b) assert_int_equal(list[k]->shape.dims[1].size, b);
-        return;
-    }
-    fail_msg("there is no variable %s", name);
-}
-
-/* The operative configuration, read without defaults, gives the same again. */
-static void check_same_again(const opened *o, int64_t vocab)
-{
-    const char *text = mtf_config_operative(o->config);
-    assert_non_null(text);
-    opened again = open_config(
-        &(mtf_config_opts){.no_defaults = true, .params = (const char *const[]){text, NULL}},
-        vocab);
-    assert_string_equal(mtf_config_operative(again.config), text);
-    assert_int_equal(count_warnings(again.config), 0);
-    assert_int_equal(count_parameters(build(&again)), count_parameters(build(o)));
-    assert_string_equal(again.run.mesh, o->run.mesh);
-    assert_int_equal(again.run.batch, o->run.batch);
-    close_well(again.session);
-}
 
 /* ---- sizes ---- */
 
@@ -169,7 +61,7 @@ static void test_names(void **state)
     check_shape(g, "transformer/embedding", 50257, 768);
     check_shape(g, "transformer/positional_embedding", 1024, 768);
     check_shape(g, "transformer/block_011/layer_000/SelfAttention/q_bias", 768, 0);
-    check_shape(g, "transformer/layer_norm/bias", 768, 0);
+    check_shape(g, "transformer/true_layer_norm/layer_prepostprocess/layer_norm/layer_norm_bias", 768, 0);
     close_well(o.session);
 }
 
@@ -616,7 +508,7 @@ static void test_other_models(void **state)
     const mtf_transformer_opts *m = &o.model.model;
     assert_true(m->prefix && m->loss_on_targets_only && m->ensemble == 2 && m->end == 99);
     assert_true(m->ensemble_output == MTF_ENSEMBLE_SELECT && m->ensemble_member == 1);
-    assert_string_equal(m->stack.layers[0].name, "first");
+    assert_string_equal(m->stack.layers[0].place, "first");
     assert_int_equal(m->stack.layers[0].attention.memory_heads, 1);
     assert_int_equal(m->stack.layers[1].attention.window, 3);
     const mtf_talking_heads_layer *talks = &m->stack.layers[2].talking_heads;

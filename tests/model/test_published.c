@@ -1,6 +1,6 @@
 /* Tests published models against the transformers library.
  *
- * tests/reference/published has small T5 and GPT-2 models, made and run by the transformers library.
+ * tests/reference/published has small T5, mT5 and GPT-2 models, made and run by the transformers library.
  */
 #include <dirent.h>
 #include <unistd.h>
@@ -18,8 +18,8 @@ static share mine; /* of the models */
 
 #define FOLDER MTF_SOURCE_DIR "/tests/reference/published/"
 
-static const char *const models[] = {"t5", "t5_1_1", "gpt2"};
-enum { MODELS = 3, VARIABLES = 100, PATH = 300, BEAMS = 3, NEW = 12, PROMPTS = 2 };
+static const char *const models[] = {"t5", "t5_1_1", "mt5", "gpt2"};
+enum { MODELS = 4, VARIABLES = 100, PATH = 300, BEAMS = 3, NEW = 12, PROMPTS = 2 };
 
 static const struct {
     const char *mesh, *layout;
@@ -58,16 +58,30 @@ static void scratch_remove(const scratch *s, int n, const char *const *folders)
     rmdir(s->path);
 }
 
-static published_config import(const char *from, const char *to)
+/* `config`: the path of config.json; NULL: beside the weights. */
+static published_config import_as(const char *from, const char *config, const char *to)
 {
     mtf_session   *s = mtf_open_with(&(mtf_session_opts){0});
     published_done done;
-    if (!published_import(s, &(published_call){.from = from, .to = to}, &done))
+    if (!published_import(s, &(published_call){.from = from, .to = to, .config = config}, &done))
         fail_msg("%s", mtf_error(s));
     /* Its text does not outlive the session. */
     done.config.text = NULL;
     close_well(s);
     return done.config;
+}
+
+static void write_config(const scratch *s, char path[PATH], const char *text)
+{
+    FILE *f = fopen(in_scratch(s, "config.json", path), "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static published_config import(const char *from, const char *to)
+{
+    return import_as(from, NULL, to);
 }
 
 /* A model with its weights and gradients as checkpoints of this library, and what it should answer. */
@@ -85,15 +99,21 @@ static const char *theirs(const char *model, const char *file, char path[PATH])
     return path;
 }
 
-static void known_open(known *k, const char *model)
+static void known_open_as(known *k, const char *model, const char *config)
 {
     char path[PATH];
     *k = (known){.name = model, .folder = scratch_make()};
-    k->config = import(theirs(model, "", path), in_scratch(&k->folder, "weights", k->weights));
-    import(theirs(model, "gradients.safetensors", path),
-           in_scratch(&k->folder, "gradients", k->gradients));
+    k->config = import_as(theirs(model, "", path), config,
+                          in_scratch(&k->folder, "weights", k->weights));
+    import_as(theirs(model, "gradients.safetensors", path), config,
+              in_scratch(&k->folder, "gradients", k->gradients));
     tensor_file_open(&k->answers, theirs(model, "answers.safetensors", path));
     tensor_file_open(&k->gradient, k->gradients);
+}
+
+static void known_open(known *k, const char *model)
+{
+    known_open_as(k, model, NULL);
 }
 
 static void known_close(known *k)
@@ -234,6 +254,61 @@ static void test_values(void **state)
         for (int place = 0; place < PLACES; place++)
             check_values(&k, places[place].mesh, places[place].layout);
         known_close(&k);
+    }
+}
+
+/* mT5 as version 5 of the transformers library saves it: said to be tied, with a head of its own in the file.
+ * It computes what T5 1.1 does. */
+static void test_head_of_its_own(void **state)
+{
+    static const char text[] =
+        "{\"model_type\":\"mt5\",\"vocab_size\":60,\"d_model\":12,\"d_kv\":6,\"d_ff\":20,\"num_heads\":3,"
+        "\"num_layers\":2,\"dropout_rate\":0,\"relative_attention_num_buckets\":8,"
+        "\"relative_attention_max_distance\":20,\"tie_word_embeddings\":true,"
+        "\"transformers_version\":\"5.23.0\"}";
+    scratch there = scratch_make();
+    char    config[PATH];
+    known   k;
+    (void)state;
+    if (!share_has(mine, 1)) return;
+    write_config(&there, config, text);
+    known_open_as(&k, "t5_1_1", config);
+    assert_false(k.config.tied);
+    check_values(&k, NULL, NULL);
+    known_close(&k);
+    unlink(config);
+    scratch_remove(&there, 0, NULL);
+}
+
+/* Which models divide the logits by sqrt(d_model) where these use the embedding. */
+static void test_scaled_logits(void **state)
+{
+    static const struct {
+        const char *config;
+        bool        scaled;
+    } cases[] = {
+        {"{\"model_type\":\"t5\",\"vocab_size\":60}", true},
+        {"{\"model_type\":\"t5\",\"vocab_size\":60,\"tie_word_embeddings\":false}", false},
+        {"{\"model_type\":\"t5\",\"vocab_size\":60,\"scale_decoder_outputs\":false}", false},
+        {"{\"model_type\":\"mt5\",\"vocab_size\":60}", false},
+        {"{\"model_type\":\"mt5\",\"vocab_size\":60,\"tie_word_embeddings\":true,"
+         "\"transformers_version\":\"5.0.0\"}",
+         false},
+        {"{\"model_type\":\"mt5\",\"vocab_size\":60,\"tie_word_embeddings\":true,"
+         "\"transformers_version\":\"4.57.1\"}",
+         true},
+        {"{\"model_type\":\"mt5\",\"vocab_size\":60,\"transformers_version\":\"4.57.1\"}", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mtf_session     *s = mtf_open_with(&(mtf_session_opts){0});
+        published_config c;
+        published_layers room;
+        assert_true(published_parse(s, "config.json", cases[i].config, &c));
+        c.tied = true;
+        if (published_opts(&c, &room).unscaled_softmax == cases[i].scaled)
+            fail_msg("logits of %s are %s", cases[i].config, cases[i].scaled ? "unscaled" : "scaled");
+        close_well(s);
     }
 }
 
@@ -379,14 +454,6 @@ static void refuse(const char *weights, const char *config, const char *piece)
     scratch_remove(&there, 0, NULL);
 }
 
-static void write_config(const scratch *s, char path[PATH], const char *text)
-{
-    FILE *f = fopen(in_scratch(s, "config.json", path), "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-}
-
 static void test_refusals(void **state)
 {
     static const struct {
@@ -460,7 +527,8 @@ int main(int argc, char **argv)
 {
     share_read(argc > 1 ? argv[1] : NULL, &mine);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_decoding),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_head_of_its_own),
+        cmocka_unit_test(test_scaled_logits), cmocka_unit_test(test_decoding),
         cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_one_head)};
     return cmocka_run_group_tests(tests, NULL, NULL);

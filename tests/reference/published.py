@@ -1,7 +1,7 @@
-"""Writes tests/reference/published: small T5 and GPT-2 models and what they answer.
+"""Writes tests/reference/published: small T5, mT5 and GPT-2 models and what they answer.
 
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install numpy torch transformers safetensors
-    /tmp/venv/bin/python tests/reference/published.py [t5 | t5_1_1 | gpt2]...
+    /tmp/venv/bin/python tests/reference/published.py [t5 | t5_1_1 | mt5 | gpt2]...
     /tmp/venv/bin/python tests/reference/published.py opens FOLDER...   folders that mtf exported
 
 Models have random weights and are made, saved and run by Hugging Face's transformers library.  Each
@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, GPT2Config, GPT2LMHeadModel
-from transformers import T5Config, T5ForConditionalGeneration
+from transformers import MT5Config, MT5ForConditionalGeneration, T5Config, T5ForConditionalGeneration
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "published")
 VOCAB, NEW, BEAMS = 60, 12, 3
@@ -183,11 +183,11 @@ def write(folder, model, answers, loss):
     os.remove(os.path.join(path, "generation_config.json"))
 
 
-def t5(folder, seed, **more):
-    config = T5Config(vocab_size=VOCAB, d_model=12, d_kv=6, d_ff=20, num_heads=3, num_layers=2,
-                      dropout_rate=0.0, decoder_start_token_id=PAD, pad_token_id=PAD, eos_token_id=END, **more)
+def t5(folder, seed, kind=(T5Config, T5ForConditionalGeneration), **more):
+    config = kind[0](vocab_size=VOCAB, d_model=12, d_kv=6, d_ff=20, num_heads=3, num_layers=2,
+                     dropout_rate=0.0, decoder_start_token_id=PAD, pad_token_id=PAD, eos_token_id=END, **more)
     config.tie_word_embeddings = more["tie_word_embeddings"]  # the library sets it back
-    model = T5ForConditionalGeneration(config).eval()
+    model = kind[1](config).eval()
     for stack in (model.encoder, model.decoder):  # the embedding is one table in any case
         stack.set_input_embeddings(model.shared)
     assert (model.lm_head.weight is model.shared.weight) == config.tie_word_embeddings
@@ -245,11 +245,13 @@ if __name__ == "__main__":
         opens(sys.argv[2:])
     else:
         check_buckets()
-        wanted = sys.argv[1:] or ["t5", "t5_1_1", "gpt2"]
+        wanted = sys.argv[1:] or ["t5", "t5_1_1", "mt5", "gpt2"]
         if "t5" in wanted:
             first_seed(t5, "t5", feed_forward_proj="relu", tie_word_embeddings=True)
         if "t5_1_1" in wanted:
             first_seed(t5, "t5_1_1", feed_forward_proj="gated-gelu", tie_word_embeddings=False,
                        relative_attention_num_buckets=8, relative_attention_max_distance=20)
+        if "mt5" in wanted:  # tied, as version 5 of the library makes every mT5 that it does not read
+            first_seed(t5, "mt5", kind=(MT5Config, MT5ForConditionalGeneration), tie_word_embeddings=True)
         if "gpt2" in wanted:
             first_seed(gpt2, "gpt2")

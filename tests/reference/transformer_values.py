@@ -243,7 +243,8 @@ class Stack:
     def norm(self, scope, kind, x):
         if kind == "layer_norm":
             y = torch.nn.functional.layer_norm(x, (D,), eps=1e-6)
-            return y * self.W(scope + "layer_norm/scale", D) + self.W(scope + "layer_norm/bias", D)
+            scope += "true_layer_norm/layer_prepostprocess/layer_norm/layer_norm_"
+            return y * self.W(scope + "scale", D) + self.W(scope + "bias", D)
         some = x[..., :math.ceil(D * 0.4)] if kind == "layer_norm_subsampled" else x
         y = x / torch.sqrt((some**2).mean(-1, keepdim=True) + 1e-6)
         return y * self.W(scope + kind + "/scale", *((D,) if kind != "scale_norm" else ()))

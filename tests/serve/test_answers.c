@@ -127,6 +127,66 @@ static void test_on_a_mesh_as_on_one(void **state)
     same(&one[0], &one[1]);
 }
 
+/* Equal prompts with one seed: rows of a request have random numbers of their own. */
+static void test_rows_differ(void **state)
+{
+    opened_model m = serve_model(SERVE_LM, NULL, NULL);
+    answers     *a = answers_open(&m, NULL);
+    question     q = ask_for(6, 1), other = q;
+    (void)state;
+    other.how.row = 1;
+    heard first = alone(a, &q), second = alone(a, &other), again = alone(a, &other);
+    assert_string_not_equal(first.text[0], second.text[0]);
+    same(&second, &again);
+    close_model(a, &m);
+}
+
+/* A prompt as ids is what the same text is, with the end token that the kind of model needs or without. */
+static void test_ids_as_text(void **state)
+{
+    static const char text[] = "abc";
+    (void)state;
+    for (int kind = 0; kind < SERVE_KINDS; kind++) {
+        opened_model m = serve_model(kind, NULL, NULL);
+        answers     *a = answers_open(&m, NULL);
+        fault        own = {0};
+        id_list      plain = model_ids(&own), whole = plain;
+        assert_true(model_encode_target(&m, text, 3, &plain) &&
+                    model_encode_prompt(&m, text, 3, &whole));
+        question of_text = {.text = text, .bytes = 3, .how = {.max_tokens = 8}}, of_ids = of_text;
+        heard    wanted = alone(a, &of_text);
+        of_ids.ids = plain.ids, of_ids.nids = plain.count;
+        heard got = alone(a, &of_ids);
+        same(&wanted, &got);
+        of_ids.ids = whole.ids, of_ids.nids = whole.count;
+        got = alone(a, &of_ids);
+        same(&wanted, &got);
+        ids_free(&plain);
+        ids_free(&whole);
+        close_model(a, &m);
+    }
+}
+
+/* Inputs that were cut are as long as they may be, and have no end: complete ids get none. */
+static void test_complete_ids(void **state)
+{
+    enum { MOST = 1024 };
+    opened_model m = serve_model(SERVE_ENCODER, NULL, NULL);
+    answers     *a = answers_open(&m, NULL);
+    int32_t      ids[MOST];
+    question     q = {.ids = ids, .nids = model_max_prompt(&m), .how = {.max_tokens = 3}};
+    refusal      why;
+    (void)state;
+    assert_in_range(q.nids, 2, MOST);
+    for (int k = 0; k < MOST; k++) ids[k] = 70;
+    assert_null(answers_ask(a, &q, &why));
+    q.complete = true;
+    alone(a, &q);
+    q.nids--, q.complete = false;
+    alone(a, &q);
+    close_model(a, &m);
+}
+
 /* ---- threads ---- */
 
 typedef struct asker {
@@ -369,7 +429,8 @@ static void test_what_cannot_be_scored(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_together_as_alone),
-                                       cmocka_unit_test(test_on_a_mesh_as_on_one),
+                                       cmocka_unit_test(test_rows_differ),
+        cmocka_unit_test(test_ids_as_text), cmocka_unit_test(test_complete_ids), cmocka_unit_test(test_on_a_mesh_as_on_one),
                                        cmocka_unit_test(test_any_thread_may_ask),
                                        cmocka_unit_test(test_stop_strings),
                                        cmocka_unit_test(test_given_up),

@@ -71,6 +71,21 @@ static void test_zeros_are_no_defaults(void **state)
     completion_free(&r);
 }
 
+/* What changes nothing is accepted. */
+static void test_no_bias(void **state)
+{
+    static const char *const bodies[] = {"{\"prompt\": \"a\", \"logit_bias\": {}}",
+                                         "{\"prompt\": \"a\", \"logit_bias\": {\"7\": 0}}",
+                                         "{\"prompt\": \"a\", \"logit_bias\": null}"};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        completion_request r;
+        char               why[300];
+        if (!completion_parse(bodies[k], strlen(bodies[k]), &r, why, sizeof why)) fail_msg("%s", why);
+        completion_free(&r);
+    }
+}
+
 static void test_faulty_completions(void **state)
 {
     (void)state;
@@ -113,6 +128,10 @@ static void test_faulty_completions(void **state)
             "\"best_of\" is not supported here: there are as many results as \"n\" says");
     refused("{\"prompt\": \"a\", \"frequency_penalty\": 0.5}",
             "\"frequency_penalty\" is not supported here; leave it out");
+    refused("{\"prompt\": \"a\", \"logit_bias\": {\"5\": 1}}",
+            "\"logit_bias\" is not supported here, except {}; leave it out");
+    refused("{\"prompt\": \"a\", \"logit_bias\": 0}",
+            "\"logit_bias\" is not supported here, except {}; leave it out");
     refused("{\"prompt\": \"a\", \"suffix\": \"b\"}",
             "\"suffix\" is not supported here; leave it out");
     refused("{\"prompt\": \"a\", \"stream_options\": {\"x\": 1}}",
@@ -183,7 +202,8 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_completions),
                                        cmocka_unit_test(test_defaults_are_those_of_the_interface),
                                        cmocka_unit_test(test_zeros_are_no_defaults),
-                                       cmocka_unit_test(test_faulty_completions),
+                                       cmocka_unit_test(test_no_bias),
+        cmocka_unit_test(test_faulty_completions),
                                        cmocka_unit_test(test_a_backslash_before_u_is_no_zero),
                                        cmocka_unit_test(test_scores),
                                        cmocka_unit_test(test_errors_are_told_as_json)};

@@ -60,7 +60,7 @@ done
 # ---- published weights -----------------------------------------------------------------------------
 
 published=$root/tests/reference/published
-for model in t5 t5_1_1 gpt2; do
+for model in t5 t5_1_1 mt5 gpt2; do
     run ckpt import "$published/$model" in-$model --gin $model.gin; check "import $model" 0 out "in-$model: "
     run ckpt verify in-$model;          check "import $model: the checkpoint" 0 out 'sound'
     run ckpt export in-$model out-$model; check "export $model" 0 out "out-$model: "
@@ -111,15 +111,43 @@ for model in t5:t5_small:32 t5_1_1:t5_1_1_small:8; do
     cmp -s scores- scores-preset && pass || lose "$name: a preset and its own configuration" "$(head -3 scores-)" "$(head -3 scores-preset)"
 done
 
+# A head of its own that is a copy of the embedding is none; one that differs is used, whatever config.json says.
+ours=$published/t5/model.safetensors
+mkdir copies && cp "$published/t5/config.json" copies/ && cp "$ours" copies/model-00001-of-00002.safetensors
+for name in lm_head encoder.embed_tokens; do
+    run ckpt convert "$ours" copies/more.safetensors --force --only '^shared' --rename "shared=$name"
+    run ckpt import copies in-copies --force; check "a copy: $name" 0 err "mtf: note: not needed: $name.weight (a copy of shared.weight)"
+done
+run ckpt convert "$published/t5_1_1/model.safetensors" copies/more.safetensors --force --only '^shared' --rename 'shared=decoder.embed_tokens'
+run ckpt import copies in-copies --force; check "two embeddings" 1 err '"decoder.embed_tokens.weight" differs from "shared.weight"; mtf has one table for both'
+run ckpt convert "$published/t5_1_1/model.safetensors" copies/more.safetensors --force --only '^lm_head'
+run ckpt import copies in-copies --force; check "a scaled head" 1 err 'has a "lm_head.weight" of its own, but config.json asks for logits divided by sqrt(d_model)'
+cp "$published/gpt2/config.json" copies && rm copies/*.safetensors && cp "$published/gpt2/model.safetensors" copies/model-00001-of-00002.safetensors
+run ckpt convert "$published/t5_1_1/model.safetensors" copies/more.safetensors --force --only '^lm_head'
+run ckpt import copies in-copies --force; check "a head of GPT-2" 0 out 'in-copies: 37 tensors'
+run ckpt export in-copies out-copies;    check "a head of GPT-2 goes back" 0 out 'out-copies: 29 tensors'
+
 # As the first files of GPT-2 have it: no word before the names, masks among the weights, half the width.
 mkdir old && cp "$published/gpt2/config.json" old
 run ckpt convert "$published/gpt2/model.safetensors" old/model.safetensors --rename '^transformer\.=' --type all=bf16
 run ckpt import old in-old;             check "import of an older file" 0 out 'in-old: 36 tensors'
-run ckpt ls in-old;                     check "elements keep their type" 0 out 'transformer/layer_norm/scale                              bf16'
+run ckpt ls in-old;                     check "elements keep their type" 0 out 'transformer/true_layer_norm/layer_prepostprocess/layer_norm/layer_norm_scale                      bf16'
+# Half the width: weights are widened when they are loaded; what is converted still has its configuration.
+run score in-old --vocabulary words:words --targets words --threads 1; check "score with bf16 weights" 0 out "-"
+run decode in-old --vocabulary words:words --inputs words --max-tokens 2 --threads 1; check "decode with bf16 weights" 0 out " "
+cp out answers
+run eval in-old --vocabulary words:words --eval-text words --threads 1; check "eval with bf16 weights" 0 out "perplexity"
+run ckpt convert in-old in-wide --type all=f32; check "convert an imported model" 0 out "in-wide: 36"
+run decode in-wide --vocabulary words:words --inputs words --max-tokens 2 --threads 1; check "decode what was converted" 0 out " "
+cmp -s out answers && pass || lose "the same answers" "$(head -3 answers)" "$(head -3 out)"
+mkdir trained && cp in-old/operative_config.gin trained && cp -r in-old trained/step_00000001 && rm trained/step_00000001/operative_config.gin
+run ckpt convert trained in-again --type all=f32; check "convert a checkpoint of several" 0 out "in-again: 36"
+cmp -s in-again/operative_config.gin gpt2.gin && pass || lose "its configuration" "a copy" "$(ls in-again)"
 file_of old/extra.safetensors '{"h.0.attn.bias":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}' 4
 run ckpt import old in-old --force;     check "other files beside the usual one" 0 out 'in-old: 36 tensors'
 mv old/model.safetensors old/model-00001-of-00002.safetensors
 run ckpt import old in-old --force;     check "several files, and a mask" 0 out 'in-old: 36 tensors'
+check "a mask is named" 0 err 'mtf: note: not needed: h.0.attn.bias (a mask)'
 file_of old/more.safetensors '{"h.0.attn.rotary":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}' 4
 run ckpt import old in-old --force;     check "a weight that the model lacks" 1 err '1 unknown: h.0.attn.rotary [1]'
 

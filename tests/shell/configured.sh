@@ -303,6 +303,19 @@ fi
 run decode pairs --eval-text pairs.tsv --max-tokens 8 --output data
 if cmp -s data-60 answers && cmp -s data-60.inputs sources && cmp -s data-60.targets wanted; then pass
 else lose "answers to a dataset" "$(cat answers)" "$(cat err data-60*)"; fi
+# Of an objective that makes examples of texts, both sides are what training would read.
+printf 'abcdefg\n\nhijklmn\n' >short.txt
+run decode pairs --eval-text short.txt:objective=prefix:seed=3 --max-tokens 8 --output parts
+paste -d '' parts-60.inputs parts-60.targets >whole_again
+if [ "$(wc -l <parts-60)" = 2 ] && cmp -s whole_again <(printf 'abcdefg\nhijklmn\n') && grep -q . parts-60.inputs; then pass
+else lose "answers to prefixes" "abcdefg, hijklmn" "$(cat err whole_again)"; fi
+run decode pairs --inputs parts-60.inputs --max-tokens 8
+cmp -s out parts-60 && pass || lose "the prefixes as prompts" "$(cat parts-60)" "$(cat out err)"
+run score pairs --eval-text short.txt:objective=prefix:seed=3 && cp out scores
+run score pairs --inputs parts-60.inputs --targets parts-60.targets
+[ -s scores ] && cmp -s out scores && pass || lose "scores of what follows prefixes" "$(cat scores)" "$(cat out err)"
+refuses "a checkpoint with one table of positions" 'lacks variable "encoder/positional_embedding"; did you mean "shared/positional_embedding"?' \
+    decode pairs --inputs sources --gin_param "Bitransformer.shared_positional_embedding = False"
 misused "prompts from two places" "leave one out" decode pairs --eval-text pairs.tsv --inputs sources
 misused "BLEU of text without inputs" "--bleu needs text with inputs and targets" eval whole --eval-text $book --bleu
 misused "files of answers that nobody decodes" "add --bleu" eval pairs --eval-text pairs.tsv --output dev
@@ -333,9 +346,18 @@ refuses "sizes that do not fit each other" "3 memory heads do not divide 4 heads
     --gin_param "SelfAttention.num_memory_heads = 3" --text $book --steps 1
 wrong "a learning rate that is none" "2:30: a learning rate is a number, a schedule such as @linear_warmup, or a list of both, not 'fast'" \
     "run.learning_rate_schedule = 'fast'"
+# Files that are not beside the one that includes them, and names that nobody knows.
+mkdir -p there/models && printf "include 'models/inner.gin'\n" >there/models/outer.gin && printf "include 'small.gin'\nmy_task.size = 3\n" >there/models/inner.gin
+refuses "an include elsewhere" 'there is no file "models/inner.gin"' train --gin_file there/models/outer.gin --text $book --steps 1
+refuses "an unknown name" 'there is no configurable "my_task"' train --gin_file models/outer --gin_location_prefix none --gin_location_prefix there \
+    --text $book --steps 1
+run train --gin_file models/outer --gin_location_prefix none --gin_location_prefix there --gin_skip_unknown --text $book --steps 1
+check "an unknown name is left out" 0 err 'inner.gin:2:1: there is no configurable "my_task" with a "size": it is left out'
+prints "a graph of files that name a mesh" "loss" show --gin_file small.gin --gin_file 2x2_dp_mp
+misused "a mesh for a graph" "--mesh is about a program: add --program" show --gin_file small.gin --mesh batch:2
 printf "import a.b\nfrom a import b\nrun.tpu_job_name = 'x'\nrun.iterations_per_loop = 5\nimport c\n" >tpu.gin
 run train --gin_file small.gin --gin_file tpu.gin --text $book --steps 1
-check "lines that have no effect" 0 err 'mtf: note: tpu.gin:1:1: "import a.b" has no effect' "mtf: note: 2 more lines have no effect in mtf"
+check "lines that have no effect" 0 err 'mtf: note: tpu.gin:1:1: "import a.b" has no effect' "mtf: note: 2 more lines have no effect in mtf: run.iterations_per_loop, run.tpu_job_name"
 refuses "a text that is too short" "1 example does not fill a batch of 8; a smaller batch or more examples are needed" \
     train --gin_file small.gin --text pairs.tsv:joined --steps 1
 refuses "sequences longer than the learned positions" \

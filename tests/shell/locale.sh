@@ -40,6 +40,23 @@ for sign in comma=, momayyez=$'\xd9'; do
     [ $status -eq 0 ] || cat why
 done
 
+# A locale in which the byte 0xe9 is a letter, as in fr_FR.iso88591.
+{ printf '%s\n' '<code_set_name> ISO-8859-1' '<mb_cur_min> 1' '<mb_cur_max> 1' '<comment_char> %' \
+      '<escape_char> /' 'CHARMAP'
+  for i in {0..127} 233; do printf '<U%04X> /x%02x a\n' "$i" "$i"; done
+  printf '%s\n' 'END CHARMAP'; } >letters
+printf '%s\n' 'comment_char %' 'escape_char /' 'LC_CTYPE' 'upper <U0041>..<U005A>' \
+    'lower <U0061>..<U007A>;<U00E9>' 'alpha <U0041>..<U005A>;<U0061>..<U007A>;<U00E9>' \
+    'digit <U0030>..<U0039>' 'END LC_CTYPE' >source
+localedef -c -f ./letters -i ./source "$work/locales/latin" >why 2>&1
+for line in $'caf\xe9 = 3' $'run.train_steps = 5\xe9' $'run.train_steps = None\xe9'; do
+    run plan --gin_file lm_base --gin_param "$line"
+    check "a letter of another alphabet" 1 err 'the byte 233'
+    mv err err_here
+    LANG=C LC_ALL= LC_CTYPE=latin LOCPATH=$work/locales "$abroad" plan --gin_file lm_base --gin_param "$line" >out 2>err </dev/null
+    diff -a err_here err >difference && pass || lose "a letter of another alphabet, where it is one" "the same" "$(head -c 1000 difference)"
+done
+
 # ---- the same bytes ------------------------------------------------------------------------------
 
 # same NAME TEXT COMMAND...: all print the same, and TEXT is in it.

@@ -36,9 +36,11 @@ check "a line for each line" 0 err "the weights are random"
 cp out all
 [ "$(wc -l <out)" = 5 ] && pass || lose "a line for each line" 5 "$(cat out)"
 for line in 1 2 3 4 5; do
-    decode --max-tokens 9 --temperature 1 --batch 3 < <(sed -n ${line}p prompts)
-    cmp -s out <(sed -n ${line}p all) && pass || lose "line $line alone" "$(sed -n ${line}p all)" "$(cat out err)"
+    decode --max-tokens 9 --temperature 1 --batch 3 < <(sed "${line}!s/.*/other/" prompts)
+    cmp -s <(sed -n ${line}p out) <(sed -n ${line}p all) && pass || lose "line $line among others" "$(sed -n ${line}p all)" "$(cat out err)"
 done
+decode --max-tokens 9 --temperature 1 < <(printf 'once\nonce\n')
+[ "$(sort -u out | wc -l)" = 2 ] && pass || lose "equal lines" "two texts" "$(cat out err)"
 decode --max-tokens 9 --temperature 1 --batch 2 --mesh a:2 --layout heads:a,vocab:a <prompts
 cmp -s out all && pass || lose "the same text on a mesh" "$(cat all)" "$(cat out err)"
 decode --max-tokens 9 --temperature 1 --inputs prompts --output answers

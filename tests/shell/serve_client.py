@@ -80,6 +80,8 @@ def case_stream():
     assert reasons == [None] * (len(reasons) - 1) + [whole["choices"][0]["finish_reason"]], reasons
     assert {e["id"] for e in got} == {got[0]["id"]} and got[0]["object"] == "text_completion"
     # Several prompts and results: each has its own events.
+    twice = [c["text"] for c in complete(["a", "a"], max_tokens=12, seed=1, logit_bias={})["choices"]]
+    assert twice[0] != twice[1], "equal prompts of one request have the same random numbers"
     whole = complete(["a", "b"], n=2, max_tokens=9, seed=1)
     assert [c["index"] for c in whole["choices"]] == [0, 1, 2, 3]
     texts = [""] * 4

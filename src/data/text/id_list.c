@@ -25,6 +25,12 @@ bool ids_add(id_list *l, int32_t id)
     return true;
 }
 
+bool ids_add_all(id_list *l, const int32_t *ids, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++) TRY(ids_add(l, ids[k]));
+    return true;
+}
+
 void ids_free(id_list *l)
 {
     block_free(l->from, l->ids);

@@ -14,6 +14,7 @@ typedef struct id_list {
 /* Makes room for `more` ids; false: no memory. */
 bool ids_reserve(id_list *l, int64_t more);
 bool ids_add(id_list *l, int32_t id);
+bool ids_add_all(id_list *l, const int32_t *ids, int64_t n);
 void ids_free(id_list *l);
 
 #endif

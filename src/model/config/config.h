@@ -22,6 +22,9 @@ const char *config_pattern(mtf_config *c, const gin_value *list, bool plain, con
 /* config_rates.c: fills in optimizer, schedule and rules; `steps` is the total number of steps. */
 bool config_minimize(mtf_config *c, const run_args *a, int64_t steps, mtf_minimize_opts *o);
 
+/* config_spans.c: a length, which a function of T5's objectives may give; NULL after an error. */
+const gin_value *config_length(mtf_config *c, const gin_value *v);
+
 /* config_calls.c: a vocabulary or a dataset; NULL after an error. */
 const mtf_config_call *config_call(mtf_config *c, const gin_value *v, const char *scope,
                                    const char *what);

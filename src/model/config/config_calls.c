@@ -36,15 +36,18 @@ static const mtf_config_call *call_at(mtf_config *c, const gin_value *v, const c
     }
     scope = scope_of(v, scope);
     if (!configure(c, k, scope, NULL, &a)) return NULL;
-    while (k->parameters[n].name) n++;
+    for (const configurable *i = k; i; i = i->parent)
+        for (const gin_parameter *p = i->parameters; p->name; p++) n++;
     mtf_config_call     *call = arena_new(&c->gin.session->arena, mtf_config_call);
     mtf_config_argument *list =
         arena_array(&c->gin.session->arena, mtf_config_argument, (size_t)n + 1);
     if (!call || !list) return NULL;
-    for (int i = 0; i < n; i++) {
-        list[i].name = k->parameters[i].name;
-        if (!argument_of(c, a.values[i], scope, depth, &list[i])) return NULL;
-    }
+    mtf_config_argument *to = list;
+    for (const configurable *i = k; i; i = i->parent)
+        for (const gin_parameter *p = i->parameters; p->name; p++, to++) {
+            to->name = p->name;
+            if (!argument_of(c, a.values[p->at / sizeof *a.values], scope, depth, to)) return NULL;
+        }
     *call = (mtf_config_call){k->name, n, list};
     return call;
 }

@@ -236,27 +236,21 @@ static const struct {
     {&known_dense_relu_dense, MTF_FEED_FORWARD, feed_forward_layer_of},
 };
 
-/* Splits [class, "name", {arguments}]; omitted items are NULL. */
+/* Splits [class, "name", {arguments}], in any order; omitted items are NULL. */
 static bool take_apart(mtf_config *c, const gin_value *item, const gin_value **class,
                        const gin_value **name, const gin_value **given)
 {
-    *class = item;
+    bool list = config_is_list(item), ok = true;
+    *class = list ? NULL : item;
     *name = *given = NULL;
-    if (!config_is_list(item)) return true;
-    bool ok = item->n >= 1 && item->n <= 3;
-    for (int k = 0; ok && k < item->n; k++) {
+    for (int k = 0; list && ok && k < item->n; k++) {
         const gin_value *v = config_item(c, item, k);
         TRY(v != NULL);
-        if (k == 0)
-            *class = v;
-        else if (v->kind == GIN_TEXT && !*name)
-            *name = v;
-        else if (v->kind == GIN_DICT && !*given)
-            *given = v;
-        else
-            ok = v->kind == GIN_NONE;
+        const gin_value **to = v->kind == GIN_TEXT ? name : v->kind == GIN_DICT ? given : class;
+        ok = v->kind == GIN_NONE || (!*to && (to != name || *v->text));
+        if (v->kind != GIN_NONE) *to = v;
     }
-    return ok || gin_fail(&c->gin, &item->at, ERR_VALUE,
+    return (ok && *class) || gin_fail(&c->gin, &item->at, ERR_VALUE,
                           "a layer is a class, or a class, a name and a dictionary of arguments: "
                           "[@DenseReluDense, 'wide', {'hidden_size': 8192}]");
 }
@@ -271,7 +265,8 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         if (classes[i].as != k) continue;
         l->kind = classes[i].kind;
-        l->name = name ? name->text : k->name;
+        l->name = k->name;
+        l->place = name ? name->text : NULL;
         if (in != STACK_DECODER &&
             (l->kind == MTF_ENC_DEC_ATTENTION || l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION))
             return gin_fail(&c->gin, &class->at, ERR_VALUE,

@@ -99,7 +99,7 @@ static bool read_lengths(mtf_config *c, const gin_value *v, mtf_config_run *run)
     for (int k = 0; ok && k < v->n; k++) {
         const gin_value *key = gin_resolve(&c->gin, &v->items[2 * k]);
         const gin_value *length = gin_resolve(&c->gin, &v->items[2 * k + 1]);
-        TRY(key && length);
+        TRY(key && length && (length = config_length(c, length)));
         ok = key->kind == GIN_TEXT && length->kind == GIN_INT && length->whole > 0;
         if (ok && strcmp(key->text, "inputs") == 0)
             run->inputs_length = length->whole;

@@ -1,6 +1,7 @@
 /* Configurables: functions with parameters that files can bind. */
 #include "model/config/configurable.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "model/config/known_model.h"
@@ -195,8 +196,7 @@ static bool store(mtf_config *c, const configurable *k, const gin_parameter *p, 
     case TAKES_COUNT:
     case TAKES_INT: {
         int64_t least = p->takes == TAKES_COUNT ? 1 : INT64_MIN, whole = none ? 0 : v->whole;
-        if (v->kind == GIN_REAL && v->real == (double)(int64_t)v->real && v->real < 1e18 &&
-            v->real > -1e18)
+        if (v->kind == GIN_REAL && fabs(v->real) < 1e18 && v->real == floor(v->real))
             whole = (int64_t)v->real;
         else if (!none && v->kind != GIN_INT)
             return wrong_type(c, k, p, v, "a whole number");
@@ -292,12 +292,20 @@ bool configure(mtf_config *c, const configurable *k, const char *scope, const gi
 
 /* ---- the rest ---- */
 
+/* T5's own class takes what `run` takes otherwise, and None where something else decides. */
+static bool is_of_run(const configurable *k, const gin_binding *b)
+{
+    return k == &known_t5_model && b->value->kind != GIN_NONE &&
+           find_parameter(&known_run_function, b->parameter);
+}
+
 bool check_names(mtf_config *c)
 {
     for (int i = 0; i < c->gin.nbindings; i++) {
         gin_binding *b = &c->gin.bindings[i];
         if (!b->selector) continue;
         const configurable *k = configurable_find(c, b->selector, &b->at, c->skip_unknown);
+        if (is_of_run(k, b)) b->selector = known_run_function.name;
         if (k && (takes_any(k) || find_parameter(k, b->parameter))) continue;
         TRY(mtf_ok(c->gin.session));
         if (!c->skip_unknown) return fail_parameter(c, k, b->parameter, &b->at);

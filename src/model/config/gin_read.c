@@ -1,9 +1,9 @@
 /* Parses gin: statements and values, each with its place. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/ascii.h"
 #include "model/config/gin_scan.h"
 
 enum { MOST_NESTED = 64, MOST_INCLUDED = 20 };
@@ -83,7 +83,7 @@ static bool read_word(gin_scanner *s, gin_value *v)
     static const char *const words[] = {"None", "False", "True"};
     for (int k = 0; k < 3; k++) {
         size_t n = strlen(words[k]);
-        if (strncmp(s->at, words[k], n) || isalnum((unsigned char)s->at[n]) || s->at[n] == '_')
+        if (strncmp(s->at, words[k], n) || ascii_is_alnum(s->at[n]) || s->at[n] == '_')
             continue;
         v->kind = k ? GIN_BOOL : GIN_NONE;
         v->truth = k == 2;
@@ -110,8 +110,7 @@ static bool read_value(gin_scanner *s, gin_value *v)
         return v->text != NULL;
     default:
         if (scan_starts_text(s)) return scan_text(s, v);
-        return isalpha((unsigned char)*s->at) || *s->at == '_' ? read_word(s, v)
-                                                               : scan_number(s, v);
+        return ascii_is_letter(*s->at) || *s->at == '_' ? read_word(s, v) : scan_number(s, v);
     }
 }
 

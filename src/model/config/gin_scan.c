@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/numbers.h"
 
 static bool is_word(char c)
 {
-    return isalnum((unsigned char)c) || c == '_';
+    return ascii_is_alnum(c) || c == '_';
 }
 
 gin_place scan_place(const gin_scanner *s)
@@ -163,7 +164,7 @@ static bool numbered(gin_scanner *s, int base, int digits, textbuf *t)
     int           n = 0;
     for (; n < digits; n++, s->at++) {
         const char *all = "0123456789abcdef";
-        const char *digit = *s->at ? strchr(all, tolower((unsigned char)*s->at)) : NULL;
+        const char *digit = *s->at ? strchr(all, ascii_lower(*s->at)) : NULL;
         if (!digit || digit - all >= base) break;
         c = c * (unsigned long)base + (unsigned long)(digit - all);
     }
@@ -250,7 +251,7 @@ static bool read_whole(gin_scanner *s, const char *digits, bool minus, gin_value
     errno = 0;
     v->kind = GIN_INT;
     v->whole = strtoll(signed_text, &end, base);
-    if (!isalnum((unsigned char)*digits) || *end) return scan_fail(s, "a number");
+    if (!ascii_is_alnum(*digits) || *end) return scan_fail(s, "a number");
     return errno != ERANGE ||
            gin_fail(s->gin, &v->at, ERR_VALUE, "%s is too large for a whole number", signed_text);
 }
@@ -266,7 +267,7 @@ bool scan_number(gin_scanner *s, gin_value *v)
     for (; n < sizeof digits - 1; p++) {
         bool exponent = !hex && (*p == 'e' || *p == 'E');
         if (*p == '_') continue;
-        if (!isalnum((unsigned char)*p) && *p != '.' &&
+        if (!ascii_is_alnum(*p) && *p != '.' &&
             !((*p == '+' || *p == '-') && n && (digits[n - 1] == 'e' || digits[n - 1] == 'E') &&
               !hex))
             break;

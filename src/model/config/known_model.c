@@ -113,6 +113,10 @@ const configurable known_make_layer_stack = {TRANSFORMER, "make_layer_stack", ma
 #define MORE(n) NUMBER + (n) * sizeof(double)
 static const gin_parameter no_parameters[] = {{0}};
 static const gin_parameter norm[] = {{"epsilon", TAKES_REAL, "1e-06", NUMBER}, {0}};
+static const gin_parameter rms_norm[] = {
+    {"epsilon", TAKES_REAL, "1e-06", NUMBER}, {"name", TAKES_DEFAULT, "'rms_norm'", 0}, {0}};
+static const gin_parameter scale_norm[] = {
+    {"epsilon", TAKES_REAL, "1e-06", NUMBER}, {"name", TAKES_DEFAULT, "'scale_norm'", 0}, {0}};
 static const gin_parameter dropout[] = {{"dropout_rate", TAKES_SHARE, "0.0", NUMBER}, {0}};
 static const gin_parameter subsampled[] = {
     {"percentage", TAKES_REAL, "100.0", NUMBER}, {"epsilon", TAKES_REAL, "1e-06", MORE(1)}, {0}};
@@ -127,11 +131,11 @@ const known_sublayer known_sublayers[] = {
     {"mask_padding",             {TRANSFORMER, "sublayer_mask_padding",             no_parameters, NULL, 0}},
     {"dropout",                  {TRANSFORMER, "sublayer_dropout",                  dropout,       NULL, 0}},
     {"dropout",                  {TRANSFORMER, "sublayer_legacy_dropout",           no_parameters, NULL, 0}},
-    {"rms_norm",                 {TRANSFORMER, "sublayer_rms_norm",                 norm,          NULL, 0}},
+    {"rms_norm",                 {TRANSFORMER, "sublayer_rms_norm",                 rms_norm,          NULL, 0}},
     {"rms_norm_subsampled",      {TRANSFORMER, "sublayer_rms_norm_subsampled",      subsampled,    NULL, 0}},
     {"legacy_rms_norm",          {TRANSFORMER, "sublayer_legacy_rms_norm",          no_parameters, NULL, 0}},
     {"legacy_final_rms_norm",    {TRANSFORMER, "sublayer_legacy_final_rms_norm",    no_parameters, NULL, 0}},
-    {"scale_norm",               {TRANSFORMER, "sublayer_scale_norm",               norm,          NULL, 0}},
+    {"scale_norm",               {TRANSFORMER, "sublayer_scale_norm",               scale_norm,    NULL, 0}},
     {"layer_norm",               {TRANSFORMER, "sublayer_true_layer_norm",          norm,          NULL, 0}},
     {"clip_activation_gradient", {TRANSFORMER, "sublayer_clip_activation_gradient", clip,          NULL, 0}},
     {"rezero",                   {TRANSFORMER, "sublayer_rezero",                   rezero,        NULL, 0}},
@@ -176,6 +180,7 @@ const configurable known_unitransformer = {TRANSFORMER, "Unitransformer", unitra
 #define AT(field) offsetof(bitransformer_args, field)
 static const gin_parameter bitransformer[] = {
     {"shared_embedding",               TAKES_BOOL,    "True",   AT(shared_embedding)},
+    {"shared_positional_embedding",    TAKES_BOOL,    "True",   AT(shared_positions)}, /* this library's own */
     {"encoder",                        TAKES_NOTHING, "None",   0},
     {"decoder",                        TAKES_NOTHING, "None",   0},
     {0}};

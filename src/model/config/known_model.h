@@ -54,7 +54,7 @@ typedef struct unitransformer_args {
 } unitransformer_args;
 
 typedef struct bitransformer_args {
-    bool        shared_embedding;
+    bool        shared_embedding, shared_positions;
     int64_t     input_vocab, output_vocab;
     const char *encoder_name, *decoder_name;
     const gin_value *class;

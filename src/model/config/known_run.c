@@ -103,6 +103,23 @@ static const gin_parameter auto_steps[] = {
 const configurable known_auto_train_steps = {UTILS, "auto_train_steps", auto_steps, NULL, 0};
 #undef AT
 
+/* ---- lengths of T5's objectives ---- */
+
+#define AT(field) offsetof(spans_args, field)
+static const gin_parameter random_spans[] = {
+    {"inputs_length",             TAKES_COUNT,   "None",   AT(inputs)},
+    {"noise_density",             TAKES_SHARE,   "None",   AT(noise)},
+    {"mean_noise_span_length",    TAKES_LEAST_0, "None",   AT(mean_span)},
+    {"extra_tokens_per_span_inputs",  TAKES_INT, "None",   AT(extra_inputs)},
+    {"extra_tokens_per_span_targets", TAKES_INT, "None",   AT(extra_targets)},
+    {"verbose",                   TAKES_NOTHING, "False",  0},
+    {0}};
+const configurable known_random_spans = {NULL, "random_spans_helper", random_spans, NULL, STANDING_NO_EFFECT};
+#undef AT
+static const gin_parameter no_parameters[] = {{0}};
+const configurable known_spans_tokens = {NULL, "random_spans_tokens_length", no_parameters, NULL, 0};
+const configurable known_spans_targets = {NULL, "random_spans_targets_length", no_parameters, NULL, 0};
+
 /* ---- learning rates ---- */
 
 #define VALUE(n) offsetof(rates_args, values) + (n) * sizeof(double)
@@ -204,6 +221,8 @@ static const gin_parameter decode[] = {
     {"decode_length_multiplier",  TAKES_REAL,    "1.5",    AT(length_multiplier)},
     {"decode_length_constant",    TAKES_INT,     "10",     AT(length_constant)},
     {"max_decode_length",         TAKES_INT,     "None",   AT(max_length)},
+    {"variable_dtype",            TAKES_NOTHING, "None",   0}, /* what the caller gives ... */
+    {"checkpoint_path",           TAKES_NOTHING, "None",   0},
     {"sampling_keep_top_p",       TAKES_VALUE,   "None",   AT(top_p)}, /* this library's own */
     {0}};
 const configurable known_decode = {TRANSFORMER ".Bitransformer", "decode", decode, NULL, 0};
@@ -214,6 +233,12 @@ static const gin_parameter sample[] = {
     {"sampling_keep_top_k",       TAKES_INT,     "-1",     AT(top_k)},
     {"has_partial_sequences",     TAKES_NOTHING, "True",   0},
     {"remove_partial_sequences",  TAKES_NOTHING, "False",  0},
+    {"variable_dtype",            TAKES_NOTHING, "None",   0}, /* what the caller gives ... */
+    {"encoder_output",            TAKES_NOTHING, "None",   0},
+    {"encoder_sequence_id",       TAKES_NOTHING, "None",   0},
+    {"encoder_inputs",            TAKES_NOTHING, "None",   0},
+    {"encoder_layer_outputs",     TAKES_NOTHING, "None",   0},
+    {"shared_params",             TAKES_NOTHING, "None",   0},
     {"never_end",                 TAKES_BOOL,    "False",  AT(never_end)},
     {"bos_id",                    TAKES_INT,     "0",      AT(start)},
     {"sampling_keep_top_p",       TAKES_VALUE,   "None",   AT(top_p)}, /* this library's own ... */
@@ -268,11 +293,12 @@ const configurable known_save_scores = {UTILS, "save_scores", save_scores, NULL,
 
 #define ANY(n) TAKES_VALUE, "None", (n) * sizeof(const gin_value *)
 #define ELSE(n, otherwise) TAKES_VALUE, otherwise, (n) * sizeof(const gin_value *)
-static const gin_parameter bytes[] = {{"extra_ids", ELSE(0, "0")}, {0}};
-static const gin_parameter sentencepiece[] = {
-    {"sentencepiece_model_file", ANY(0)}, {"extra_ids", ANY(1)}, {0}};
-static const gin_parameter gpt2[] = {{"directory", ANY(0)}, {"extra_ids", ELSE(1, "0")}, {0}};
-static const gin_parameter word_list[] = {{"filename", ANY(0)}, {"extra_ids", ELSE(1, "0")}, {0}};
+static const gin_parameter vocabulary[] = {{"extra_ids", ELSE(MOST_CALL_ARGUMENTS - 1, "0")}, {0}};
+static const configurable known_vocabulary = {NULL, "Vocabulary", vocabulary, NULL, 0}; /* T5's vocabularies derive from it */
+static const gin_parameter bytes[] = {{0}};
+static const gin_parameter sentencepiece[] = {{"sentencepiece_model_file", ANY(0)}, {0}};
+static const gin_parameter gpt2[] = {{"directory", ANY(0)}, {0}};
+static const gin_parameter word_list[] = {{"filename", ANY(0)}, {0}};
 static const gin_parameter t2t_vocabulary[] = {
     {"data_dir", ANY(0)}, {"vocabulary_filename", ANY(1)}, {"extra_ids", ELSE(2, "0")}, {0}};
 static const gin_parameter tfds_vocabulary[] = {{"dataset_name", ANY(0)}, {0}};
@@ -281,7 +307,8 @@ static const gin_parameter task_vocabulary[] = {{"mixture_or_task_name", ANY(0)}
 static const gin_parameter task_dataset[] = {
     {"mixture_or_task_name", ANY(0)}, {"use_cached", ELSE(1, "False")}, {"pack", ELSE(2, "True")},
     {"shuffle", ELSE(3, "True")}, {"seed", ANY(4)}, {"num_eval_examples", ANY(5)}, {"sequence_length", ANY(6)},
-    {"vocabulary", ANY(7)}, {"dataset_split", ANY(8)}, {0}};
+    {"vocabulary", ANY(7)}, {"dataset_split", ANY(8)}, {"shuffle_eval_examples", ELSE(9, "False")},
+    {"priming_sequence_length", ANY(10)}, {"num_inference_examples", ANY(11)}, {0}};
 static const gin_parameter tfds_dataset[] = {
     {"dataset_name", ANY(0)}, {"text2self", ANY(1)}, {"tfds_data_dir", ANY(2)}, {"dataset_split", ANY(3)},
     {"batch_size", ANY(4)}, {"sequence_length", ANY(5)}, {"vocabulary", ANY(6)}, {"pack", ANY(7)}, {0}};
@@ -304,17 +331,18 @@ static const gin_parameter own_dataset[] = {
 
 #define DATASET "mesh_tensorflow.transformer.dataset"
 const configurable known_calls[] = {
-    {NULL,    "ByteVocabulary",             bytes,           NULL, 0},
-    {NULL,    "SentencePieceVocabulary",    sentencepiece,   NULL, 0},
-    {NULL,    "Gpt2Vocabulary",             gpt2,            NULL, 0},
-    {NULL,    "WordListVocabulary",         word_list,       NULL, 0},
+    {NULL,    "ByteVocabulary",             bytes,           &known_vocabulary, 0},
+    {NULL,    "SentencePieceVocabulary",    sentencepiece,   &known_vocabulary, 0},
+    {NULL,    "Gpt2Vocabulary",             gpt2,            &known_vocabulary, 0},
+    {NULL,    "WordListVocabulary",         word_list,       &known_vocabulary, 0},
     {"mesh_tensorflow.transformer.t2t_vocabulary", "get_t2t_vocabulary", t2t_vocabulary, NULL, 0},
-    {"mesh_tensorflow.transformer.vocabulary", "get_tfds_vocabulary", tfds_vocabulary, NULL, 0},
+    {NULL,    "get_tfds_vocabulary",        tfds_vocabulary, NULL, 0}, /* files name several modules */
     {UTILS,   "separate_vocabularies",      separate,        NULL, 0},
     {NULL,    "get_vocabulary",             task_vocabulary, NULL, 0},
     {NULL,    "get_sentencepiece_model_path", task_vocabulary, NULL, 0},
     {NULL,    "mesh_train_dataset_fn",      task_dataset,    NULL, 0},
     {NULL,    "mesh_eval_dataset_fn",       task_dataset,    NULL, 0},
+    {NULL,    "mesh_inference_dataset_fn",  task_dataset,    NULL, 0},
     {DATASET, "pretokenized_tfds_dataset",  tfds_dataset,    NULL, 0},
     {DATASET, "untokenized_tfds_dataset",   tfds_dataset,    NULL, 0},
     {DATASET, "pretokenized_t2t_dataset",   t2t_dataset,     NULL, 0},
@@ -335,4 +363,6 @@ const configurable *const known_run[] = {
     &known_adam_rules,     &known_decay_pow,    &known_decay_adam,
     &known_decode,         &known_sample,       &known_decode_file,
     &known_decode_dataset, &known_infer_model,  &known_score_strings,
-    &known_score_dataset,  &known_save_scores,  NULL};
+    &known_score_dataset,  &known_save_scores,  &known_vocabulary,
+    &known_random_spans,   &known_spans_tokens, &known_spans_targets,
+    NULL};

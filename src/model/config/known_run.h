@@ -62,10 +62,16 @@ typedef struct score_args {
 
 /* Arguments of a vocabulary or a dataset, in the order of its table. */
 enum { MOST_CALL_ARGUMENTS = 16 };
+typedef struct spans_args {
+    int64_t inputs, extra_inputs, extra_targets;
+    double  noise, mean_span;
+} spans_args;
+
 typedef struct call_args {
     const gin_value *values[MOST_CALL_ARGUMENTS];
 } call_args;
 
+extern const configurable known_random_spans, known_spans_tokens, known_spans_targets;
 extern const configurable known_run_function, known_estimator, known_variable_dtype,
     known_tpu_mesh_shape, known_microbatches, known_auto_train_steps, known_product_rate, known_sgd,
     known_momentum, known_adam, known_adafactor, known_adafactor_rules, known_adam_rules,

@@ -53,6 +53,7 @@ typedef struct published_call {
 typedef struct published_done {
     published_config config;
     int              tensors; /* how many were written */
+    const char      *spare;   /* import: tensors that no variable needs, each with its reason; NULL: none */
 } published_done;
 
 /* Converts Hugging Face's weights, a folder or one of its files, to a checkpoint of this library with a

@@ -92,11 +92,11 @@ static bool set_activation(const config_reader *r, const char *key, const char *
 }
 
 /* T5's "relu", or "gated-gelu", whose gelu is the approximation. */
-static bool get_projection(const config_reader *r, published_config *c)
+static bool get_projection(const config_reader *r, const char *otherwise, published_config *c)
 {
     static const char key[] = "feed_forward_proj", gated[] = "gated-";
     const char       *word;
-    TRY(get_word(r, key, "relu", &word));
+    TRY(get_word(r, key, otherwise, &word));
     c->gated = strncmp(word, gated, sizeof gated - 1) == 0;
     if (c->gated) word += sizeof gated - 1;
     if (c->gated && strcmp(word, "gelu") == 0) word = "gelu_new";
@@ -105,13 +105,19 @@ static bool get_projection(const config_reader *r, published_config *c)
 
 /* ---- families ---- */
 
-static bool read_t5(const config_reader *r, published_config *c)
+/* What a member that config.json leaves out is. */
+typedef struct t5_defaults {
+    int64_t     d_ff, heads, layers;
+    const char *projection;
+} t5_defaults;
+
+/* Except for whether logits are scaled. */
+static bool read_t5_sizes(const config_reader *r, const t5_defaults *d, published_config *c)
 {
-    bool scaled;
     c->family = PUBLISHED_T5;
     TRY(get_size(r, "d_model", 512, &c->d_model) && get_size(r, "d_kv", 64, &c->d_kv) &&
-        get_size(r, "d_ff", 2048, &c->d_ff) && get_size(r, "num_heads", 8, &c->heads) &&
-        get_layers(r, "num_layers", 6, &c->encoder_layers) &&
+        get_size(r, "d_ff", d->d_ff, &c->d_ff) && get_size(r, "num_heads", d->heads, &c->heads) &&
+        get_layers(r, "num_layers", d->layers, &c->encoder_layers) &&
         get_layers(r, "num_decoder_layers", c->encoder_layers, &c->layers) &&
         get_size(r, "relative_attention_num_buckets", 32, &c->buckets) &&
         get_size(r, "relative_attention_max_distance", 128, &c->max_distance) &&
@@ -119,9 +125,29 @@ static bool read_t5(const config_reader *r, published_config *c)
         get_number(r, "layer_norm_epsilon", 1e-6, &c->epsilon) &&
         get_number(r, "dropout_rate", 0.1, &c->dropout) &&
         get_truth(r, "tie_word_embeddings", true, &c->tied) &&
-        get_truth(r, "scale_decoder_outputs", c->tied, &scaled) && get_projection(r, c));
+        get_projection(r, d->projection, c));
     c->attention_dropout = c->dropout;
+    return true;
+}
+
+static bool read_t5(const config_reader *r, published_config *c)
+{
+    bool scaled;
+    TRY(read_t5_sizes(r, &(t5_defaults){2048, 8, 6, "relu"}, c) &&
+        get_truth(r, "scale_decoder_outputs", c->tied, &scaled));
     c->unscaled = !scaled;
+    return true;
+}
+
+/* Version 4 of the transformers library scaled the logits of a tied mT5; version 5 scales none. */
+static bool read_mt5(const config_reader *r, published_config *c)
+{
+    const char *version;
+    bool        tied;
+    TRY(read_t5_sizes(r, &(t5_defaults){1024, 6, 8, "gated-gelu"}, c) &&
+        get_truth(r, "tie_word_embeddings", false, &tied) &&
+        get_word(r, "transformers_version", "5", &version));
+    c->unscaled = !tied || strncmp(version, "4.", 2) != 0;
     return true;
 }
 
@@ -154,7 +180,7 @@ static bool read_gpt2(const config_reader *r, published_config *c)
 static const struct {
     const char *type;
     bool (*read)(const config_reader *r, published_config *c);
-} families[] = {{"t5", read_t5}, {"mt5", read_t5}, {"gpt2", read_gpt2}};
+} families[] = {{"t5", read_t5}, {"mt5", read_mt5}, {"gpt2", read_gpt2}};
 
 static bool read_family(const config_reader *r, published_config *c)
 {

@@ -10,130 +10,10 @@
 #include "checkpoint/folder.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/opening.h"
-#include "checkpoint/reading.h"
 #include "checkpoint/whole_folder.h"
 #include "checkpoint/writing.h"
 #include "model/config/kept.h"
-#include "model/published/weight_names.h"
-
-/* Either direction: tensors of `source` are converted to those of `target`. */
-typedef struct conversion {
-    mtf_session            *session;
-    published_config        config;
-    const published_weight *weights;
-    int                     nweights;
-    bool                    imports; /* else it exports */
-    contents                source, target;
-    reader                  reader;
-} conversion;
-
-static const char *source_name(const conversion *v, const published_weight *w)
-{
-    return v->imports ? w->theirs : w->ours;
-}
-
-static kept_tensor *find_source(const conversion *v, const published_weight *w)
-{
-    return v->imports ? published_find(&v->config, &v->source, w->theirs)
-                      : contents_find(&v->source, w->ours);
-}
-
-/* ---- checking for completeness ---- */
-
-/* A list of names for an error message, which prints the first few. */
-typedef struct complaint {
-    textbuf text;
-    int     count;
-} complaint;
-
-enum { COMPLAINTS_SAID = 4 };
-
-static bool says(complaint *c)
-{
-    return c->count++ < COMPLAINTS_SAID;
-}
-
-static void close_complaint(complaint *c, textbuf *all, const char *heading)
-{
-    if (!c->count) return;
-    text_add(all, "%s %d %s:%s", all->used ? ";" : "", c->count, heading, c->text.text);
-    if (c->count > COMPLAINTS_SAID) text_add(all, ", ...");
-}
-
-static bool same_sizes(const mtf_shape *a, const mtf_shape *b)
-{
-    bool same = a->ndims == b->ndims;
-    for (int d = 0; same && d < a->ndims; d++) same = a->dims[d].size == b->dims[d].size;
-    return same;
-}
-
-static void add_sizes(textbuf *t, const mtf_shape *s)
-{
-    for (int d = 0; d < s->ndims; d++)
-        text_add(t, "%s%lld", d ? "," : "[", (long long)s->dims[d].size);
-    text_add(t, "%s", s->ndims ? "]" : "[]");
-}
-
-static void check_weight(const conversion *v, const published_weight *w, complaint *missing,
-                         complaint *unfit)
-{
-    const kept_tensor *t = find_source(v, w);
-    const mtf_shape   *wanted = v->imports ? &w->their_shape : &w->shape;
-    if (!t) {
-        if (says(missing)) {
-            text_add(&missing->text, "%s %s ", missing->count > 1 ? "," : "", source_name(v, w));
-            add_sizes(&missing->text, wanted);
-        }
-    } else if (t->foreign || !same_sizes(&t->shape, wanted)) {
-        if (!says(unfit)) return;
-        text_add(&unfit->text, "%s %s is %s", unfit->count > 1 ? "," : "", t->shown,
-                 t->foreign ? t->foreign : "");
-        add_sizes(&unfit->text, &t->shape);
-        text_add(&unfit->text, ", not ");
-        add_sizes(&unfit->text, wanted);
-    }
-}
-
-/* Tensors of a published file that the model lacks: config.json may belong to another model. */
-static bool find_unknown(const conversion *v, complaint *unknown)
-{
-    arena          *a = &v->session->arena;
-    const contents *c = &v->source;
-    bool           *known = arena_array(a, bool, c->ntensors);
-    TRY(known != NULL);
-    for (int k = 0; k < v->nweights; k++) {
-        const kept_tensor *t = find_source(v, &v->weights[k]);
-        for (int i = 0; t && i < c->ntensors; i++) known[i] = known[i] || c->tensors[i] == t;
-    }
-    for (int i = 0; i < c->ntensors; i++) {
-        if (known[i] || published_is_extra(&v->config, c->tensors[i]->name, &v->session->fault))
-            continue;
-        TRY(mtf_ok(v->session));
-        if (!says(unknown)) continue;
-        text_add(&unknown->text, "%s %s ", unknown->count > 1 ? "," : "", c->tensors[i]->shown);
-        add_sizes(&unknown->text, &c->tensors[i]->shape);
-    }
-    return true;
-}
-
-static bool check_source(const conversion *v)
-{
-    arena    *a = &v->session->arena;
-    complaint missing = {{.arena = a}, 0}, unfit = missing, unknown = missing;
-    textbuf   all = {.arena = a};
-    for (int k = 0; k < v->nweights; k++)
-        if (!v->imports || v->weights[k].part == 0)
-            check_weight(v, &v->weights[k], &missing, &unfit);
-    if (v->imports) TRY(find_unknown(v, &unknown));
-    close_complaint(&missing, &all, "missing");
-    close_complaint(&unfit, &all, "of another shape");
-    close_complaint(&unknown, &all, "unknown");
-    TRY(text_done(&all) != NULL);
-    if (!all.used) return true;
-    return fail(&v->session->fault, ERR_FILE,
-                "\"%s\" does not have the tensors of the model that its config.json describes:%s",
-                v->source.path, all.text);
-}
+#include "model/published/conversion.h"
 
 /* ---- elements ---- */
 
@@ -202,7 +82,7 @@ static char *make_tensor(conversion *v, int k, const kept_tensor *to)
     int          n = v->imports ? 1 : group_size(v, k);
     for (int i = k; made && i < k + n; i++) {
         const published_weight *w = &v->weights[i];
-        char                   *from = read_tensor(v, find_source(v, w));
+        char                   *from = read_tensor(v, conversion_source(v, w));
         if (from)
             copy_weight(w, v->imports, to->type, v->imports ? made : from,
                         v->imports ? from : made);
@@ -226,13 +106,13 @@ static bool plan(conversion *v, const char *path)
         v->target.format = "pt"; /* PyTorch; the transformers library requires it */
     for (int k = 0; k < v->nweights; k += v->imports ? 1 : group_size(v, k)) {
         w = &v->weights[k];
-        const kept_tensor *from = find_source(v, w);
+        const kept_tensor *from = conversion_source(v, w);
         for (int i = 1; !v->imports && i < group_size(v, k); i++)
-            if (find_source(v, w + i)->type != from->type)
+            if (conversion_source(v, w + i)->type != from->type)
                 return fail(&v->session->fault, ERR_TYPE,
                             "\"%s\": \"%s\" is %s and \"%s\" %s; they become one tensor",
                             v->source.path, w->ours, mtf_dtype_name(from->type), w[i].ours,
-                            mtf_dtype_name(find_source(v, w + i)->type));
+                            mtf_dtype_name(conversion_source(v, w + i)->type));
         kept_tensor *to = contents_add(&v->target, v->imports ? w->ours : w->theirs);
         TRY(to &&
             contents_shape(&v->target, to, from->type, v->imports ? &w->shape : &w->their_shape));
@@ -299,32 +179,30 @@ static bool write_folder(conversion *v, const char *path)
     return whole_end(&w, ok, &s->fault);
 }
 
-/* T5's configurations do not tell reliably whether the logits' weights are tied: an old one implies it
- * by the scaling of logits, a later one says so for all models.  So the weights themselves decide. */
-static void settle_logits(conversion *v)
-{
-    const char *own = v->imports ? "lm_head.weight" : "decoder/logits/kernel";
-    if (v->config.family == PUBLISHED_T5)
-        v->config.tied = !v->config.unscaled || !contents_find(&v->source, own);
-}
-
 static const char legacy_sign[] = "encoder/final_layer_norm/scale";
 
-static bool convert(conversion *v, const published_call *call, published_done *done)
+static bool convert_open(conversion *v, const published_call *call, published_done *done)
 {
     mtf_session *s = v->session;
     const char  *sign = v->imports ? manifest_name : "config.json";
-    settle_logits(v);
+    TRY(conversion_settle_logits(v));
     v->config.legacy_names =
         v->config.family == PUBLISHED_T5 &&
         (v->imports ? !v->config.gated : contents_find(&v->source, legacy_sign) != NULL);
     v->weights = published_weights(&s->arena, &v->config, &v->nweights);
-    TRY(v->weights && check_source(v) &&
-        whole_may_replace(&s->arena, call->to, sign, call->force, &s->fault));
+    TRY(v->weights && conversion_check(v) &&
+        whole_may_replace(&s->arena, call->to, sign, call->force, &s->fault) &&
+        write_folder(v, call->to));
+    if (done) *done = (published_done){v->config, v->target.ntensors, v->spare};
+    return true;
+}
+
+static bool convert(conversion *v, const published_call *call, published_done *done)
+{
+    mtf_session *s = v->session;
     TRY(reader_open(&v->reader, &v->source, &s->allocator, (part_copier){0}, 1, &s->fault));
-    bool ok = write_folder(v, call->to);
+    bool ok = convert_open(v, call, done);
     reader_close(&v->reader);
-    if (done) *done = (published_done){v->config, v->target.ntensors};
     return ok;
 }
 

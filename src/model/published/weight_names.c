@@ -58,8 +58,8 @@ static const row t5_rows[] = {
 static const row gpt2_rows[] = {
     {ONCE,    ALWAYS,    "transformer.wte.weight",             "transformer/embedding",                                  "vd"},
     {ONCE,    ALWAYS,    "transformer.wpe.weight",             "transformer/positional_embedding",                       "pd"},
-    {DECODER, ALWAYS,    "transformer.h.#.ln_1.weight",        "transformer/block_#/layer_000/layer_norm/scale",         "d"},
-    {DECODER, ALWAYS,    "transformer.h.#.ln_1.bias",          "transformer/block_#/layer_000/layer_norm/bias",          "d"},
+    {DECODER, ALWAYS,    "transformer.h.#.ln_1.weight",        "transformer/block_#/layer_000/true_layer_norm/layer_prepostprocess/layer_norm/layer_norm_scale", "d"},
+    {DECODER, ALWAYS,    "transformer.h.#.ln_1.bias",          "transformer/block_#/layer_000/true_layer_norm/layer_prepostprocess/layer_norm/layer_norm_bias", "d"},
     {DECODER, ALWAYS,    "transformer.h.#.attn.c_attn.weight", "transformer/block_#/layer_000/SelfAttention/q",          "0dh"},
     {DECODER, ALWAYS,    "transformer.h.#.attn.c_attn.weight", "transformer/block_#/layer_000/SelfAttention/k",          "1dh"},
     {DECODER, ALWAYS,    "transformer.h.#.attn.c_attn.weight", "transformer/block_#/layer_000/SelfAttention/v",          "2dh"},
@@ -68,31 +68,41 @@ static const row gpt2_rows[] = {
     {DECODER, ALWAYS,    "transformer.h.#.attn.c_attn.bias",   "transformer/block_#/layer_000/SelfAttention/v_bias",     "2h"},
     {DECODER, ALWAYS,    "transformer.h.#.attn.c_proj.weight", "transformer/block_#/layer_000/SelfAttention/o",          "hd"},
     {DECODER, ALWAYS,    "transformer.h.#.attn.c_proj.bias",   "transformer/block_#/layer_000/SelfAttention/o_bias",     "d"},
-    {DECODER, ALWAYS,    "transformer.h.#.ln_2.weight",        "transformer/block_#/layer_001/layer_norm/scale",         "d"},
-    {DECODER, ALWAYS,    "transformer.h.#.ln_2.bias",          "transformer/block_#/layer_001/layer_norm/bias",          "d"},
+    {DECODER, ALWAYS,    "transformer.h.#.ln_2.weight",        "transformer/block_#/layer_001/true_layer_norm/layer_prepostprocess/layer_norm/layer_norm_scale", "d"},
+    {DECODER, ALWAYS,    "transformer.h.#.ln_2.bias",          "transformer/block_#/layer_001/true_layer_norm/layer_prepostprocess/layer_norm/layer_norm_bias", "d"},
     {DECODER, ALWAYS,    "transformer.h.#.mlp.c_fc.weight",    "transformer/block_#/layer_001/DenseReluDense/wi/kernel", "df"},
     {DECODER, ALWAYS,    "transformer.h.#.mlp.c_fc.bias",      "transformer/block_#/layer_001/DenseReluDense/wi/bias",   "f"},
     {DECODER, ALWAYS,    "transformer.h.#.mlp.c_proj.weight",  "transformer/block_#/layer_001/DenseReluDense/wo/kernel", "fd"},
     {DECODER, ALWAYS,    "transformer.h.#.mlp.c_proj.bias",    "transformer/block_#/layer_001/DenseReluDense/wo/bias",   "d"},
-    {ONCE,    ALWAYS,    "transformer.ln_f.weight",            "transformer/layer_norm/scale",                           "d"},
-    {ONCE,    ALWAYS,    "transformer.ln_f.bias",              "transformer/layer_norm/bias",                            "d"},
+    {ONCE,    ALWAYS,    "transformer.ln_f.weight",            "transformer/true_layer_norm/layer_prepostprocess/layer_norm/layer_norm_scale", "d"},
+    {ONCE,    ALWAYS,    "transformer.ln_f.bias",              "transformer/true_layer_norm/layer_prepostprocess/layer_norm/layer_norm_bias", "d"},
     {ONCE,    IF_UNTIED, "lm_head.weight",                     "transformer/logits/kernel",                              "^dv"},
     {0},
 };
 /* clang-format on */
 
+static const published_spare t5_spares[] = {
+    {"^(encoder|decoder)\\.embed_tokens\\.weight$", "shared.weight", NULL},
+    {"^lm_head\\.weight$", "shared.weight", NULL},
+    {"^decoder\\.block\\.0\\.layer\\.1\\.EncDecAttention\\.relative_attention_bias\\.weight$", NULL,
+     "no model uses it"},
+    {0}};
+static const published_spare gpt2_spares[] = {
+    {"^lm_head\\.weight$", "transformer.wte.weight", NULL},
+    {"^(transformer\\.)?h\\.[0-9]+\\.attn\\.(bias|masked_bias)$", NULL, "a mask"},
+    {0}};
+
 /* What differs between families, besides the rows. */
 static const struct {
-    const row  *rows;
-    const char *prefix; /* that some files omit */
-    const char *extra;  /* pattern of tensors to ignore: copies of tied weights, masks, an unused bias */
+    const row             *rows;
+    const char            *prefix; /* that some files omit */
+    const published_spare *spares;
+    published_logits       logits;
 } families[] = {
-    [PUBLISHED_T5] =
-        {t5_rows, "",
-         "^((encoder|decoder)\\.embed_tokens\\.weight|decoder\\.block\\.0\\.layer\\.1\\."
-         "EncDecAttention\\.relative_attention_bias\\.weight)$"},
-    [PUBLISHED_GPT2] = {gpt2_rows, "transformer.",
-                        "^(transformer\\.)?h\\.[0-9]+\\.attn\\.(bias|masked_bias)$"},
+    [PUBLISHED_T5] = {t5_rows, "", t5_spares,
+                      {"lm_head.weight", "decoder/logits/kernel", "shared.weight"}},
+    [PUBLISHED_GPT2] = {gpt2_rows, "transformer.", gpt2_spares,
+                        {"lm_head.weight", "transformer/logits/kernel", "transformer.wte.weight"}},
 };
 
 /* ---- rows to weights ---- */
@@ -216,8 +226,14 @@ kept_tensor *published_find(const published_config *c, const contents *file, con
     return contents_find(file, theirs + n);
 }
 
-bool published_is_extra(const published_config *c, const char *name, fault *f)
+published_logits published_logits_of(const published_config *c)
 {
-    if (c->tied && strcmp(name, "lm_head.weight") == 0) return true;
-    return pattern_matches(families[c->family].extra, name, f);
+    return families[c->family].logits;
+}
+
+const published_spare *published_find_spare(const published_config *c, const char *name, fault *f)
+{
+    for (const published_spare *p = families[c->family].spares; p->pattern; p++)
+        if (pattern_matches(p->pattern, name, f)) return p;
+    return NULL;
 }

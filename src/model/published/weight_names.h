@@ -20,7 +20,19 @@ typedef struct published_weight {
 const published_weight *published_weights(arena *a, const published_config *c, int *count);
 /* The published tensor of this name in a file, which may omit the prefix; NULL where absent. */
 kept_tensor *published_find(const published_config *c, const contents *file, const char *theirs);
-/* Whether a tensor of this name is to be ignored: not a weight, or a copy of another. */
-bool published_is_extra(const published_config *c, const char *name, fault *f);
+/* The names of the logits' own weights and of the embedding, which stands for them where they are tied. */
+typedef struct published_logits {
+    const char *their_head, *our_head, *their_table;
+} published_logits;
+published_logits published_logits_of(const published_config *c);
+
+/* A tensor of a file that no variable needs, and why: a copy of another tensor, if it has the same
+ * elements, or something that is no weight. */
+typedef struct published_spare {
+    const char *pattern;
+    const char *copy_of, *why; /* one of them is NULL */
+} published_spare;
+/* The spare tensor of this name; NULL where there is none, or after an error. */
+const published_spare *published_find_spare(const published_config *c, const char *name, fault *f);
 
 #endif

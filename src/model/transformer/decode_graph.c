@@ -144,13 +144,10 @@ bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t length, 
 static void keep_for_layers(stack_call *c, mtf_tensor *encoded)
 {
     const stack *s = c->stack;
-    char         scope[64];
     for (int64_t b = 0; b < s->opts.blocks; b++)
         for (int k = 0; k < s->nlayers; k++) {
             const mtf_transformer_layer *l = &s->layers[k];
-            stack_scope(s, b, k, scope, sizeof scope);
-            const char *outside = c->graph->scope;
-            mtf_scope_push(c->graph, scope);
+            const char *outside = stack_scope_push(c->graph, s, b, k);
             mtf_scope_push(c->graph, l->name);
             if (l->kind == MTF_ENC_DEC_ATTENTION)
                 enc_dec_attention_keep(c, &l->attention, encoded);

@@ -227,7 +227,8 @@ static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const ch
         mtf_transformer_layer *l = &to->layers[k];
         TRY(complete_layer(s, l));
         l->name = arena_text(&s->arena, l->name);
-        TRY(l->name != NULL);
+        if (l->place) l->place = arena_text(&s->arena, l->place);
+        TRY(l->name && (l->place || !given->layers[k].place));
         if (attends_to_encoder(l->kind) && !has_encoder)
             return fail(&s->fault, ERR_VALUE,
                         "%s: %s attends to an encoder, which the model does not have", o->name,

@@ -6,23 +6,41 @@
 #include "graph/node.h"
 #include "model/transformer/stack_call.h"
 
-/* The embedding table of the stack, or the one that encoder and decoder share. */
-static mtf_tensor *token_table(const stack_call *c, mtf_dim vocab)
+/* A table of the stack, or one that encoder and decoder share. */
+static mtf_tensor *table_of(const stack_call *c, bool shared, const char *name, mtf_shape shape,
+                            const char *init)
 {
-    const mtf_transformer *m = c->model;
-    bool                   shared = transformer_has_encoder(m) && !m->opts.separate_embedding;
-    const char            *outside = c->graph->scope;
+    const char *inside = c->graph->scope;
     if (shared) {
         c->graph->scope = c->outside;
         mtf_scope_push(c->graph, "shared");
     }
+    mtf_tensor *table = call_weight(c, name, shape, init);
+    c->graph->scope = inside;
+    return table;
+}
+
+static bool shares_tokens(const mtf_transformer *m)
+{
+    return transformer_has_encoder(m) && !m->opts.separate_embedding;
+}
+
+/* As in the original: where both stacks have positions, as many. */
+static bool shares_positions(const mtf_transformer *m)
+{
+    const mtf_stack_opts *e = &m->encoder.opts, *d = &m->decoder.opts;
+    return shares_tokens(m) && !m->opts.separate_positions && e->positions != MTF_POSITIONS_NONE &&
+           d->positions != MTF_POSITIONS_NONE && e->max_length == d->max_length;
+}
+
+static mtf_tensor *token_table(const stack_call *c, mtf_dim vocab)
+{
+    const mtf_transformer *m = c->model;
     mtf_shape shape = mtf_shape_plus(m->ensemble, mtf_shape(vocab, m->d_model));
     double    deviation = m->opts.scaled_embedding ? pow((double)m->d_model.size, -0.5) : 1;
     char      init[40];
     number_format(init, sizeof init, "normal(0, %.17g)", call_deviation(c, deviation, false));
-    mtf_tensor *table = call_weight(c, "embedding", shape, init);
-    c->graph->scope = outside;
-    return table;
+    return table_of(c, shares_tokens(m), "embedding", shape, init);
 }
 
 /* First half sines, second half cosines, of wavelengths of 2 pi times the timescales. */
@@ -47,7 +65,8 @@ static mtf_tensor *learned_positions(const stack_call *c)
     mtf_shape   shape = mtf_shape_plus(c->model->ensemble, mtf_shape(rows, c->model->d_model));
     char        init[40];
     number_format(init, sizeof init, "normal(0, %.17g)", call_deviation(c, 1, false));
-    mtf_tensor *table = call_weight(c, "positional_embedding", shape, init);
+    mtf_tensor *table =
+        table_of(c, shares_positions(c->model), "positional_embedding", shape, init);
     if (c->position) return mtf_gather(table, c->position, rows);
     table = mtf_slice(table, rows.name, 0, c->length.size, 1);
     return table ? mtf_rename_dimension(table, rows.name, c->length.name) : NULL;

@@ -202,7 +202,7 @@ static visibility sees_itself(const stack_call *c, const mtf_attention_layer *o)
 static mtf_tensor *bias_of(stack_call *c, const mtf_attention_layer *o, const heads *h, bool across,
                            mtf_tensor *q)
 {
-    relative_opts how = {o->relative, o->buckets, o->max_distance, h->query, across};
+    relative_opts how = {o->relative, o->buckets, o->max_distance, h->query, o->window, across};
     return relative_bias(c, &how, q, across ? c->memory : own_memory(c));
 }
 

@@ -194,7 +194,7 @@ static visibility seen_by(const stack_call *c, bool to_encoder, mtf_dim memory)
 static mtf_tensor *bias_of(stack_call *c, const mtf_talking_heads_layer *o, bool across,
                            mtf_tensor *q, mtf_dim memory)
 {
-    relative_opts how = {o->relative, o->buckets, o->max_distance, o->softmax_dims, across};
+    relative_opts how = {o->relative, o->buckets, o->max_distance, o->softmax_dims, 0, across};
     return relative_bias(c, &how, q, memory);
 }
 

@@ -98,22 +98,48 @@ static mtf_tensor *by_query(const stack_call *c, const relative_opts *o, mtf_ten
                                        .context = &c->context});
 }
 
+/* A bias that all layers with these heads, in one kind of attention, share. */
+typedef struct shared_bias {
+    struct shared_bias *next;
+    mtf_shape           heads;
+    int64_t             window;
+    bool                across;
+    mtf_tensor         *bias;
+} shared_bias;
+
+static mtf_tensor *find_shared(const stack_call *c, const relative_opts *o)
+{
+    for (const shared_bias *s = c->shared_biases; s; s = s->next)
+        if (s->across == o->across && s->window == o->window && mtf_shape_equal(s->heads, o->heads))
+            return s->bias;
+    return NULL;
+}
+
+static mtf_tensor *share(stack_call *c, const relative_opts *o, mtf_tensor *bias)
+{
+    shared_bias *s = arena_new(&c->graph->arena, shared_bias);
+    if (!s) return NULL;
+    *s = (shared_bias){c->shared_biases, o->heads, o->window, o->across, bias};
+    c->shared_biases = s;
+    return bias;
+}
+
 mtf_tensor *relative_bias(stack_call *c, const relative_opts *o, mtf_tensor *q, mtf_dim memory)
 {
     mtf_dim   buckets = {"buckets", o->buckets};
     mtf_shape shape =
         mtf_shape_plus(mtf_shape_plus(c->model->ensemble, o->heads), mtf_shape(buckets));
-    mtf_tensor *table, *bias, **shared = o->across ? &c->shared_across : &c->shared_bias;
+    bool        shared = o->kind == MTF_RELATIVE_BIAS_SHARED;
+    mtf_tensor *table, *bias = shared ? find_shared(c, o) : NULL;
     switch (o->kind) {
     case MTF_RELATIVE_NONE: return NULL;
     case MTF_RELATIVE_CONTEXTUAL: return biases(c, o, by_query(c, o, q, buckets), buckets, memory);
     default:
-        if (*shared) return *shared;
+        if (bias) return bias;
         table = call_weight(
             c, o->across ? "enc_dec_relative_attention_bias" : "relative_attention_bias", shape,
             "glorot_uniform");
         bias = biases(c, o, table, buckets, memory);
-        if (o->kind == MTF_RELATIVE_BIAS_SHARED) *shared = bias;
-        return bias;
+        return shared ? share(c, o, bias) : bias;
     }
 }

@@ -14,6 +14,7 @@ typedef struct relative_opts {
     mtf_relative kind;
     int64_t      buckets, max_distance;
     mtf_shape    heads;  /* that have separate biases */
+    int64_t      window; /* of local attention, whose layers share a table of their own; 0: none */
     bool         across; /* the memory is the encoder's output, and distances are those of spans */
 } relative_opts;
 

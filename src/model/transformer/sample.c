@@ -1,7 +1,7 @@
 /* Sampling of the next token from logits.
  *
  * Probabilities are computed in double, in a fixed order, so that a token depends
- * only on the logits, the seed and its number in the sequence.
+ * only on the logits, the seed, the row and its number in the sequence.
  */
 #include "model/transformer/sample.h"
 
@@ -55,10 +55,11 @@ static int by_logit(const void *a, const void *b)
 }
 
 /* From 0 up to, not including, 1. */
-static double uniform(uint64_t seed, int64_t number)
+static double uniform(const mtf_sampling *how, int64_t number)
 {
-    philox_block b = philox_at((philox_stream){seed, 0x746f6b65u, 0}, (uint64_t)number);
-    uint64_t     bits = (uint64_t)b.word[1] << 32 | b.word[0];
+    philox_stream stream = {how->seed, 0x746f6b65u, (uint32_t)how->row};
+    philox_block  b = philox_at(stream, (uint64_t)number);
+    uint64_t      bits = (uint64_t)b.word[1] << 32 | b.word[0];
     return (double)(bits >> 11) * 0x1p-53;
 }
 
@@ -94,7 +95,7 @@ static int32_t draw(sampler *s, const float *logits, float most, const mtf_sampl
     }
     double all = 0, sum = 0;
     for (int64_t i = 0; i < n; i++) all += weight(&c[i], most, how->temperature);
-    double wanted = uniform(how->seed, number) * all;
+    double wanted = uniform(how, number) * all;
     for (int64_t i = 0; i < n; i++) {
         sum += weight(&c[i], most, how->temperature);
         if (sum > wanted) return c[i].id;

@@ -94,30 +94,34 @@ static void apply_half(stack_call *c, const mtf_transformer_layer *layer, mtf_te
     pair[1] = y;
 }
 
-void stack_scope(const stack *s, int64_t number, int layer, char *text, size_t room)
+const char *stack_scope_push(mtf_graph *g, const stack *s, int64_t number, int layer)
 {
-    if (s->opts.flat_scopes)
-        snprintf(text, room, "layer_%03lld", (long long)(number * s->nlayers + layer));
-    else
-        snprintf(text, room, "block_%03lld/layer_%03d", (long long)number, layer);
+    const char *outside = g->scope, *place = s->layers[layer].place;
+    bool        flat = s->opts.flat_scopes;
+    char        text[40];
+    if (!flat) {
+        snprintf(text, sizeof text, "block_%03lld", (long long)number);
+        mtf_scope_push(g, text);
+    }
+    snprintf(text, sizeof text, "layer_%03lld",
+             (long long)(flat ? number * s->nlayers + layer : layer));
+    mtf_scope_push(g, place ? place : text);
+    return outside;
 }
 
 mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x)
 {
     const mtf_stack_opts *o = &c->stack->opts;
-    char                  scope[64];
     x = sublayers_apply(c, o->initial, NULL, x);
     mtf_tensor *pair[2] = {x, x};
     for (int64_t b = 0; b < o->blocks && x && pair[1]; b++) {
         for (int k = 0; k < c->stack->nlayers && x && pair[1]; k++) {
-            stack_scope(c->stack, b, k, scope, sizeof scope);
-            const char *outside = c->graph->scope;
-            mtf_scope_push(c->graph, scope);
+            const char *outside = stack_scope_push(c->graph, c->stack, b, k);
             if (o->reversible)
                 apply_half(c, &c->stack->layers[k], pair);
             else
                 x = apply_layer(c, &c->stack->layers[k], x);
-            c->graph->scope = outside; /* mtf_scope_pop would remove only one of two levels */
+            c->graph->scope = outside;
         }
     }
     if (o->reversible) x = mtf_add(pair[0], pair[1]);

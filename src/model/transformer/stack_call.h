@@ -34,8 +34,7 @@ typedef struct stack_call {
     mtf_tensor *encoded, *encoded_segment;
     mtf_dim     memory;                /* its length */
     mtf_tensor *spans, *encoded_spans; /* sentinels up to each position, i32; NULL: not needed */
-    mtf_tensor *shared_bias;           /* relative bias of the stack; NULL until it is made */
-    mtf_tensor *shared_across;         /* the same for attention to the encoder */
+    struct shared_bias *shared_biases; /* relative biases that layers share, made so far */
     /* CALL_DECODE */
     const char *cache_scope; /* of the cache variables */
     mtf_dim     cache;       /* cached positions of each sequence */
@@ -82,8 +81,8 @@ mtf_tensor *talking_heads_layer(stack_call *c, const mtf_talking_heads_layer *o,
                                 mtf_tensor *x);
 mtf_tensor *feed_forward_layer(stack_call *c, const mtf_feed_forward_layer *o, mtf_tensor *x);
 
-/* The scope of a layer in its stack. */
-void stack_scope(const stack *s, int64_t number, int layer, char *text, size_t room);
+/* Enters the scope of a layer in its stack; returns the scope that was left. */
+const char *stack_scope_push(mtf_graph *g, const stack *s, int64_t number, int layer);
 /* The layers of the stack with their sublayers. */
 mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x);
 

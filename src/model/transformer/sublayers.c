@@ -40,15 +40,17 @@ static mtf_tensor *scale_norm(stack_call *c, mtf_tensor *x, const double *number
     return scaled(c, x, number[0], "scale_norm", mtf_shape());
 }
 
+/* The original's names. */
+#define LAYER_NORM "layer_prepostprocess/layer_norm/layer_norm_"
 static mtf_tensor *layer_norm(stack_call *c, mtf_tensor *x, const double *number)
 {
     mtf_norm_opts o = {
         .epsilon = number[0], .no_scale = true, .no_bias = true, .context = &c->context};
     mtf_shape   shape = mtf_shape_plus(c->model->ensemble, mtf_shape(c->model->d_model));
     mtf_tensor *y = mtf_layer_norm(x, c->model->d_model, &o);
-    mtf_scope_push(c->graph, "layer_norm");
-    y = mtf_multiply(y, call_weight(c, "scale", shape, "ones"));
-    y = mtf_add(y, call_weight(c, "bias", shape, "zeros"));
+    mtf_scope_push(c->graph, "true_layer_norm");
+    y = mtf_multiply(y, call_weight(c, LAYER_NORM "scale", shape, "ones"));
+    y = mtf_add(y, call_weight(c, LAYER_NORM "bias", shape, "zeros"));
     mtf_scope_pop(c->graph);
     return y;
 }

@@ -1,0 +1,29 @@
+/* A conversion of weights, and the checks before it. */
+#ifndef MODEL_CONVERSION_H
+#define MODEL_CONVERSION_H
+
+#include "checkpoint/reading.h"
+#include "model/published/weight_names.h"
+
+/* Either direction: tensors of `source` are converted to those of `target`. */
+typedef struct conversion {
+    mtf_session            *session;
+    published_config        config;
+    const published_weight *weights;
+    int                     nweights;
+    bool                    imports; /* else it exports */
+    contents                source, target;
+    reader                  reader; /* of `source` */
+    const char             *spare;  /* tensors of `source` that no variable needs; NULL: none */
+} conversion;
+
+/* The tensor of the source with this weight; NULL where absent. */
+kept_tensor *conversion_source(const conversion *v, const published_weight *w);
+/* Configurations do not tell reliably whether the logits' weights are tied: an old one of T5 implies it by
+ * the scaling of logits, a later one says so for all models.  So the weights themselves decide. */
+bool conversion_settle_logits(conversion *v);
+/* Whether the source has every weight in its shape, and nothing else but tensors that no variable needs,
+ * which are listed in `spare`. */
+bool conversion_check(conversion *v);
+
+#endif

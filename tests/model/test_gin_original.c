@@ -1,0 +1,241 @@
+/* Tests what files of the original and of T5 write otherwise than ours. */
+#include "config_models.h"
+
+/* last */
+#include "ground.h"
+
+enum { VOCAB = 100 };
+
+static opened open_text(const char *text)
+{
+    return open_names("tiny", NULL, text, VOCAB);
+}
+
+/* The text is refused with a sentence that contains this piece. */
+static void refuse(const char *text, const char *piece)
+{
+    mtf_session     *s = mtf_open_with(NULL);
+    mtf_config_run   run;
+    mtf_config_model model;
+    mtf_config      *c = mtf_config_open(
+             s, &(mtf_config_opts){.files = (const char *const[]){"tiny", NULL},
+                                   .params = (const char *const[]){text, NULL}});
+    bool ok = c && mtf_config_get_run(c, &run) && mtf_config_get_model(c, VOCAB, VOCAB, &model);
+    if (ok) fail_msg("%s: it is accepted", text);
+    assert_contains(mtf_error(s), piece);
+    mtf_close(s);
+}
+
+static bool has_variable(mtf_graph *g, const char *name)
+{
+    enum { MOST = 256 };
+    mtf_tensor *list[MOST];
+    int         n = mtf_variables(g, list, MOST);
+    assert_true(n <= MOST);
+    for (int k = 0; k < n; k++)
+        if (strcmp(tensor_name(list[k]), name) == 0) return true;
+    return false;
+}
+
+/* ---- layers ---- */
+
+/* Class, name and arguments stand in any order; the name is the scope of the layer. */
+static void test_layer_items(void **state)
+{
+    (void)state;
+    opened o = open_text("run.model_type = 'lm'\nd_model = 8\n"
+                         "make_layer_stack.layers = [('look', @SelfAttention), @DenseReluDense,\n"
+                         "  ({'hidden_size': 24}, @DenseReluDense),\n"
+                         "  ({'hidden_size': 40}, 'wide', @DenseReluDense)]");
+    mtf_graph *g = build(&o);
+    check_shape(g, "transformer/block_000/look/rms_norm/scale", 8, 0);
+    assert_true(has_variable(g, "transformer/block_001/look/SelfAttention/q"));
+    assert_true(has_variable(g, "transformer/block_000/layer_001/DenseReluDense/wi/kernel"));
+    check_shape(g, "transformer/block_000/layer_002/DenseReluDense/wi/kernel", 8, 24);
+    check_shape(g, "transformer/block_000/wide/DenseReluDense/wi/kernel", 8, 40);
+    check_same_again(&o, VOCAB);
+    close_well(o.session);
+    refuse("run.model_type = 'lm'\nmake_layer_stack.layers = [('one', 'two', @SelfAttention)]",
+           "a layer is a class, or a class, a name and a dictionary of arguments");
+    refuse("run.model_type = 'lm'\nmake_layer_stack.layers = [('one',)]",
+           "a layer is a class, or a class, a name and a dictionary of arguments");
+}
+
+/* Stacks with one name share the variables of layers with one name. */
+static void test_one_stack_for_both(void **state)
+{
+    static const char layers[] =
+        "run.model_type = 'bitransformer'\n"
+        "encoder/make_layer_stack.layers = [('look', @SelfAttention), ('think', @DenseReluDense)]\n"
+        "decoder/make_layer_stack.layers = [('look', @SelfAttention), ('ask', @EncDecAttention),\n"
+        "    ('think', @DenseReluDense)]\nmake_bitransformer.encoder_name = ";
+    char text[600];
+    (void)state;
+    snprintf(text, sizeof text, "%s'decoder'", layers);
+    opened     o = open_text(text);
+    mtf_graph *g = build(&o);
+    int64_t    one = count_parameters(g);
+    assert_false(has_variable(g, "encoder/block_000/look/SelfAttention/q"));
+    close_well(o.session);
+    snprintf(text, sizeof text, "%s'encoder'", layers);
+    o = open_text(text);
+    g = build(&o);
+    assert_true(has_variable(g, "encoder/block_000/look/SelfAttention/q"));
+    assert_true(count_parameters(g) > one);
+    close_well(o.session);
+}
+
+/* Layers share a table of relative positions with those that have as many heads and the same window. */
+static void test_shared_tables(void **state)
+{
+    (void)state;
+    opened o = open_text("run.model_type = 'lm'\n"
+                         "SelfAttention.relative_attention_type = 'bias_shared'\n"
+                         "LocalSelfAttention.radius = 4\n"
+                         "make_layer_stack.layers = [({'num_heads': 2}, @SelfAttention), @SelfAttention,\n"
+                         "  ({'num_heads': 2}, @SelfAttention), @SelfAttention, @LocalSelfAttention]");
+    mtf_graph *g = build(&o);
+    check_shape(g, "transformer/block_000/layer_000/SelfAttention/relative_attention_bias", 2, 32);
+    check_shape(g, "transformer/block_000/layer_001/SelfAttention/relative_attention_bias", 4, 32);
+    check_shape(g, "transformer/block_000/layer_004/LocalSelfAttention/relative_attention_bias", 8, 32);
+    assert_false(
+        has_variable(g, "transformer/block_000/layer_002/SelfAttention/relative_attention_bias"));
+    assert_false(
+        has_variable(g, "transformer/block_000/layer_003/SelfAttention/relative_attention_bias"));
+    assert_false(
+        has_variable(g, "transformer/block_001/layer_000/SelfAttention/relative_attention_bias"));
+    close_well(o.session);
+}
+
+/* Which tables of learned positions an encoder-decoder has: by the original's rules, one where both stacks
+ * have as many positions and share the embedding. */
+static void test_positions(void **state)
+{
+    static const struct {
+        const char *text;
+        bool        shared, encoder, decoder;
+    } cases[] = {
+        {"", true, false, false},
+        {"Bitransformer.shared_positional_embedding = False", false, true, true},
+        {"Bitransformer.shared_embedding = False\n"
+         "Unitransformer.shared_embedding_and_softmax_weights = False",
+         false, true, true},
+        {"encoder/Unitransformer.max_length = 600", false, true, true},
+        {"encoder/Unitransformer.positional_embedding = False", false, false, true},
+        {"decoder/Unitransformer.sinusoid_positional_embedding = True", true, false, false},
+        {"Unitransformer.sinusoid_positional_embedding = True", false, false, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[300];
+        snprintf(text, sizeof text, "run.model_type = 'bitransformer'\n%s", cases[i].text);
+        opened     o = open_text(text);
+        mtf_graph *g = build(&o);
+        if (has_variable(g, "shared/positional_embedding") != cases[i].shared ||
+            has_variable(g, "encoder/positional_embedding") != cases[i].encoder ||
+            has_variable(g, "decoder/positional_embedding") != cases[i].decoder)
+            fail_msg("%s: other tables of positions", text);
+        check_same_again(&o, VOCAB);
+        close_well(o.session);
+    }
+}
+
+/* ---- T5 ---- */
+
+/* 512 tokens of inputs with 15 % noise in spans of 3 are made of 568, as published. */
+static void test_lengths_of_spans(void **state)
+{
+    static const char spans[] =
+        "run.model_type = 'bitransformer'\nsizes = @preprocessors.random_spans_targets_length()\n"
+        "run.sequence_length = {'inputs': %s, 'targets': %%sizes}\n"
+        "preprocessors.random_spans_helper.inputs_length = 512\n"
+        "random_spans_helper.noise_density = %s\n"
+        "random_spans_helper.mean_noise_span_length = 3.0\n"
+        "random_spans_helper.extra_tokens_per_span_inputs = 1\n"
+        "random_spans_helper.extra_tokens_per_span_targets = 1\n"
+        "run.batch_size = ('sequences_per_batch', 2)";
+    char text[800];
+    (void)state;
+    snprintf(text, sizeof text, spans, "@random_spans_tokens_length()", "0.15");
+    opened o = open_text(text);
+    assert_int_equal(o.run.inputs_length, 568);
+    assert_int_equal(o.run.targets_length, 114);
+    assert_int_equal(count_warnings(o.config), 0);
+    check_same_again(&o, VOCAB);
+    close_well(o.session);
+    snprintf(text, sizeof text, spans, "512", "0.0");
+    refuse(text, "@preprocessors.random_spans_targets_length() needs random_spans_helper.inputs_length");
+}
+
+static void check_vocabulary(const char *text, const char *means)
+{
+    char all[400];
+    snprintf(all, sizeof all,
+             "SentencePieceVocabulary.sentencepiece_model_file = 'words.model'\n"
+             "run.vocabulary = @SentencePieceVocabulary()\n%s",
+             text);
+    opened o = open_text(all);
+    assert_string_equal(o.run.vocabulary_text, means);
+    check_same_again(&o, VOCAB);
+    close_well(o.session);
+}
+
+static void test_vocabularies(void **state)
+{
+    (void)state;
+    check_vocabulary("", "sentencepiece:words.model");
+    check_vocabulary("vocabularies.Vocabulary.extra_ids = 100", "sentencepiece:words.model:extra=100");
+    check_vocabulary("Vocabulary.extra_ids = 100\nSentencePieceVocabulary.extra_ids = 7",
+                     "sentencepiece:words.model:extra=7");
+}
+
+/* What T5's class is given counts as what `run` is given. */
+static void test_t5_model(void **state)
+{
+    (void)state;
+    opened o = open_text("MtfModel.model_type = 'lm'\nMtfModel.tpu_topology = 'v2-8'\n"
+                         "MtfModel.sequence_length = {'inputs': 8, 'targets': 16}\n"
+                         "MtfModel.batch_size = ('sequences_per_batch', 3)\n"
+                         "MtfModel.mesh_shape = None");
+    assert_int_equal(o.run.model_type, MTF_MODEL_LM);
+    assert_int_equal(o.run.targets_length, 16);
+    assert_int_equal(o.run.batch, 3);
+    assert_int_equal(count_warnings(o.config), 0);
+    const mtf_config_note *notes;
+    assert_int_equal(mtf_config_notes(o.config, &notes), 2);
+    assert_contains(notes[0].text, "MtfModel.tpu_topology has no effect in mtf");
+    check_same_again(&o, VOCAB);
+    close_well(o.session);
+}
+
+/* Parameters that operative configurations list. */
+static void test_operative_names(void **state)
+{
+    static const char *const lines[] = {
+        "rewrite_stack_variables.max_combined_variable_size = 536870912",
+        "sublayer_rms_norm.name = 'rms_norm'",
+        "sublayer_scale_norm.name = 'scale_norm'",
+        "Bitransformer.decode.variable_dtype = None",
+        "sample_autoregressive.encoder_output = None",
+        "clean_decodes.eos_id = 1",
+        "mesh_inference_dataset_fn.priming_sequence_length = 32",
+        "mesh_eval_dataset_fn.shuffle_eval_examples = False",
+        "preprocessors.filter_by_string_length.max_length = 5",
+        "dataset.get_tfds_vocabulary.dataset_name = 'lm1b'",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) close_well(open_text(lines[i]).session);
+    refuse("sublayer_rms_norm.name = 'other'",
+           "sublayer_rms_norm.name is not available in mtf with any value but 'rms_norm'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_layer_items),      cmocka_unit_test(test_one_stack_for_both),
+        cmocka_unit_test(test_shared_tables),    cmocka_unit_test(test_lengths_of_spans),
+        cmocka_unit_test(test_vocabularies),     cmocka_unit_test(test_t5_model),
+        cmocka_unit_test(test_operative_names),  cmocka_unit_test(test_positions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
