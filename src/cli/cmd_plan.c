@@ -116,8 +116,6 @@ static bool choose_other(job *j, const char *rules)
 static bool plan_file(job *j)
 {
     const char *diff = option_nth(j->options, "diff", 0), *html = option_nth(j->options, "html", 0);
-    TRY(option_spares(j->session, "html", html, model_find(j->options->words[0]) ? NULL : j->options->words[0],
-                      "the model file"));
     TRY(!html || strcmp(html, "-") == 0 || put_file_check(&j->session->fault, html));
     TRY(choose_planned_machine(j->options, j->session, &j->opts.rates));
     TRY(choose_site(j->options, j->session, &j->opts.rates, &j->site));
@@ -168,7 +166,7 @@ static const option_spec table[] = {
     {"processor", "N", false, "show this processor's program; default: the slowest"},
     {"fetch", "NAME", true, "plan what computes NAME only, not everything"},
     {"json", NULL, false, "print JSON instead of text"},
-    {"html", "FILE", false, "write a page with pictures instead, for a browser; -: standard output"},
+    {"html", "FILE", false, "write a page with pictures instead, for a browser; -: standard output", .writes = true},
     OPTION_TABLE(step_options),
     {0},
 };

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/evaluation.h"
 #include "cli/graph_file.h"
+#include "cli/outputs.h"
 #include "cli/shared_options.h"
 #include "cli/teacher.h"
 #include "data/field_text.h"
@@ -241,29 +242,21 @@ static bool minimize(job *j)
     return mtf_ok(j->setup.session);
 }
 
-/* An output must not overwrite a file that is read, or that another option writes. */
+/* Outputs are files, and not those that a configuration has read. */
 static bool check_outputs(job *j)
 {
-    static const char *const outputs[] = {"trace", "report"}, *const inputs[] = {"data", "eval-data"};
-    const options           *o = j->setup.options;
+    static const char *const outputs[] = {"trace", "report"};
     mtf_session             *s = j->setup.session;
-    const char              *text;
     for (int i = 0; i < 2; i++) {
-        const char *path = option_nth(o, outputs[i], 0);
-        char        called[40];
+        const char   *path = option_nth(j->setup.options, outputs[i], 0);
+        mtf_text_opts text;
         TRY(option_names_file(s, outputs[i], path, path, "the progress of the run"));
-        if (!j->setup.ready)
-            TRY(option_spares(s, outputs[i], path, j->setup.word, "the model file"));
-        for (int k = 0; k < 2 && path; k++)
-            for (int n = 0; (text = option_nth(o, inputs[k], n)) != NULL; n++) {
-                mtf_field field;
-                TRY(field_parse(s, inputs[k], text, &field));
-                snprintf(called, sizeof called, "a file of --%s", inputs[k]);
-                TRY(option_spares(s, outputs[i], path, field.files, called));
-            }
+        for (int training = 0; training < 2 && j->setup.config && path; training++) {
+            TRY(config_text_opts(j->setup.config, training, &text));
+            TRY(output_spares_files(s, outputs[i], path, text.files, "a file of the configuration's dataset"));
+        }
     }
-    return option_spares(s, "report", option_nth(o, "report", 0), option_nth(o, "trace", 0),
-                         "what --trace writes");
+    return true;
 }
 
 static bool train(job *j)
@@ -334,12 +327,12 @@ static const option_spec table[] = {
     OPTION_GROUP("what is shown"),
     {"json", NULL, false, "print one JSON object a line: steps with losses, then the evaluation"},
     {"quiet", NULL, false, "no progress, only the result"},
-    {"report", "FILE.html", false, "a page with curves, evaluations and the profile, at each save and at the end"},
+    {"report", "FILE.html", false, "a page with curves, evaluations and the profile, at each save and at the end", .writes = true},
     {"profile", NULL, false, "a table of time by instruction and by scope at the end"},
     {"events-dir", "DIR", false, "write event files for TensorBoard"},
     {"watch", "PATTERN", false, "statistics of tensors whose names match"},
     {"watch-every", "N", false, "steps between them; default 100"},
-    {"trace", "FILE.json", false, "a timeline of five steps of all processors, for Perfetto"},
+    {"trace", "FILE.json", false, "a timeline of five steps of all processors, for Perfetto", .writes = true},
     OPTION_TABLE(running_options),
     {0},
 };
