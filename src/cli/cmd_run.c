@@ -159,6 +159,7 @@ static bool compile(job *j)
     }
     j->needed = file_needs(j->graph, j->nlist, j->list);
     TRY(j->needed != NULL && check_feeds(j));
+    if (option_given(j->options, "analyze")) graph_name_all(j->graph); /* as mtf plan names them */
     j->program = mtf_compile_n(j->graph, j->nlist, j->list);
     return j->program != NULL;
 }

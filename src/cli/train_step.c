@@ -244,5 +244,7 @@ mtf_graph *setup_plan(const options *o, mtf_session *session, int *nfetches, mtf
     *nfetches = n.loss && !option_given(o, "fetch")
                     ? training_fetches(n.graph, n.loss, &(mtf_train_opts){.rate = rate}, NULL, fetches)
                     : choose_fetches(o, n.graph, fetches);
-    return *nfetches < 0 ? NULL : n.graph;
+    if (*nfetches < 0) return NULL;
+    graph_name_all(n.graph); /* plans, pages and listings give a tensor one name */
+    return n.graph;
 }
