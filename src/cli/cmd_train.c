@@ -9,8 +9,10 @@
 #include "cli/outputs.h"
 #include "cli/shared_options.h"
 #include "cli/teacher.h"
+#include "cli/train_facts.h"
 #include "data/field_text.h"
 #include "graph/node.h"
+#include "model/model_mark.h"
 
 enum { SIGNAL_STATUS = 128 }; /* plus the signal's number, as in shells */
 
@@ -264,12 +266,16 @@ static bool train(job *j)
     mtf_session  *s = j->setup.session;
     mtf_load_opts init;
     TRY(setup_network(&j->setup, true, &j->network) && check_outputs(j));
+    const char *mark = model_mark(j->network.graph); /* before the optimizer, which knows the number of steps */
     TRY(setup_data(&j->setup, true, &j->data) && choose_steps(j) && minimize(j));
     TRY(setup_check_feeds(&j->setup, true, &j->network));
     TRY(evaluation_open(&j->evaluation, &j->setup));
     TRY(choose_saving(j) && choose_showing(j) && choose_init(j, &init));
     bool             shuffles = !j->setup.config || config_shuffles(j->setup.config);
     mtf_batches_opts batches = {.shuffle = shuffles && !option_given(j->setup.options, "no-shuffle"), .seed = s->opts.seed};
+    const char *order = batches.shuffle ? "shuffled" : "in the order of the files";
+    j->train.facts = train_facts(&j->setup, mark, j->data ? order : NULL, j->train.rate != NULL);
+    TRY(j->train.facts != NULL);
     j->train.data = j->data;
     j->train.batches = &batches;
     j->train.init = &init;
@@ -314,7 +320,7 @@ static const option_spec table[] = {
     OPTION_GROUP("checkpoints"),
     {"checkpoint-dir", "DIR", false, "save checkpoints there"},
     {"resume", NULL, false, "continue from the newest undamaged checkpoint, if there is one"},
-    {"resume-anyway", NULL, false, "the same with another batch size, data set or optimizer"},
+    {"resume-anyway", NULL, false, "the same with another model, data set, batch size or other settings"},
     {"save-every", "N", false, "save every N steps, in the background; default: at the end"},
     {"keep", "N", false, "how many of the newest checkpoints to keep; default: all"},
     {"keep-every", "N", false, "also keep those whose step N divides"},
