@@ -9,6 +9,8 @@
 #include "cli/counters_text.h"
 #include "cli/graph_file.h"
 #include "cli/plan_json.h"
+#include "cli/plan_layers.h"
+#include "cli/plan_table.h"
 #include "cli/plan_text.h"
 #include "cli/shared_options.h"
 #include "cli/train_setup.h"
@@ -68,11 +70,12 @@ static bool plan_one(job *j)
     } else if (ok) {
         textbuf t = {.arena = &e->arena};
         plan_write_header(e, &t);
+        if (hints) write_hint(&h, &t);
         text_add(&t, "\n");
+        ok = all || plan_write_layers(j->graph, e, &t);
         plan_write_table(e, all, NULL, &t);
         if (j->opts.count) text_add(&t, "\n"), counters_write(e, &t);
-        if (hints) text_add(&t, "\n"), write_hint(&h, &t);
-        ok = print_text(j->session, &t);
+        ok = ok && print_text(j->session, &t);
     }
     estimate_free(e);
     return ok;
