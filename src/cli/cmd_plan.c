@@ -81,13 +81,20 @@ static bool plan_one(job *j)
     return ok;
 }
 
+/* An error about the second layout is one of --diff. */
+static bool blame_diff(const job *j)
+{
+    bool about = !mtf_ok(j->session) && strncmp(mtf_error(j->session), "usage: --layout ", 16) == 0;
+    return about && option_blame(j->session, "diff");
+}
+
 static bool plan_two(job *j)
 {
     estimate_opts other = j->opts;
     other.layout = &j->other;
     estimate *a = estimate_graph(j->graph, j->nfetches, j->fetches, &j->opts);
     estimate *b = a ? estimate_graph(j->graph, j->nfetches, j->fetches, &other) : NULL;
-    bool      ok = b != NULL;
+    bool      ok = b != NULL || (a && blame_diff(j));
     if (ok && option_given(j->options, "html")) {
         ok = plan_page_diff(j->graph, j->options->words[0], a, b, option_nth(j->options, "html", 0));
     } else if (ok && option_given(j->options, "json")) {
@@ -113,7 +120,7 @@ static bool choose_other(job *j, const char *rules)
         return option_blame(j->session, "diff");
     j->other.state = j->choice.state;
     j->other.nstate = j->choice.nstate;
-    return decline_state_rules(j->graph, j->nfetches, j->fetches, &how, &j->other);
+    return decline_state_rules(j->graph, j->nfetches, j->fetches, &how, &j->other) || blame_diff(j);
 }
 
 static bool plan_file(job *j)

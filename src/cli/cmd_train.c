@@ -135,8 +135,12 @@ static const char *model_text(job *j)
     const settings *v = &j->setup.settings;
     if (j->setup.config) return config_text(j->setup.config);
     text_add(&t, "mtf train %s", j->setup.word);
-    for (int i = 0; v->model->options[i].name; i++)
-        if (*v->values[i]) text_add(&t, " --%s %s", v->model->options[i].name, v->values[i]);
+    for (int i = 0; v->model->options[i].name; i++) {
+        const char *name = v->model->options[i].name;
+        if (strcmp(name, "epochs") == 0 || strcmp(name, "steps") == 0) continue; /* defaults: --steps may differ */
+        if (*v->values[i]) text_add(&t, " --%s %s", name, v->values[i]);
+    }
+    if (j->train.steps > 0) text_add(&t, " --steps %lld", (long long)j->train.steps);
     return text_done(&t);
 }
 

@@ -160,7 +160,9 @@ static bool check_no_decay(setup *s, mtf_graph *g)
 static bool check_rate(setup *s, const char *schedule, int64_t steps)
 {
     char *end;
-    if (!option_given(s->options, "rate") || !*schedule) return true;
+    if (!option_given(s->options, "rate")) return true;
+    if (!*schedule)
+        return fail(&s->session->fault, ERR_USAGE, "--rate takes a number or a schedule, not \"\"");
     if (number_read(schedule, &end) < 0 && !*end)
         return fail(&s->session->fault, ERR_USAGE,
                     "--rate takes a number of 0 or more or a schedule, not \"%s\"", schedule);
