@@ -105,9 +105,11 @@ typedef struct mtf_train_opts {
     int                  keep;       /* how many of the newest to keep; default 0: all           */
     int64_t              keep_every; /* also keep those whose step it divides                    */
     bool                 resume;     /* continue from the newest complete one, if there is one   */
-    bool                 resume_anyway; /* even with other data, another batch or optimizer;
+    bool                 resume_anyway; /* even with another model, other data or other settings;
                                            variables that it lacks keep their initial values     */
     const char          *optimizer;  /* its name: stored in checkpoints, compared when resuming  */
+    const char *const   *facts;      /* pairs, then NULL: further settings that are stored and compared;
+                                        "model" is a mark of the network, "order" how examples come */
     const char          *config;     /* stored in each checkpoint                                */
     /* what to show, besides a line of progress */
     mtf_tensor *rate;          /* the learning rate                                        */
@@ -121,7 +123,8 @@ typedef struct mtf_train_opts {
                                   mtf_program_measured in `after_step`; on cards, where
                                   this takes long, those of five steps                   */
     bool        json;          /* one JSON object a line for each step, and nothing else   */
-    bool        quiet;         /* print nothing                                            */
+    bool        quiet;         /* print nothing; damaged checkpoints are told to the session's
+                                  callback all the same                                    */
     void (*show)(void *context, const char *text); /* default: writes to standard output         */
     void *show_context;
     /* Each of these three ends the training with an error when it returns false.

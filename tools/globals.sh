@@ -1,5 +1,5 @@
 #!/bin/bash
-# Fails on a writable global or static variable in the library's objects.
+# Fails on a writable global or static variable in any object of the library and the command.
 #
 # All state belongs to a session.  Constant tables that hold pointers live in .data.rel.ro and
 # are fine; so are variables that the compiler adds for OpenMP and the sanitizers.
@@ -9,8 +9,10 @@ build=${1:-build}
 
 set -o pipefail
 
-mapfile -t objects < <(find "$build"/CMakeFiles/mtf_objects.dir -name '*.c.o' 2>/dev/null | sort)
+mapfile -t objects < <(find "$build"/CMakeFiles/*.dir/src -name '*.c.o' 2>/dev/null | sort)
+sources=$(find src -name '*.c' | grep -vxF -f <(printf '%s\n' "${objects[@]}" | sed 's|.*\.dir/||; s|\.o$||'))
 [ ${#objects[@]} -gt 0 ] || { echo "$build holds no objects of the library; build it first"; exit 1; }
+echo "${#objects[@]} objects of $(find src -name '*.c' | wc -l) sources${sources:+; not built here: $(echo $sources)}" >&2
 
 for object in "${objects[@]}"; do
     source=src/${object#*/src/}

@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "cli/choices.h"
+#include "cli/plan_table.h"
 #include "cli/plan_text.h"
 #include "machine/machine.h"
 #include "plan/plan.h"

@@ -18,6 +18,7 @@
 #include "cli/ckpt.h"
 #include "cli/graph_file.h"
 #include "model/config/kept.h"
+#include "cli/outputs.h"
 #include "run/npy.h"
 
 /* A tensor before and after conversion. */
@@ -329,7 +330,7 @@ static bool may_write(conversion *v, const char *path, bool as_file)
     mtf_session *s = v->session;
     struct stat  about;
     bool         force = option_given(v->options, "force");
-    TRY(!is_foreign(s, path));
+    TRY(!is_foreign(s, path) && output_is_other(s, v->source.contents.path, path));
     if (!as_file) return whole_may_replace(&s->arena, path, manifest_name, force, &s->fault);
     if (stat(path, &about) != 0) return true;
     if (!S_ISREG(about.st_mode))

@@ -5,6 +5,7 @@
 #include "base/put_file.h"
 #include "base/session.h"
 #include "cli/ckpt.h"
+#include "cli/outputs.h"
 #include "model/published/published.h"
 
 static published_call call_of(const options *o)
@@ -36,7 +37,7 @@ bool ckpt_import(mtf_session *s, const options *o)
     published_call call = call_of(o);
     published_done done;
     const char    *gin = option_nth(o, "gin", 0);
-    if (gin && !put_file_check(&s->fault, gin)) return false;
+    TRY(output_is_other(s, call.from, call.to) && (!gin || put_file_check(&s->fault, gin)));
     bool ok = published_import(s, &call, &done) && write_gin(s, o, &done.config);
     return finish(o, ok, &done);
 }
@@ -45,5 +46,6 @@ bool ckpt_export(mtf_session *s, const options *o)
 {
     published_call call = call_of(o);
     published_done done;
+    TRY(output_is_other(s, call.from, call.to));
     return finish(o, published_export(s, &call, &done), &done);
 }

@@ -98,7 +98,7 @@ static int run(const options *o)
 }
 
 static const option_spec table[] = {
-    {"out", "FILE", false, "where to write the description; default: standard output"},
+    {"out", "FILE", false, "where to write the description; default: standard output", .writes = true},
     {"anyway", NULL, false, "write it even if others used the machine meanwhile"},
     {"device", "cpu|cuda", false, "what is measured; cuda: one of NVIDIA's cards", "cpu|cuda"},
     {"mesh", "MESH", false, "the processors; default: x, one for each core, or each rank of MPI; with cuda, one"},

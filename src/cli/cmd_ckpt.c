@@ -45,7 +45,7 @@ static const option_spec table[] = {
     {"rename", "PATTERN=REPLACEMENT", true,  "convert: replace the part of a name that matches; \\1 is a group"},
     {"only",   "PATTERN",             false, "convert: leave out tensors whose name does not match"},
     {"config", "FILE",                false, "import, export: the model's config.json; default: the one beside the weights, or the one that was imported"},
-    {"gin",    "FILE",                false, "import: write the configuration that builds the model here as well"},
+    {"gin",    "FILE",                false, "import: write the configuration that builds the model here as well", .writes = true},
     {"force",  NULL,                  false, "convert, import, export: replace what exists"},
     {"json",   NULL,                  false, "ls, verify, show, diff: print JSON"},
     {0},

@@ -7,10 +7,23 @@
 #include "cli/dataset_lines.h"
 #include "cli/graph_file.h"
 #include "cli/model_open.h"
+#include "cli/outputs.h"
 #include "cli/shared_options.h"
 #include "machine/launch.h"
 #include "data/text/text_option.h"
 #include "serve/decode_lines.h"
+
+/* OUTPUT-STEP and the files beside it must not be what is read. */
+static bool spares_inputs(const options *o, const opened_model *m, const decode_lines_opts *d)
+{
+    static const char *const suffixes[] = {"", ".inputs", ".targets"};
+    for (int k = 0; d->output && k < (d->text ? 3 : 1); k++) {
+        const char *path = step_path(m, d->output, suffixes[k]);
+        TRY(path && output_spares(o, m->session, "output", path) &&
+            output_spares_files(m->session, "output", path, d->inputs, "the prompts"));
+    }
+    return true;
+}
 
 static int run(const options *o)
 {
@@ -30,6 +43,7 @@ static int run(const options *o)
     if (!dataset_lines_read(&c, m, &lines)) return close_session(m->session);
     if (lines.inputs) d.inputs = lines.files, d.text = lines.inputs;
     d.rows = lines.input_rows, d.nrows = lines.count;
+    if (!spares_inputs(o, m, &d)) return close_session(m->session);
     bool talks = !d.inputs && !d.output && isatty(STDIN_FILENO) && launch_find().size <= 1;
     if (talks)
         decode_dialogue(m, &d, stdin, stdout);
@@ -43,7 +57,7 @@ static const option_spec table[] = {
     OPTION_GROUP("prompts and answers"),
     {"inputs", "FILE", false, "a prompt on each line; default: standard input"},
     {"eval-text", "FILES[:...]", false, "prompts are the inputs of this data, or its texts, one an answer; " TEXT_WORDS},
-    {"output", "FILE", false, "write FILE-STEP, STEP being the checkpoint's, and with --eval-text FILE-STEP.inputs and .targets; default: standard output"},
+    {"output", "FILE", false, "write FILE-STEP, STEP being the checkpoint's, and with --eval-text FILE-STEP.inputs and .targets; default: standard output", .writes = true},
     OPTION_TABLE(sampling_options),
     OPTION_TABLE(opening_options),
     OPTION_TABLE(mesh_options),

@@ -155,8 +155,6 @@ static bool search_file(job *j)
 {
     const options *o = j->options;
     const char    *html = option_nth(o, "html", 0);
-    TRY(option_spares(j->session, "html", html, model_find(o->words[0]) ? NULL : o->words[0],
-                      "the model file"));
     TRY(!html || strcmp(html, "-") == 0 || put_file_check(&j->session->fault, html));
     TRY(choose_planned_machine(o, j->session, &j->opts.rates));
     TRY(choose_site(o, j->session, &j->opts.rates, &j->site));
@@ -213,7 +211,7 @@ static const option_spec table[] = {
     {"fetch", "NAME", true, "for what computes NAME only, not everything"},
     {"show", "N", false, "print the best N; default 5"},
     {"json", NULL, false, "print JSON instead of text"},
-    {"html", "FILE", false, "write a page with pictures instead, for a browser; -: standard output"},
+    {"html", "FILE", false, "write a page with pictures instead, for a browser; -: standard output", .writes = true},
     OPTION_TABLE(step_options),
     {0},
 };

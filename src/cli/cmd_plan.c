@@ -9,6 +9,8 @@
 #include "cli/counters_text.h"
 #include "cli/graph_file.h"
 #include "cli/plan_json.h"
+#include "cli/plan_layers.h"
+#include "cli/plan_table.h"
 #include "cli/plan_text.h"
 #include "cli/shared_options.h"
 #include "cli/train_setup.h"
@@ -68,14 +70,22 @@ static bool plan_one(job *j)
     } else if (ok) {
         textbuf t = {.arena = &e->arena};
         plan_write_header(e, &t);
+        if (hints) write_hint(&h, &t);
         text_add(&t, "\n");
+        ok = all || plan_write_layers(j->graph, e, &t);
         plan_write_table(e, all, NULL, &t);
         if (j->opts.count) text_add(&t, "\n"), counters_write(e, &t);
-        if (hints) text_add(&t, "\n"), write_hint(&h, &t);
-        ok = print_text(j->session, &t);
+        ok = ok && print_text(j->session, &t);
     }
     estimate_free(e);
     return ok;
+}
+
+/* An error about the second layout is one of --diff. */
+static bool blame_diff(const job *j)
+{
+    bool about = !mtf_ok(j->session) && strncmp(mtf_error(j->session), "usage: --layout ", 16) == 0;
+    return about && option_blame(j->session, "diff");
 }
 
 static bool plan_two(job *j)
@@ -84,7 +94,7 @@ static bool plan_two(job *j)
     other.layout = &j->other;
     estimate *a = estimate_graph(j->graph, j->nfetches, j->fetches, &j->opts);
     estimate *b = a ? estimate_graph(j->graph, j->nfetches, j->fetches, &other) : NULL;
-    bool      ok = b != NULL;
+    bool      ok = b != NULL || (a && blame_diff(j));
     if (ok && option_given(j->options, "html")) {
         ok = plan_page_diff(j->graph, j->options->words[0], a, b, option_nth(j->options, "html", 0));
     } else if (ok && option_given(j->options, "json")) {
@@ -110,14 +120,12 @@ static bool choose_other(job *j, const char *rules)
         return option_blame(j->session, "diff");
     j->other.state = j->choice.state;
     j->other.nstate = j->choice.nstate;
-    return decline_state_rules(j->graph, j->nfetches, j->fetches, &how, &j->other);
+    return decline_state_rules(j->graph, j->nfetches, j->fetches, &how, &j->other) || blame_diff(j);
 }
 
 static bool plan_file(job *j)
 {
     const char *diff = option_nth(j->options, "diff", 0), *html = option_nth(j->options, "html", 0);
-    TRY(option_spares(j->session, "html", html, model_find(j->options->words[0]) ? NULL : j->options->words[0],
-                      "the model file"));
     TRY(!html || strcmp(html, "-") == 0 || put_file_check(&j->session->fault, html));
     TRY(choose_planned_machine(j->options, j->session, &j->opts.rates));
     TRY(choose_site(j->options, j->session, &j->opts.rates, &j->site));
@@ -170,7 +178,7 @@ static const option_spec table[] = {
     {"processor", "N", false, "show this processor's program; default: the slowest"},
     {"fetch", "NAME", true, "plan what computes NAME only, not everything"},
     {"json", NULL, false, "print JSON instead of text"},
-    {"html", "FILE", false, "write a page with pictures instead, for a browser; -: standard output"},
+    {"html", "FILE", false, "write a page with pictures instead, for a browser; -: standard output", .writes = true},
     OPTION_TABLE(step_options),
     {0},
 };

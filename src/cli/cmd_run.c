@@ -159,6 +159,7 @@ static bool compile(job *j)
     }
     j->needed = file_needs(j->graph, j->nlist, j->list);
     TRY(j->needed != NULL && check_feeds(j));
+    if (option_given(j->options, "analyze")) graph_name_all(j->graph); /* as mtf plan names them */
     j->program = mtf_compile_n(j->graph, j->nlist, j->list);
     return j->program != NULL;
 }
@@ -264,7 +265,7 @@ static int run(const options *o)
 static const option_spec table[] = {
     OPTION_GROUP("what goes in and out"),
     {"feed", "NAME=FILE.npy", true, "read the input NAME from a NumPy file"},
-    {"fetch", "NAME[=FILE.npy]", true, "write the tensor NAME to a file, or print it"},
+    {"fetch", "NAME[=FILE.npy]", true, "write the tensor NAME to a file, or print it", .writes = true},
     {"steps", "N", false, "run N times; variables keep their values in between; default 1"},
     {"json", NULL, false, "print values and cost as JSON"},
     OPTION_TABLE(mesh_options),

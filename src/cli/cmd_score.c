@@ -3,8 +3,10 @@
 #include "cli/dataset_lines.h"
 #include "cli/graph_file.h"
 #include "cli/model_open.h"
+#include "cli/outputs.h"
 #include "cli/shared_options.h"
 #include "data/text/text_option.h"
+#include "serve/decode_lines.h"
 #include "serve/score_lines.h"
 
 /* Takes the texts of a dataset, or of files that the configuration names. */
@@ -30,6 +32,19 @@ static bool take_texts(config_setup *c, const opened_model *m, score_lines_opts 
                               "input");
 }
 
+/* The files that are written, OUTPUT-STEP with a suffix, must not be those that are read. */
+static bool spares_texts(const options *o, const opened_model *m, const score_lines_opts *s)
+{
+    static const char *const suffixes[] = {".scores", ".targets", ".lengths", ".inputs"};
+    for (int k = 0; s->output && k < 4; k++) {
+        const char *path = step_path(m, s->output, suffixes[k]);
+        TRY(path && output_spares(o, m->session, "output", path) &&
+            output_spares_files(m->session, "output", path, s->inputs, "the inputs") &&
+            output_spares_files(m->session, "output", path, s->targets, "the targets"));
+    }
+    return true;
+}
+
 static int run(const options *o)
 {
     int              status;
@@ -48,7 +63,7 @@ static int run(const options *o)
     config_setup  c;
     opened_model *m = model_open(o, &c, &status);
     if (!m) return status;
-    if (take_texts(&c, m, &s)) score_lines(m, &s);
+    if (take_texts(&c, m, &s) && spares_texts(o, m, &s)) score_lines(m, &s);
     return close_session(m->session);
 }
 
@@ -57,7 +72,7 @@ static const option_spec table[] = {
     {"targets", "FILE", false, "the texts to score, one on each line; -: standard input"},
     {"inputs", "FILE", false, "what precedes each of them, or an encoder's inputs; default: nothing"},
     {"eval-text", "FILES[:...]", false, "the targets of this data, after its inputs, or its texts; " TEXT_WORDS},
-    {"output", "FILE", false, "write FILE-STEP.scores, .targets, .lengths and .inputs; default: scores to standard output"},
+    {"output", "FILE", false, "write FILE-STEP.scores, .targets, .lengths and .inputs; default: scores to standard output", .writes = true},
     {"tokens", NULL, false, "print the scores of the tokens after each score"},
     {"batch", "N", false, "texts that are scored together; default 8"},
     OPTION_TABLE(opening_options),

@@ -6,10 +6,13 @@
 #include "cli/commands.h"
 #include "cli/evaluation.h"
 #include "cli/graph_file.h"
+#include "cli/outputs.h"
 #include "cli/shared_options.h"
 #include "cli/teacher.h"
+#include "cli/train_facts.h"
 #include "data/field_text.h"
 #include "graph/node.h"
+#include "model/model_mark.h"
 
 enum { SIGNAL_STATUS = 128 }; /* plus the signal's number, as in shells */
 
@@ -132,8 +135,12 @@ static const char *model_text(job *j)
     const settings *v = &j->setup.settings;
     if (j->setup.config) return config_text(j->setup.config);
     text_add(&t, "mtf train %s", j->setup.word);
-    for (int i = 0; v->model->options[i].name; i++)
-        if (*v->values[i]) text_add(&t, " --%s %s", v->model->options[i].name, v->values[i]);
+    for (int i = 0; v->model->options[i].name; i++) {
+        const char *name = v->model->options[i].name;
+        if (strcmp(name, "epochs") == 0 || strcmp(name, "steps") == 0) continue; /* defaults: --steps may differ */
+        if (*v->values[i]) text_add(&t, " --%s %s", name, v->values[i]);
+    }
+    if (j->train.steps > 0) text_add(&t, " --steps %lld", (long long)j->train.steps);
     return text_done(&t);
 }
 
@@ -241,29 +248,21 @@ static bool minimize(job *j)
     return mtf_ok(j->setup.session);
 }
 
-/* An output must not overwrite a file that is read, or that another option writes. */
+/* Outputs are files, and not those that a configuration has read. */
 static bool check_outputs(job *j)
 {
-    static const char *const outputs[] = {"trace", "report"}, *const inputs[] = {"data", "eval-data"};
-    const options           *o = j->setup.options;
+    static const char *const outputs[] = {"trace", "report"};
     mtf_session             *s = j->setup.session;
-    const char              *text;
     for (int i = 0; i < 2; i++) {
-        const char *path = option_nth(o, outputs[i], 0);
-        char        called[40];
+        const char   *path = option_nth(j->setup.options, outputs[i], 0);
+        mtf_text_opts text;
         TRY(option_names_file(s, outputs[i], path, path, "the progress of the run"));
-        if (!j->setup.ready)
-            TRY(option_spares(s, outputs[i], path, j->setup.word, "the model file"));
-        for (int k = 0; k < 2 && path; k++)
-            for (int n = 0; (text = option_nth(o, inputs[k], n)) != NULL; n++) {
-                mtf_field field;
-                TRY(field_parse(s, inputs[k], text, &field));
-                snprintf(called, sizeof called, "a file of --%s", inputs[k]);
-                TRY(option_spares(s, outputs[i], path, field.files, called));
-            }
+        for (int training = 0; training < 2 && j->setup.config && path; training++) {
+            TRY(config_text_opts(j->setup.config, training, &text));
+            TRY(output_spares_files(s, outputs[i], path, text.files, "a file of the configuration's dataset"));
+        }
     }
-    return option_spares(s, "report", option_nth(o, "report", 0), option_nth(o, "trace", 0),
-                         "what --trace writes");
+    return true;
 }
 
 static bool train(job *j)
@@ -271,12 +270,16 @@ static bool train(job *j)
     mtf_session  *s = j->setup.session;
     mtf_load_opts init;
     TRY(setup_network(&j->setup, true, &j->network) && check_outputs(j));
+    const char *mark = model_mark(j->network.graph); /* before the optimizer, which knows the number of steps */
     TRY(setup_data(&j->setup, true, &j->data) && choose_steps(j) && minimize(j));
     TRY(setup_check_feeds(&j->setup, true, &j->network));
     TRY(evaluation_open(&j->evaluation, &j->setup));
     TRY(choose_saving(j) && choose_showing(j) && choose_init(j, &init));
     bool             shuffles = !j->setup.config || config_shuffles(j->setup.config);
     mtf_batches_opts batches = {.shuffle = shuffles && !option_given(j->setup.options, "no-shuffle"), .seed = s->opts.seed};
+    const char *order = batches.shuffle ? "shuffled" : "in the order of the files";
+    j->train.facts = train_facts(&j->setup, mark, j->data ? order : NULL, j->train.rate != NULL);
+    TRY(j->train.facts != NULL);
     j->train.data = j->data;
     j->train.batches = &batches;
     j->train.init = &init;
@@ -321,7 +324,7 @@ static const option_spec table[] = {
     OPTION_GROUP("checkpoints"),
     {"checkpoint-dir", "DIR", false, "save checkpoints there"},
     {"resume", NULL, false, "continue from the newest undamaged checkpoint, if there is one"},
-    {"resume-anyway", NULL, false, "the same with another batch size, data set or optimizer"},
+    {"resume-anyway", NULL, false, "the same with another model, data set, batch size or other settings"},
     {"save-every", "N", false, "save every N steps, in the background; default: at the end"},
     {"keep", "N", false, "how many of the newest checkpoints to keep; default: all"},
     {"keep-every", "N", false, "also keep those whose step N divides"},
@@ -334,12 +337,12 @@ static const option_spec table[] = {
     OPTION_GROUP("what is shown"),
     {"json", NULL, false, "print one JSON object a line: steps with losses, then the evaluation"},
     {"quiet", NULL, false, "no progress, only the result"},
-    {"report", "FILE.html", false, "a page with curves, evaluations and the profile, at each save and at the end"},
+    {"report", "FILE.html", false, "a page with curves, evaluations and the profile, at each save and at the end", .writes = true},
     {"profile", NULL, false, "a table of time by instruction and by scope at the end"},
     {"events-dir", "DIR", false, "write event files for TensorBoard"},
     {"watch", "PATTERN", false, "statistics of tensors whose names match"},
     {"watch-every", "N", false, "steps between them; default 100"},
-    {"trace", "FILE.json", false, "a timeline of five steps of all processors, for Perfetto"},
+    {"trace", "FILE.json", false, "a timeline of five steps of all processors, for Perfetto", .writes = true},
     OPTION_TABLE(running_options),
     {0},
 };

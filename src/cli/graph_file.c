@@ -56,17 +56,6 @@ bool option_is_pattern(mtf_session *s, const char *option, const char *pattern)
     return option_blame(s, option);
 }
 
-bool option_spares(mtf_session *s, const char *option, const char *path, const char *other,
-                   const char *called)
-{
-    struct stat a, b;
-    if (!path || !other || strcmp(path, "-") == 0) return true; /* "-" is read here and written there */
-    bool there = stat(path, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode);
-    bool same = there ? a.st_dev == b.st_dev && a.st_ino == b.st_ino : strcmp(path, other) == 0;
-    return !same || fail(&s->fault, ERR_USAGE, "--%s %s would replace %s; give another name", option,
-                         path, called);
-}
-
 bool option_names_file(mtf_session *s, const char *option, const char *given, const char *path,
                        const char *printed)
 {

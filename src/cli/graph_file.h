@@ -14,11 +14,6 @@ bool option_blame(mtf_session *s, const char *option);
 /* Whether the option's value is a valid pattern, or NULL; false after an error of the command line. */
 bool option_is_pattern(mtf_session *s, const char *option, const char *pattern);
 
-/* False, with an error of the command line, where writing the option's file would replace `other`, which
- * the message calls `called`.  Either path may be NULL. */
-bool option_spares(mtf_session *s, const char *option, const char *path, const char *other,
-                   const char *called);
-
 /* Is the path in the option's value a file's?  True for NULL; "-" is none, since standard output has
  * what `printed` says: an error of the command line. */
 bool option_names_file(mtf_session *s, const char *option, const char *given, const char *path,

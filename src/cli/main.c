@@ -9,6 +9,7 @@
 #include "cli/colour.h"
 #include "cli/commands.h"
 #include "cli/config_setup.h"
+#include "cli/outputs.h"
 #include "mtf.h"
 
 /* The most used first. */
@@ -77,6 +78,7 @@ static int run_command(const command *c, int argc, char **argv)
     options o;
     int     status = options_parse(c, argc, argv, &o);
     if (status < 0) status = config_complete(&o);
+    if (status < 0) status = outputs_check(&o);
     if (status < 0) status = c->run(&o);
     options_free(&o);
     return status;

@@ -1,6 +1,7 @@
 /* Opens the model of decode, score and serve. */
 #include "cli/model_open.h"
 
+#include <sys/stat.h>
 #include <stdio.h>
 
 #include "cli/choices.h"
@@ -66,8 +67,14 @@ opened_model *model_of(const config_setup *c)
 static bool described(const options *o)
 {
     const char *folder = option_nth(o, "checkpoint-dir", 0);
+    struct stat about;
     if (config_given(o)) return true;
-    if (folder)
+    if (folder && stat(folder, &about) != 0)
+        usage_error(o->command,
+                    "there is neither a folder of a run nor a configuration \"%s\": name the folder where mtf "
+                    "train saved, or --gin_file FILE",
+                    folder);
+    else if (folder)
         usage_error(o->command,
                     "\"%s\" has no " CONFIG_KEPT ", as mtf train --gin_file writes it: say what the "
                     "model is with --gin_file FILE",

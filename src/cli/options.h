@@ -25,6 +25,7 @@ typedef struct option_spec {
     const char               *says;    /* without a name: the heading of the rows that follow */
     const char               *choices; /* "sgd|adam": the possible values; NULL: any */
     const struct option_spec *table;   /* without a name: a table to include */
+    bool                      writes;  /* its value names a file that is written */
 } option_spec;
 
 #define OPTION_GROUP(heading) {.says = (heading)}

@@ -1,13 +1,10 @@
-/* Plans as text: a header, a table, two layouts side by side. */
+/* Plans as text: a header, two layouts side by side. */
 #include "cli/plan_text.h"
 
 #include <string.h>
 
 #include "base/units.h"
 #include "plan/decline.h"
-#include "plan/traffic.h"
-
-enum { LINE = 110, MATTER = 12 };
 
 /* ---- collectives, summed ---- */
 
@@ -165,115 +162,6 @@ void plan_write_header(estimate *e, textbuf *t)
     if (p->hidden_seconds > 0)
         text_add(t, ", and %s of them beside other work", unit_seconds(p->hidden_seconds).s);
     text_add(t, "\n");
-}
-
-/* ---- the table ---- */
-
-typedef struct row {
-    int         index;
-    const char *kind, *tensor, *shape, *why;
-} row;
-
-/* This processor's part of an instruction's tensor. */
-static const char *local_shape(const estimate *e, const mtf_tensor *x, arena *a)
-{
-    textbuf   t = {.arena = a};
-    mtf_shape local = x->shape;
-    for (int d = 0; d < local.ndims; d++) {
-        const layout_rule *r = layout_find(e->opts.layout, local.dims[d].name);
-        if (r)
-            local.dims[d].size =
-                cut_range(e->opts.mesh, &r->cut, &e->price.here, local.dims[d].size).size;
-    }
-    shape_write(&local, &t);
-    return text_done(&t);
-}
-
-static const char *reason(const estimate *e, const price_line *line, arena *a)
-{
-    textbuf t = {.arena = a};
-    if (line->collective) text_add(&t, "%s", line->cause);
-    if (line->duplicate && line->flops) {
-        text_add(&t, "%d times along ", traffic_group(e->opts.mesh, line->duplicate));
-        price_write_axes(e->opts.mesh, line->duplicate, &t);
-    }
-    return text_done(&t);
-}
-
-/* Truncated with dots to the width that follows. */
-static void write_clipped(textbuf *t, const char *text, int width)
-{
-    if ((int)strlen(text) > width && width > 2)
-        text_add(t, "%.*s..", width - 2, text);
-    else
-        text_add(t, "%-*s", width, text);
-}
-
-/* The costliest instructions, and every collective, in the order of the program. */
-static int choose_rows(const estimate *e, bool all, row *rows)
-{
-    const price *p = &e->price;
-    int          n = p->program->ninstrs, kept = 0;
-    for (int k = 0; k < n; k++) {
-        int costlier = 0;
-        for (int i = 0; i < n && costlier < MATTER && !all; i++)
-            costlier += p->lines[i].seconds > p->lines[k].seconds ||
-                        (p->lines[i].seconds == p->lines[k].seconds && i < k);
-        bool matters = costlier < MATTER && p->lines[k].seconds > 0;
-        if (all || matters || p->lines[k].collective) rows[kept++].index = k;
-    }
-    return kept;
-}
-
-static int widest(int so_far, const char *text, int most)
-{
-    int n = text ? (int)strlen(text) : 0;
-    return n > most ? most : n > so_far ? n : so_far;
-}
-
-static void write_line(const estimate *e, const row *r, const double *measured, const int width[3],
-                       textbuf *t)
-{
-    const price_line *line = &e->price.lines[r->index];
-    int               from = t->used;
-    text_add(t, "%5d %8s", r->index, unit_seconds(line->seconds).s);
-    if (measured) text_add(t, " %8s", unit_seconds(measured[r->index]).s);
-    text_add(t, " %7s %8s  %-*s  ", unit_count(line->flops).s,
-             line->collective ? unit_bytes(line->sent_bytes).s : "", width[0], r->kind);
-    write_clipped(t, r->tensor, width[1]);
-    text_add(t, "  ");
-    write_clipped(t, r->shape, width[2]);
-    int left = LINE - (t->used - from) - 2;
-    if (*r->why)
-        text_add(t, "  "),
-            write_clipped(t, r->why, (int)strlen(r->why) < left ? (int)strlen(r->why) : left);
-    while (t->used > from && t->text && t->text[t->used - 1] == ' ') t->text[--t->used] = 0;
-    text_add(t, "\n");
-}
-
-void plan_write_table(estimate *e, bool all, const double *measured, textbuf *t)
-{
-    int  n = e->program->ninstrs, width[3] = {9, 6, 11};
-    row *rows = arena_array(&e->arena, row, n + 1);
-    if (!rows) return;
-    int kept = choose_rows(e, all, rows);
-    for (int i = 0; i < kept; i++) {
-        const price_line *line = &e->price.lines[rows[i].index];
-        rows[i].kind = line->collective ? line->collective
-                                        : instr_name(e->program->instrs[rows[i].index].kind);
-        rows[i].tensor = mtf_name_of_tensor(line->tensor);
-        rows[i].shape = local_shape(e, line->tensor, &e->arena);
-        rows[i].why = reason(e, line, &e->arena);
-        if (!rows[i].shape || !rows[i].why) return;
-        width[0] = widest(width[0], rows[i].kind, 14);
-        width[1] = widest(width[1], rows[i].tensor, 20);
-        width[2] = widest(width[2], rows[i].shape, measured ? 22 : 30);
-    }
-    text_add(t, "%5s %8s%s %7s %8s  %-*s  %-*s  %-*s  %s\n", "#", "time",
-             measured ? " measured" : "", "flops", "sent", width[0], "operation", width[1],
-             "tensor", width[2], "local shape", "rule, or done");
-    for (int i = 0; i < kept; i++) write_line(e, &rows[i], measured, width, t);
-    if (kept < n) text_add(t, "      %d other instructions; --all shows them\n", n - kept);
 }
 
 /* ---- two layouts ---- */

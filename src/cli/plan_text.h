@@ -1,4 +1,4 @@
-/* Plans as text: a header, a table, two layouts side by side. */
+/* Plans as text: a header, two layouts side by side. */
 #ifndef CLI_PLAN_TEXT_H
 #define CLI_PLAN_TEXT_H
 
@@ -20,9 +20,6 @@ int collective_sums(estimate *e, bool by_cause, collective_sum **list);
 void plan_write_mesh(const mesh *m, textbuf *t);     /* rows:2,cols:4 */
 void plan_write_layout(const layout *l, textbuf *t); /* rules as they were written */
 void plan_write_header(estimate *e, textbuf *t);
-/* The costliest instructions, or all.  `measured`, by instruction, adds a column of seconds; NULL:
- * none. */
-void plan_write_table(estimate *e, bool all, const double *measured, textbuf *t);
 void plan_write_diff(estimate *a, estimate *b, textbuf *t);
 
 #endif

@@ -168,7 +168,9 @@ static bool check_no_decay(setup *s, mtf_graph *g)
 static bool check_rate(setup *s, const char *schedule, int64_t steps)
 {
     char *end;
-    if (!option_given(s->options, "rate") || !*schedule) return true;
+    if (!option_given(s->options, "rate")) return true;
+    if (!*schedule)
+        return fail(&s->session->fault, ERR_USAGE, "--rate takes a number or a schedule, not \"\"");
     if (number_read(schedule, &end) < 0 && !*end)
         return fail(&s->session->fault, ERR_USAGE,
                     "--rate takes a number of 0 or more or a schedule, not \"%s\"", schedule);
@@ -249,5 +251,7 @@ mtf_graph *setup_plan(const options *o, mtf_session *session, int *nfetches, mtf
     *nfetches = n.loss && !option_given(o, "fetch")
                     ? training_fetches(n.graph, n.loss, &(mtf_train_opts){.rate = rate}, NULL, fetches)
                     : choose_fetches(o, n.graph, fetches);
-    return *nfetches < 0 ? NULL : n.graph;
+    if (*nfetches < 0) return NULL;
+    graph_name_all(n.graph); /* plans, pages and listings give a tensor one name */
+    return n.graph;
 }

@@ -48,9 +48,8 @@ const char *cell_take(const cell_style *style, const char *at, const char *end, 
 
 /* ---- its text ---- */
 
-static cell without_blanks(const cell_style *style, cell c)
+static cell without_blanks(cell c)
 {
-    if (!style->quotes) return c;
     while (c.size && (*c.text == ' ' || *c.text == '\t')) c.text++, c.size--;
     while (c.size && (c.text[c.size - 1] == ' ' || c.text[c.size - 1] == '\t')) c.size--;
     return c;
@@ -65,9 +64,9 @@ static bool next_piece(const cell *c, int64_t *at, int64_t *size)
     return true;
 }
 
-bool cell_is(const cell_style *style, const cell *given, const char *text)
+bool cell_is(const cell *given, const char *text)
 {
-    cell    c = without_blanks(style, *given);
+    cell    c = without_blanks(*given);
     int64_t size;
     for (int64_t at = 0; next_piece(&c, &at, &size); at += size + (at + size < c.size)) {
         if (strnlen(text, (size_t)size) < (size_t)size) return false;
@@ -95,14 +94,15 @@ void cell_offer_bytes(const cell *c, wanted *w)
         offer(w, RAW_U8, c->text + at, size);
 }
 
-bool cell_offer_number(const cell_style *style, const cell *given, wanted *w)
+bool cell_offer_number(const cell *given, wanted *w)
 {
-    cell c = without_blanks(style, *given);
+    cell c = without_blanks(*given);
     char copy[64], *end;
     if (c.size < 1 || c.size >= (int64_t)sizeof copy || isspace((unsigned char)*c.text))
         return false;
     memcpy(copy, c.text, (size_t)c.size);
     copy[c.size] = 0;
+    if (strpbrk(copy, "xX")) return false; /* strtod would read hexadecimal numbers */
     errno = 0;
     int64_t whole = strtoll(copy, &end, 10);
     if (end == copy + c.size && !errno) {

@@ -22,13 +22,13 @@ typedef struct cell {
 /* Reads the cell at `at`, and returns what ends it: a separator, the line's end, or `end`.  NULL:
  * its quotes are wrong; `text` is then NULL where they are never closed, else what follows them. */
 const char *cell_take(const cell_style *style, const char *at, const char *end, cell *c);
-bool        cell_is(const cell_style *style, const cell *c, const char *text);
+bool        cell_is(const cell *c, const char *text);
 /* Writes the cell as a text of less than `room` bytes, cut where it is longer. */
 void cell_show(const cell *c, char *text, int64_t room);
 
 void cell_offer_bytes(const cell *c, wanted *w);
 /* Offers the cell as one number: an integer, kept exact, or any other.  False: it is not a
  * number. */
-bool cell_offer_number(const cell_style *style, const cell *c, wanted *w);
+bool cell_offer_number(const cell *c, wanted *w);
 
 #endif

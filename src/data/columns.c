@@ -54,19 +54,35 @@ bool columns_are_numbers(const char *part)
 
 /* ---- names ---- */
 
-static bool find_name(const table_head *h, const char *name, column_span *span)
+/* How many columns have the name; the span is of the last. */
+static int find_name(const table_head *h, const char *name, column_span *span)
 {
     cell        c;
     const char *at = h->row;
+    int         found = 0;
     for (int64_t i = 0; at; i++) {
         const char *stop = cell_take(h->style, at, h->end, &c);
-        if (cell_is(h->style, &c, name)) {
-            *span = (column_span){i, i};
-            return true;
-        }
+        if (cell_is(&c, name)) *span = (column_span){i, i}, found++;
         at = stop && stop < h->end && *stop == h->style->separator ? stop + 1 : NULL;
     }
-    return false;
+    return found;
+}
+
+static bool two_of_a_name(mtf_session *s, const field *f, const table_head *h, const char *name)
+{
+    return fail(&s->fault, ERR_USAGE,
+                "field \"%s\": the first line of \"%s\" names several columns \"%s\"; give the number of "
+                "one, counted from 0",
+                f->as.name, h->path, name);
+}
+
+const char *columns_advice(const table_head *h)
+{
+    size_t size = (size_t)(h->end - h->row);
+    const char *line = memchr(h->row, '\n', size);
+    if (line) size = (size_t)(line - h->row);
+    bool other = h->columns == 1 && h->style->separator == ',' && memchr(h->row, ';', size);
+    return other ? "; it seems to be separated by semicolons, and csv by commas" : "";
 }
 
 static bool no_such_name(mtf_session *s, const field *f, const table_head *h, const char *name)
@@ -83,8 +99,8 @@ static bool no_such_name(mtf_session *s, const field *f, const table_head *h, co
         nearest_offer(&near, kept);
         at = stop && stop < h->end && *stop == h->style->separator ? stop + 1 : NULL;
     }
-    return fail(&s->fault, ERR_USAGE, "field \"%s\": the first line of \"%s\" names no column \"%s\"%s",
-                f->as.name, h->path, name, nearest_hint(&near, hint, sizeof hint));
+    return fail(&s->fault, ERR_USAGE, "field \"%s\": the first line of \"%s\" names no column \"%s\"%s%s",
+                f->as.name, h->path, name, nearest_hint(&near, hint, sizeof hint), columns_advice(h));
 }
 
 /* ---- the list ---- */
@@ -96,7 +112,8 @@ static bool take_item(mtf_session *s, const field *f, const table_head *h, const
     char *name = arena_copy(&s->arena, text, size + 1);
     TRY(name != NULL);
     name[size] = 0;
-    if (find_name(h, name, span)) return true;
+    int found = find_name(h, name, span);
+    if (found) return found == 1 || two_of_a_name(s, f, h, name);
     if (!read_numbers(text, size, span)) return no_such_name(s, f, h, name);
     return fail(&s->fault, ERR_USAGE,
                 "field \"%s\": the columns %s run backwards: the first must not be after the last, "
@@ -107,7 +124,7 @@ static bool take_item(mtf_session *s, const field *f, const table_head *h, const
 bool columns_find(mtf_session *s, const field *f, const table_head *h, shard *part)
 {
     const char  *text = f->as.part;
-    int          n = 1;
+    int          n = 1, found;
     column_span *spans;
     for (const char *c = text; c && *c; c++) n += *c == ',';
     TRY((spans = arena_array(&s->arena, column_span, n)) != NULL);
@@ -115,7 +132,8 @@ bool columns_find(mtf_session *s, const field *f, const table_head *h, shard *pa
     part->nspans = n;
     if (!text) {
         spans[0] = (column_span){0, h->columns - 1};
-    } else if (!columns_are_numbers(text) && find_name(h, text, &spans[0])) {
+    } else if (!columns_are_numbers(text) && (found = find_name(h, text, &spans[0])) > 0) {
+        if (found > 1) return two_of_a_name(s, f, h, text);
         part->nspans = 1;
     } else {
         for (int i = 0; i < n; i++) {

@@ -125,9 +125,9 @@ static bool check_columns(mtf_session *s, const field *f, const shard *part, con
         if (part->spans[i].last >= h->columns)
             return fail(&s->fault, ERR_USAGE,
                         "field \"%s\" asks for column %lld, counted from 0, but \"%s\" has %lld "
-                        "column%s",
+                        "column%s%s",
                         f->as.name, (long long)part->spans[i].last, h->path, (long long)h->columns,
-                        h->columns == 1 ? "" : "s");
+                        h->columns == 1 ? "" : "s", columns_advice(h));
     if (part != f->shards && !f->as.length && count != f->elements)
         return fail(&s->fault, ERR_FILE,
                     "\"%s\" has %lld columns, but \"%s\" has %lld; the files of a field must be alike",
@@ -196,7 +196,7 @@ static bool offer_cell(const field *f, const shard *part, int64_t k, const cell 
         cell_offer_bytes(c, w);
     else if (element < w->begin || element >= w->end)
         w->offered++;
-    else if (!cell_offer_number(style_of(f), c, w))
+    else if (!cell_offer_number(c, w))
         return no_number(f, part, k, c, element, why);
     return true;
 }

@@ -191,8 +191,8 @@ mtf_tensor *mtf_find(mtf_graph *g, const char *name)
     nearest     near = {.wanted = name};
     for (int i = 0; i < g->ntensors && !x; i++)
         if (g->all[i]->name) nearest_offer(&near, g->all[i]->name);
-    for (int i = 0; i < g->ntensors && !x; i++) { /* automatic names are made on demand */
-        if (g->all[i]->name) continue;
+    if (!x) graph_name_all(g); /* automatic names are made on demand */
+    for (int i = 0; i < g->ntensors && !x; i++) {
         nearest_offer_foreign(&near, tensor_name(g->all[i]));
         if (strcmp(tensor_name(g->all[i]), name) == 0) x = g->all[i];
     }

@@ -140,6 +140,9 @@ const char *graph_unique_name(mtf_graph *g, const char *wish);
 bool graph_name_tensor(mtf_graph *g, mtf_tensor *x, const char *name);
 /* x's name; the first call makes one from its op and scope. */
 const char *tensor_name(const mtf_tensor *x);
+/* Names every tensor that mtf_print writes, in that order: automatic names have numbers, which would
+ * otherwise follow who asks first. */
+void graph_name_all(mtf_graph *g);
 
 /* " (model.mtf:7)": where the text makes x; "" where no text does.  Returns `text`. */
 enum { PLACE_TEXT = 160 };

@@ -35,6 +35,47 @@ static void mark_used(printer *p, const block *b)
     for (int i = 0; i < b->nresults; i++) p->used[b->results[i]->id] = true;
 }
 
+/* ---- names ---- */
+
+/* Hidden outputs are a loop's histories, written where they are used. */
+static bool is_written(const printer *p, const mtf_tensor *x)
+{
+    return !x->hidden || p->used[x->id] || x->name;
+}
+
+static void name_block(const printer *p, const block *b)
+{
+    for (int i = 0; i < b->nnodes; i++) {
+        const node *n = b->nodes[i];
+        if (n->op == &op_param) continue;
+        for (int j = 0; j < n->nout; j++)
+            if (!n->out[j]->hidden) tensor_name(n->out[j]);
+        for (int j = 0; j < block_count(n); j++) {
+            const block *inner = n->blocks[j];
+            for (int k = 0; k < inner->nparams; k++) tensor_name(inner->params[k]);
+            if (inner->turn && p->used[inner->turn->id]) tensor_name(inner->turn);
+            name_block(p, inner);
+        }
+        for (int j = 0; j < n->nout; j++)
+            if (is_written(p, n->out[j])) tensor_name(n->out[j]);
+    }
+}
+
+static bool find_used(printer *p, const mtf_graph *g)
+{
+    p->used = arena_array(&p->scratch, bool, g->ntensors + 1);
+    if (p->used) mark_used(p, &g->root);
+    return p->used != NULL;
+}
+
+void graph_name_all(mtf_graph *g)
+{
+    mtf_session *s = g->session;
+    printer      p = {.scratch = arena_make(&s->allocator, &s->fault)};
+    if (find_used(&p, g)) name_block(&p, &g->root);
+    arena_free(&p.scratch);
+}
+
 /* ---- attributes ---- */
 
 /* Equal but for blanks? */
@@ -198,7 +239,7 @@ static void write_histories(printer *p, const node *n, int level)
     int first = 0; /* hidden outputs follow the visible ones, one for each carried value */
     while (first < n->nout && !n->out[first]->hidden) first++;
     for (int i = first; i < n->nout; i++) {
-        if (!p->used[n->out[i]->id] && !n->out[i]->name) continue;
+        if (!is_written(p, n->out[i])) continue;
         write_indent(p, level);
         write_result(p, n->out[i]);
         text_add(&p->text, " = history(");
@@ -285,9 +326,8 @@ char *mtf_print(mtf_graph *g)
     arena        output = arena_make(&s->allocator, &s->fault);
     printer      p = {.scratch = arena_make(&s->allocator, &s->fault)};
     p.text.arena = &output; /* not in scratch: returning to a mark would free part of the text */
-    p.used = arena_array(&p.scratch, bool, g->ntensors + 1);
-    if (p.used) {
-        mark_used(&p, &g->root);
+    if (find_used(&p, g)) {
+        name_block(&p, &g->root);
         for (int i = 0; i < g->root.nnodes; i++) write_node(&p, g->root.nodes[i], 0);
     }
     char *text = p.used ? text_done(&p.text) : NULL;

@@ -216,21 +216,33 @@ void progress_step(progress *p, const progress_now *now)
     }
 }
 
-void progress_say(progress *p, const char *format, ...)
+static void say(progress *p, const char *format, va_list args)
 {
-    char    text[1500];
-    va_list args;
-    if (p->quiet) return;
-    va_start(args, format);
-    int n = number_vformat(text, sizeof text - 1, format, args);
-    va_end(args);
+    char text[1500];
+    int  n = number_vformat(text, sizeof text - 1, format, args);
     if (n < 0) return;
     if (n > (int)sizeof text - 2) n = (int)sizeof text - 2;
     text[n] = '\n', text[n + 1] = 0;
-    if (p->json)
+    if (p->json || p->quiet)
         session_say(p->session, text);
     else
         progress_text(p, text);
+}
+
+void progress_say(progress *p, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (!p->quiet) say(p, format, args);
+    va_end(args);
+}
+
+void progress_warn(progress *p, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (mtf_is_first(p->session)) say(p, format, args);
+    va_end(args);
 }
 
 void progress_text(progress *p, const char *text)

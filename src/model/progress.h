@@ -37,6 +37,8 @@ void     progress_step(progress *p, const progress_now *now);
 double progress_speed(const progress *p);
 /* Prints a sentence on a line of its own; with JSON on standard error. */
 void progress_say(progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same; told to the session's callback where progress is not shown. */
+void progress_warn(progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void progress_text(progress *p, const char *text); /* unchanged, below the current line */
 void progress_end(progress *p);                    /* keeps the last line */
 

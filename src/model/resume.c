@@ -8,11 +8,12 @@
 #include "checkpoint/folder.h"
 #include "checkpoint/load.h"
 #include "data/dataset.h"
+#include "model/model_mark.h"
 #include "model/training.h"
 
 /* ---- settings that a resumed run should share ---- */
 
-enum { SAMPLES = 16, MOST_FACTS = 4 };
+enum { SAMPLES = 16, OWN_FACTS = 4 };
 
 /* A sum over some examples in the program's types: enough to tell one dataset from another. */
 static bool sample_data(training *t, int64_t *batch, uint64_t *sum)
@@ -65,9 +66,12 @@ static bool find_facts(training *t)
 {
     const mtf_train_opts *o = t->opts;
     int                   n = 0;
+    int                   more = 0;
     char                  text[40];
-    t->facts = arena_array(&t->session->arena, const char *, 2 * MOST_FACTS + 1);
+    while (o->facts && o->facts[more]) more++;
+    t->facts = arena_array(&t->session->arena, const char *, 2 * OWN_FACTS + more + 1);
     TRY(t->facts != NULL);
+    for (int i = 0; i < more; i += 2) TRY(add_fact(t, &n, o->facts[i], o->facts[i + 1]));
     if (o->optimizer) TRY(add_fact(t, &n, "optimizer", o->optimizer));
     int64_t  batch = o->data ? 0 : made_batch(t->graph);
     uint64_t sum = 0;
@@ -95,8 +99,17 @@ static bool other_fact(const training *t, const contents *c, const char *key, fa
 {
     static const char way_out[] = "resume with the same, or say --resume-anyway";
     const char       *here = find_fact(t->facts, key), *there = find_fact(c->facts, key);
+    textbuf           what = {.arena = c->arena};
     there = text_printable(c->arena, there);
     TRY(there != NULL);
+    if (strcmp(key, "model") == 0) {
+        model_mark_compare(there, here, &what);
+        return text_done(&what) &&
+               fail(f, ERR_USAGE, "\"%s\" was made with another model: %s; %s", c->path, what.text, way_out);
+    }
+    if (strcmp(key, "order") == 0)
+        return fail(f, ERR_USAGE, "\"%s\" was made with examples %s, and this run has them %s; %s", c->path,
+                    there, here, way_out);
     if (strcmp(key, "batch") == 0)
         return fail(
             f, ERR_USAGE,
@@ -109,7 +122,22 @@ static bool other_fact(const training *t, const contents *c, const char *key, fa
     if (strcmp(key, "optimizer") == 0)
         return fail(f, ERR_USAGE, "\"%s\" was made with the optimizer %s, and this run has %s; %s",
                     c->path, there, here, way_out);
-    return fail(f, ERR_USAGE, "\"%s\" was made with other data; %s", c->path, way_out);
+    if (strcmp(key, "data") == 0)
+        return fail(f, ERR_USAGE, "\"%s\" was made with other data; %s", c->path, way_out);
+    return fail(f, ERR_USAGE, "\"%s\" was made with %s %s, and this run has %s; %s", c->path, key, there, here,
+                way_out);
+}
+
+/* Our own facts, or those of the options, which say less where variables differ, too.  Checkpoints of
+ * older versions lack some. */
+static bool same_facts(const training *t, const contents *c, bool own, fault *f)
+{
+    for (int i = 0; t->facts && t->facts[i]; i += 2) {
+        const char *key = t->facts[i], *there = find_fact(c->facts, key);
+        if (own == (find_fact(t->opts->facts, key) != NULL)) continue;
+        if (there && strcmp(there, t->facts[i + 1]) != 0) return other_fact(t, c, key, f);
+    }
+    return true;
 }
 
 /* Variables of the checkpoint that the model lacks: the model or its optimizer has changed. */
@@ -156,11 +184,8 @@ static bool accepts(void *context, const contents *c, fault *f)
                     " (this run has seed %" PRIu64 ")",
                     c->path, c->seed, seed);
     if (t->opts->resume_anyway) return true;
-    for (int i = 0; t->facts && t->facts[i]; i += 2) {
-        const char *there = find_fact(c->facts, t->facts[i]);
-        if (there && strcmp(there, t->facts[i + 1]) != 0) return other_fact(t, c, t->facts[i], f);
-    }
-    return all_are_used(t, c, f) && all_are_there(t, c, f);
+    return same_facts(t, c, true, f) && all_are_used(t, c, f) && all_are_there(t, c, f) &&
+           same_facts(t, c, false, f);
 }
 
 /* ---- loading ---- */
@@ -247,7 +272,7 @@ static bool load_newest(training *t, int64_t most, mtf_loaded *from, fault *dama
                 t->session->fault.named = why.named;
             return false;
         }
-        progress_say(&t->progress, "skipping step %" PRId64 ", which is damaged: %s", step,
+        progress_warn(&t->progress, "skipping step %" PRId64 ", which is damaged: %s", step,
                      sentence(&why));
         fault_take(damaged, why.kind, why.text);
         most = step - 1;

@@ -51,7 +51,8 @@ static mtf_tensor *in_0_1(mtf_tensor *x)
 /* A number of steps, or the fraction of all of them. */
 static double steps_of(double steps_or_fraction, double total)
 {
-    return steps_or_fraction > 1 ? steps_or_fraction : steps_or_fraction * total;
+    bool fraction = steps_or_fraction > 0 && steps_or_fraction <= 1;
+    return fraction ? steps_or_fraction * total : steps_or_fraction; /* negative ones are refused as they are */
 }
 
 mtf_tensor *mtf_schedule_constant(mtf_tensor *step, double total, double value)

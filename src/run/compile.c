@@ -40,9 +40,10 @@ static bool fits(const mtf_program *p)
     if (p->device->bank && p->session->default_memory) return true;
     if ((uint64_t)need <= p->session->opts.memory) return true;
     return fail(&p->session->fault, ERR_MEMORY,
-                "the program needs %lld bytes, but only %zu are allowed (--memory); use a "
+                "the program needs %lld bytes, but only %zu are allowed (%s); use a "
                 "smaller batch or recompute%s",
                 (long long)need, p->session->opts.memory,
+                p->session->default_memory ? "this machine's memory; --memory says otherwise" : "--memory",
                 p->store->layout.ndeclined ? ", or append ! to a declined rule for state" : "");
 }
 

@@ -203,7 +203,7 @@ static void tsv_refused(void **state)
     refused((mtf_field){.name = "x", .files = path, .part = "first"}, "names no column \"first\"");
     refused((mtf_field){.name = "x", .files = write_text("t.tsv", "")}, "has no examples");
     refused((mtf_field){.name = "x", .files = write_text("t.tsv", ""), .part = "0"}, "has no examples");
-    refused((mtf_field){.name = "x", .files = write_text("t.tsv", "1 "), .part = "0"}, "\"1 \" is no number");
+    refused((mtf_field){.name = "x", .files = write_text("t.tsv", "1 2"), .part = "0"}, "\"1 2\" is no number");
 }
 
 /* ---- text ---- */

@@ -124,7 +124,7 @@ static inline void host_card_compile_for_real(host_card *c, const char *text)
     kernel_images made;
     if (c->is_real) return;
     if (!c->has_real) {
-        printf("no NVRTC here: kernels were compiled for the host only\n");
+        printf("note: no NVRTC here: kernels were compiled for the host only\n");
         return;
     }
     if (!kernel_compile(&c->real, &c->session->fault, &c->arena, text, "sm_90a", &made))

@@ -237,6 +237,32 @@ refuses "another seed"       'was made with another seed; resume with --seed 0 (
 sed '/^v: /d; s/, v)/)/' net.mtf >less.mtf
 refuses "another model"      '"run/step_00000006" has 3 variables that this model and its optimizer lack, such as "v"' \
     train less.mtf "${data[@]}" --checkpoint-dir run --resume --optimizer adam --steps 8
+sed 's/square(/relu(/' net.mtf >other.mtf
+refuses "another model of the same shapes" \
+    '"run/step_00000006" was made with another model: 1 square there, none here; no relu there, 1 here; resume with the same, or say --resume-anyway' \
+    train other.mtf "${data[@]}" --checkpoint-dir run --resume --optimizer adam --steps 8
+sed 's/square(y - x)/square(x - y)/' net.mtf >other.mtf
+refuses "the same operations otherwise" 'was made with another model: the same operations, connected otherwise' \
+    train other.mtf "${data[@]}" --checkpoint-dir run --resume --optimizer adam --steps 8
+refuses "another order" 'was made with examples shuffled, and this run has them in the order of the files; resume with the same' \
+    "${resumed[@]}" --steps 8 --no-shuffle
+while read -r option text; do
+    refuses "another --$option" "was made with $text; resume with the same, or say --resume-anyway" "${resumed[@]}" --steps 8 --${option/ /=}
+done <<'LIST'
+beta1=0.8 --beta1 0.9, and this run has 0.8
+epsilon=1e-6 --epsilon 1e-08, and this run has 1e-06
+weight-decay=0.5 --weight-decay none, and this run has 0.5
+no-decay=w --no-decay none, and this run has w
+clip-norm=2 --clip-norm none, and this run has 2
+rate=0.5 --rate the optimizer's own, and this run has 0.5
+dtype=f64 --dtype f32, and this run has f64
+LIST
+sed 's/^y: /z: /; s/(y - x)/(z - x)/' net.mtf >other.mtf     # names of tensors are no part of a model
+for same in "net.mtf --beta1 0.9" "net.mtf --mesh x:2 --layout batch:x" "net.mtf --microbatches 2" "other.mtf --profile" "net.mtf --device check"; do
+    rm -rf same && cp -r run same
+    run train $same "${data[@]}" --checkpoint-dir same --resume --optimizer adam --steps 8
+    check "what may differ: $same" 0 out "resuming after step 6"
+done
 run train toy --hidden 8 --batch 6 --threads 1 --steps 2 --checkpoint-dir toys
 refuses "another batch of examples that the model makes" '"toys/step_00000002" was made with batches of 6 examples, and this run has batches of 8' \
     train toy --hidden 8 --batch 8 --threads 1 --steps 4 --checkpoint-dir toys --resume
@@ -256,6 +282,9 @@ run "${resumed[@]}" --steps 8
 check "the newest undamaged one" 0 out 'skipping step 6, which is damaged: "run/step_00000006/weights-00001-of-00001.safetensors": tensor "' \
     'skipping step 4, which is damaged: "run/step_00000004/manifest.json" cannot be opened: No such file or directory' \
     "resuming after step 2" "step 8 of 8"
+rm -rf quiet && cp -r whole quiet && truncate -s -1 quiet/step_00000006/manifest.json
+run "${resumed[@]/run/quiet}" --steps 8 --quiet
+check "also where nothing is shown" 0 err 'skipping step 6, which is damaged: "quiet/step_00000006/manifest.json"'
 run "${resumed[@]/run/whole}" --steps 8
 run ckpt diff run whole;           check "it comes to the same end" 0 out '0 of 7 tensors differ'
 rm -r run && cp -r whole run

@@ -41,6 +41,37 @@ misused "evaluated without data" 'input "y", f32[batch=16], has no data; name it
 misused "needed only for what is right" 'input "unused", f32[batch=16], has no data; name its files with --eval-data unused=FILES' \
     "${train[@]}" --right hit --eval-data x=x.npy --eval-data y=y.npy
 
+# ---- small files ---------------------------------------------------------------------------------
+
+printf 'a,b,a\n1,2,3\n' >twice.csv
+printf 'a;b\n1;2\n' >semicolons.csv
+printf '7\n0x10\n' >hex.csv
+printf ' 7\t1\n8 \t2\n' >blanks.tsv
+echo 'x: f32[batch=2] = input
+w: f32[] = variable
+loss = reduce_sum(x * w)' >sum.mtf
+table() { local name=$1 text=$2; run train sum.mtf --steps 1 --quiet --data "x=$3"; check "$name" "${4:-2}" err "$text"; }
+table "two columns of a name" 'names several columns "a"; give the number of one, counted from 0' twice.csv:part=a:header
+table "semicolons, by name" 'names no column "b"; it seems to be separated by semicolons, and csv by commas' semicolons.csv:part=b:header
+table "semicolons, by number" 'has 1 column; it seems to be separated by semicolons' semicolons.csv:part=1
+table "a hexadecimal number" '"hex.csv", line 2, column 0: "0x10" is no number' hex.csv 1
+run train sum.mtf --steps 1 --data x=blanks.tsv:part=0
+check "blanks around numbers of tsv" 0 out "step 1 of 1"
+
+# ---- messages that blame the right thing -----------------------------------------------------------
+
+misused "an empty rate" '--rate takes a number or a schedule, not ""' "${train[@]}" --rate ""
+misused "the second layout" '--diff zz:x: the model has no dimension "zz"' plan net.mtf --mesh x:2 --layout batch:x --diff zz:x
+misused "a model that is not there" 'there is neither a folder of a run nor a configuration "nosuch"' decode nosuch
+refuses "a negative number of steps" 'is -3' "${train[@]}" --rate 'linear_warmup(steps=-3)'
+"$MTF" train toy --steps 7 --quiet --report seven.html >out 2>err
+status=$?
+check "the number of steps in a report" 0 seven.html '--steps 7<'
+echo 'x: f32[a=1000000000000, b=100] = random_normal
+y = reduce_sum(x * x)' >huge.mtf
+refuses "a limit that nobody gave" "are allowed (this machine's memory; --memory says otherwise)" run huge.mtf
+refuses "a limit that somebody gave" 'are allowed (--memory)' run huge.mtf --memory 1G
+
 # ---- what is at fault: the command line or the model ---------------------------------------------
 
 misused "nothing to watch" "no tensor's name matches \"zzz\"" "${train[@]}" --watch zzz

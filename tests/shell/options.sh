@@ -116,13 +116,13 @@ refuses "a machine that is not there" '--machine: there is no file "nope"' train
 # What a command reads is not what it writes.
 cp net.mtf before.mtf
 for option in trace report; do
-    wrong "--$option net.mtf would replace the model file" --$option net.mtf
-    wrong "--$option ./net.mtf would replace the model file" --$option ./net.mtf
+    wrong "--$option net.mtf would replace \"net.mtf\", which is read" --$option net.mtf
+    wrong "--$option ./net.mtf would replace \"net.mtf\", which is read" --$option ./net.mtf
     wrong "--$option x.npy would replace a file of --data" --$option x.npy
 done
-wrong '--report same would replace what --trace writes' --trace same --report same
-misused "a page in place of the model" '--html net.mtf would replace the model file' plan net.mtf --html net.mtf
-misused "a page in place of the model" '--html net.mtf would replace the model file' layout net.mtf --mesh x:2 --html net.mtf
+wrong '--report same would replace what --trace same writes' --trace same --report same
+misused "a page in place of the model" '--html net.mtf would replace "net.mtf", which is read' plan net.mtf --html net.mtf
+misused "a page in place of the model" '--html net.mtf would replace "net.mtf", which is read' layout net.mtf --mesh x:2 --html net.mtf
 cmp -s net.mtf before.mtf && pass || lose "the model file" "as it was" "$(head -c 100 net.mtf)"
 misused "an option of another model" 'mnist has no option --layers; it has --batch, --hidden' train mnist --layers 3
 misused "a piece of an option" 'mtf eval has no option --data; did you mean "--eval-data"?' eval net.mtf --data x

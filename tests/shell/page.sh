@@ -90,6 +90,23 @@ whole "mnist" mnist.html 200000
 looks "mnist" mnist.html "${step[@]}" .meshes svg.traffic svg.parts '.along' '.hint'
 fits "mnist" mnist.html
 
+# One tensor has one name: in the page, in the plan as text and as JSON, in mtf show.
+at=(--mesh rows:2,cols:2 --layout batch:rows,hidden:cols)
+page_names=$(awk 'match($0, /"tensors":\[(\["[^]]*\],?)*/) {
+        n = split(substr($0, RSTART + 11, RLENGTH - 11), each, "],")
+        for (k = 1; k <= n; k++) { split(each[k], part, "\""); name[k - 1] = part[2] }
+        match($0, /"tensor":\[[0-9,-]*/)
+        n = split(substr($0, RSTART + 10, RLENGTH - 10), each, ",")
+        for (k = 1; k <= n; k++) printf "%s ", name[each[k]] }' mnist.html)
+run plan mnist "${at[@]}" --json --all
+json_names=$(sed -n '/"instructions"/,$s/^\t*"tensor":\t*"\(.*\)",\?$/\1/p' out | tr '\n' ' ')
+[ -n "$page_names" ] && [ "$page_names" = "$json_names" ] && pass || lose "names of a page" "$json_names" "$page_names"
+run plan mnist "${at[@]}" --all
+text_names=$(awk '/^ +[0-9]+ / { for (k = 2; k <= NF; k++) if ($k ~ /^\[/) { printf "%s ", $(k - 1); break } }' out)
+[ "$text_names" = "$json_names" ] && pass || lose "names of a text" "$json_names" "$text_names"
+run show mnist --rate 0.1
+for name in $json_names; do grep -q "^$name: " out || lose "names of mtf show" "$name" "$(head -c 300 out)"; done
+
 run plan mnist --html one.html
 check "one processor" 0 one.html "There is one processor" "No collectives"
 looks "one processor" one.html .plots .readout .instrs .empty

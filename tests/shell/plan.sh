@@ -84,6 +84,18 @@ run plan net.mtf --mesh x:2 --layout auto --json
 holds "no hint in JSON either" "'hint' not in p"
 prints "a rule that does harm"           "hint: without batch:x" \
     plan net.mtf --mesh x:2 --layout batch:x --machine latency=1
+# A large model: by layers, equal ones once, the hint above; --all lists everything.
+large=(plan --gin_file gpt2_124m --mesh x:4 --layout batch:x)
+run "${large[@]}"
+check "a large model, by layers" 0 out 'layer (figures of one)' 'transformer/block_000' '--all shows them'
+grep -q '^x 12 .* transformer/block_000$' out && pass || lose "twelve equal layers" "x 12" "$(grep block_ out)"
+[ "$(wc -l <out)" -lt 60 ] && pass || lose "a plan that can be read" "fewer than 60 lines" "$(wc -l <out)"
+awk '/^hint:/ { hint = NR } /^ +# / { table = NR } END { exit !(hint && hint < table) }' out && pass ||
+    lose "the hint is on top" "above the tables" "$(grep -n '^hint:\|^ *# ' out)"
+run "${large[@]}" --all
+lines=$(grep -c '^ *[0-9]* .*\[' out)
+[ "$lines" -gt 2000 ] && ! grep -q '# equal' out && pass || lose "all instructions" "one a line" "$lines"
+grep -q 'transformer/block_\.\.' out && lose "names that were cut" "different ends" "$(grep -m 2 'block_\.\.' out)" || pass
 prints "a processor by number"           "shown            processor 3 (x=1,y=0)" \
     plan net.mtf --mesh x:2,y:3 --layout batch:x,hidden:y --processor 3
 "$MTF" plan - <net.mtf >out 2>err; status=$?

@@ -289,7 +289,7 @@ grep -q "found: " out && lose "a layout that was given" "nothing" "$(cat out)" |
 "$MTF" "${toy[@]}" --steps 40 --json --events-dir other_events >event_run 2>/dev/null
 cmp -s plain_run event_run && pass || lose "event files change nothing" "$(tail -n 1 plain_run)" "$(tail -n 1 event_run)"
 cmp -s plain_run watched_run && pass || lose "watching changes nothing" "$(tail -n 1 plain_run)" "$(tail -n 1 watched_run)"
-run "${toy[@]}" --steps 20 --master-type bf16 --activation-type bf16 --layers 3 --optimizer adafactor --rate '' --mesh x:2 --layout hidden_odd:x
+run "${toy[@]}" --steps 20 --master-type bf16 --activation-type bf16 --layers 3 --optimizer adafactor --rate 0.01 --mesh x:2 --layout hidden_odd:x
 check "other types, another optimizer" 0 out "step 20 of 20"
 run "${toy[@]}" --steps 3 --quiet
 [ $status = 0 ] && [ ! -s out ] && pass || lose "--quiet" "nothing" "$(cat out)"
