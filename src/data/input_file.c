@@ -10,7 +10,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
+
+#include "data/gzip_over.h"
 
 enum { LEAST_MAPPED = 1 << 20 };
 
@@ -116,21 +117,12 @@ static bool unpack(unpacking *u)
         size_t   free_room = u->room - f->size;
         unsigned piece = free_room < INT_MAX / 2 ? (unsigned)free_room : INT_MAX / 2;
         errno = 0;
-        int got = gzread(u->gz, u->bytes + f->size, piece), code = Z_OK;
+        int got = gzread(u->gz, u->bytes + f->size, piece);
         if (got > 0) {
             f->size += (size_t)got;
             continue;
         }
-        const char *words = gzerror(u->gz, &code), *after = strstr(words, ">: ");
-        if (code == Z_OK || code == Z_STREAM_END) return true;
-        if (code == Z_BUF_ERROR)
-            return fail(why, ERR_FILE, "\"%s\" is cut short: its gzip data end after %zu bytes",
-                        f->path, f->size);
-        if (code == Z_ERRNO)
-            words = strerror(errno);
-        else if (after)
-            words = after + 3; /* zlib, which has no path, begins with "<fd:3>: " */
-        return fail(why, ERR_FILE, "\"%s\" is damaged: %s", f->path, words);
+        return gzip_over(why, u->gz, f->path, (int64_t)f->size);
     }
 }
 

@@ -21,6 +21,8 @@ typedef struct input_file {
     size_t         size;
     bool           mapped;
     place_index    lines, rows, records; /* made by the format that needs them */
+    /* Of a section of a file: what the file has before it, for messages. */
+    int64_t bytes_before, lines_before, records_before;
 } input_file;
 
 /* Each file once, however many fields it has. */
