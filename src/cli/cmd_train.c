@@ -232,8 +232,8 @@ static bool choose_showing(job *j)
                     : j->setup.ready ? ""
                                      : ": name it with --eval-data NAME=FILES");
     t->ready = ready;
-    t->look = steps || (epochs && epoch_of(j)) ? look : NULL;
-    t->look_every = steps ? (int64_t)steps : (int64_t)epochs * epoch_of(j);
+    t->look_every = steps ? (int64_t)steps : epochs ? (int64_t)epochs * epoch_of(j) : 0;
+    t->look = t->look_every ? look : NULL;
     t->look_context = j;
     return true;
 }

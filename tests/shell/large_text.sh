@@ -68,6 +68,8 @@ echo "The end." >>longer.txt
 refuses "a checkpoint of shorter text" 'was made with other text, of' \
     train "${options[@]}" --text longer.txt:joined --steps 50 --checkpoint-dir whole --resume
 { cat book.txt; printf 'a\0b\n'; } >binary.txt
+run train "${options[@]}" --text binary.txt:joined:documents=line --steps 1 --no-shuffle
+check "a step without reading all" 0 out '"step":1'
 run train "${options[@]}" --text binary.txt:documents=line --epochs 1
 check "a zero byte at the end" 1 err "is no text: its byte $(($(stat -c %s book.txt) + 1)) is zero"
 
