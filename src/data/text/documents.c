@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "data/token_head.h"
+
 /* ---- which format ---- */
 
 static const text_format formats[] = {
@@ -34,6 +36,8 @@ const text_format *documents_format(documents *d, const char *path, const uint8_
     field       probe = {.crc = &d->dataset->crc};
     if (d->opts->format) return find_format(d);
     if (format_tfrecord.begins(&probe, bytes, n)) return &formats[0];
+    raw_type type = RAW_U16;
+    if (token_head(bytes, n, &type)) return &formats[type == RAW_U16 ? 2 : 3];
     for (int i = 0;; i++)
         if (strstr(name, formats[i].ending)) return &formats[i];
 }

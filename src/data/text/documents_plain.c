@@ -9,8 +9,9 @@ static bool check_text(documents *d, const input_file *f)
     const uint8_t *zero = f->size ? memchr(f->bytes, 0, f->size) : NULL;
     if (!zero) return true;
     return fail(&d->dataset->session->fault, ERR_FILE,
-                "\"%s\" is no text: its byte %lld is zero; give the file's format", f->path,
-                (long long)(zero - f->bytes + f->bytes_before));
+                "\"%s\" is no text: its byte %lld is zero; a file of tokens needs its format, as "
+                ":format=u16",
+                f->path, (long long)(zero - f->bytes + f->bytes_before));
 }
 
 static bool is_blank(const char *line, int64_t n)
@@ -62,7 +63,7 @@ static bool add_paragraphs(documents *d, const input_file *f)
 bool documents_plain(documents *d, input_file *f)
 {
     mtf_session *s = d->dataset->session;
-    bool         mark = f->bytes_before == 0 && f->size >= 3 && memcmp(f->bytes, "\xef\xbb\xbf", 3) == 0;
+    bool mark = f->bytes_before == 0 && f->size >= 3 && memcmp(f->bytes, "\xef\xbb\xbf", 3) == 0;
     if (d->pairs)
         return fail(&s->fault, ERR_USAGE,
                     "\"%s\" is plain text, but the objective needs inputs and targets; a file of "

@@ -1,6 +1,7 @@
 /* Files of tokens: little-endian integers of two or four bytes. */
 #include "base/byte_order.h"
 #include "data/text/documents.h"
+#include "data/token_head.h"
 
 /* The vocabulary's end id separates texts, and belongs to the text before it. */
 static bool add_texts(documents *d, const token_run *run)
@@ -22,7 +23,7 @@ bool documents_tokens(documents *d, input_file *f)
 {
     fault      *why = &d->dataset->session->fault;
     token_text *t = &d->text[TARGETS];
-    size_t      size = raw_bytes(t->type);
+    size_t      head = token_head(f->bytes, f->size, &t->type), size = raw_bytes(t->type);
     TRY(byte_order_suits(why, f->path, HOST_IS_LITTLE_ENDIAN));
     if (d->pairs)
         return fail(why, ERR_USAGE,
@@ -34,8 +35,9 @@ bool documents_tokens(documents *d, input_file *f)
             "\"%s\" is cut short, or no file of tokens: its %zu bytes are not a multiple of "
             "%zu",
             f->path, f->size, size);
-    if (!f->size) return true;
-    TRY(token_text_add_run(
-        t, (token_run){.ids = f->bytes, .path = f->path, .count = (int64_t)(f->size / size)}));
+    if (f->size == head) return true;
+    TRY(token_text_add_run(t, (token_run){.ids = f->bytes + head,
+                                          .path = f->path,
+                                          .count = (int64_t)((f->size - head) / size)}));
     return d->join || add_texts(d, &t->runs[t->nruns - 1]);
 }
