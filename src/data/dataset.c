@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "machine/launch.h"
 
 /* In the order of trying: formats with a checksum come first. */
 static const format *const formats[] = {&format_tfrecord, &format_npy,   &format_idx,
@@ -141,6 +142,7 @@ mtf_dataset *dataset_new(mtf_session *s, int nfields)
     if (!d || !(d->fields = arena_array(&s->arena, field, nfields))) return NULL;
     d->session = s;
     d->files.session = s;
+    d->files.share = launch_find().size > 1;
     crc32c_fill(&d->crc);
     return session_at_close(s, close_dataset, d) ? d : NULL;
 }

@@ -12,8 +12,9 @@
 #include <unistd.h>
 
 #include "data/gzip_over.h"
+#include "data/shared_unpack.h"
 
-enum { LEAST_MAPPED = 1 << 20 };
+enum { LEAST_MAPPED = 1 << 20, LEAST_SHARED = 1 << 18 };
 
 /* ---- patterns ---- */
 
@@ -156,10 +157,27 @@ static bool read_gzip(mtf_session *s, input_file *f, int file, size_t size)
     return ok;
 }
 
+/* Shared where it can be, else for this process alone. */
+static bool open_gzip(const input_files *all, input_file *f, int file, size_t size)
+{
+    mtf_session *s = all->session;
+    if (all->share && size >= LEAST_SHARED) {
+        TRY(shared_unpack(&s->arena, file, f->path, &f->shared, &s->fault));
+        if (f->shared) {
+            f->bytes = f->shared->bytes;
+            f->size = f->shared->size;
+            return true;
+        }
+        lseek(file, 0, SEEK_SET); /* unpacking has read from it */
+    }
+    return read_gzip(s, f, file, size);
+}
+
 /* ---- any file ---- */
 
-static bool load(mtf_session *s, input_file *f, int file)
+static bool load(const input_files *all, input_file *f, int file)
 {
+    mtf_session *s = all->session;
     struct stat about;
     uint8_t     mark[2] = {0};
     if (fstat(file, &about) != 0)
@@ -170,7 +188,7 @@ static bool load(mtf_session *s, input_file *f, int file)
     size_t  size = (size_t)about.st_size;
     ssize_t got = pread(file, mark, sizeof mark, 0);
     if (got < 0) return fail(&s->fault, ERR_FILE, "\"%s\": %s", f->path, strerror(errno));
-    if (mark[0] == 0x1f && mark[1] == 0x8b) return read_gzip(s, f, file, size);
+    if (mark[0] == 0x1f && mark[1] == 0x8b) return open_gzip(all, f, file, size);
     return size < LEAST_MAPPED ? read_plain(s, f, file, size) : map_plain(s, f, file, size);
 }
 
@@ -188,7 +206,7 @@ input_file *input_open(input_files *files, const char *path)
         fail(&s->fault, ERR_FILE, "\"%s\": %s", path, strerror(errno));
         return NULL;
     }
-    bool ok = load(s, f, file);
+    bool ok = load(files, f, file);
     close(file);
     return ok ? f : NULL;
 }
@@ -205,7 +223,9 @@ void input_close(input_files *files)
     const mtf_allocator *allocator = &files->session->allocator;
     for (int i = 0; i < files->count; i++) {
         input_file *f = files->all[i];
-        if (f->mapped)
+        if (f->shared)
+            shared_close(f->shared);
+        else if (f->mapped)
             munmap((void *)f->bytes, f->size);
         else
             block_free(allocator, (void *)f->bytes);
