@@ -15,7 +15,8 @@
 #include "data/batch_schedule.h"
 #include "data/stream_batch.h"
 
-enum { MOST_AHEAD = 1024 };
+/* A row of a mapped file may bring 64 KiB into memory: after so many rows they are given up. */
+enum { MOST_AHEAD = 1024, ROWS_KEPT = 512 };
 
 /* What belongs to a buffer's batch. */
 typedef struct batch_note {
@@ -25,6 +26,8 @@ typedef struct batch_note {
 
 struct mtf_batches {
     mtf_session   *session;
+    mtf_dataset   *data;
+    int64_t        rows_read; /* since mapped pages were given up */
     batch_plan     plan;
     batch_schedule schedule;
     bool           streamed; /* from sections: `stream` tells the examples of a batch, not the schedule */
@@ -82,6 +85,11 @@ static bool make_batch(mtf_batches *b, int64_t number, bool *over)
 {
     *over = false;
     if (b->streamed) return make_streamed(b, number, over);
+    if (b->rows_read >= ROWS_KEPT) {
+        TRY(input_refresh(&b->data->files, &b->trouble));
+        b->rows_read = 0;
+    }
+    b->rows_read += b->plan.batch;
     b->notes[number % b->nbuffers].real = batch_schedule_real(&b->schedule, number);
     scheduled_batch batch = batch_schedule_open(&b->schedule, number);
     return batch_read(&b->plan, example_at, &batch, buffer_of(b, number), b->scratch, &b->trouble);
@@ -186,6 +194,7 @@ static bool prepare(mtf_batches *b, mtf_dataset *d, mtf_program *p, const mtf_ba
 {
     mtf_session *s = d->session;
     TRY(check_opts(d, o));
+    b->data = d;
     TRY(batch_plan_make(d, p, o->batch ? o->batch : "batch", &b->plan));
     b->streamed = d->sections != NULL;
     if (b->streamed) {

@@ -218,6 +218,22 @@ bool input_index(mtf_session *s, place_index *index, int64_t count)
     return index->at != NULL;
 }
 
+bool input_refresh(const input_files *files, fault *why)
+{
+    for (int i = 0; i < files->count; i++) {
+        const input_file *f = files->all[i];
+        struct stat       about;
+        if (!f->mapped) continue;
+        if (stat(f->path, &about) != 0 || about.st_size < (off_t)f->size)
+            return fail(why, ERR_FILE,
+                        "\"%s\" has changed since it was opened; data must stay as they are while they "
+                        "are read",
+                        f->path);
+        madvise((void *)f->bytes, f->size, MADV_DONTNEED); /* they come again when they are needed */
+    }
+    return true;
+}
+
 void input_close(input_files *files)
 {
     const mtf_allocator *allocator = &files->session->allocator;

@@ -41,6 +41,9 @@ int         input_paths(mtf_session *s, const char *pattern, const char ***paths
 input_file *input_open(input_files *f, const char *path); /* NULL after an error */
 /* Room for an index of `count` examples. */
 bool input_index(mtf_session *s, place_index *index, int64_t count);
+/* For long readings of mapped files: lets go of pages that were read, and fails where a file has become
+ * shorter.  Any thread may call it. */
+bool input_refresh(const input_files *f, fault *why);
 void input_close(input_files *f);
 
 #endif

@@ -128,6 +128,28 @@ static void long_texts_are_cut(void **state)
     same_rows((mtf_text_opts){.files = write_text("d.txt", text)}, LENGTH);
 }
 
+/* ---- tokens ---- */
+
+/* Texts of 0 to 60 ids, one of 20000, and one without an end. */
+static void texts_of_tokens(void **state)
+{
+    (void)state;
+    static uint16_t ids[60000];
+    int             n = 0;
+    for (int i = 0; i < 1000; i++) {
+        for (int k = i == 500 ? 20000 : i * i % 61; k > 0; k--) ids[n++] = (uint16_t)('a' + 3 + (i + k) % 26);
+        ids[n++] = 1;
+    }
+    n += 5;
+    for (int k = 1; k < 6; k++) ids[n - k] = 'z' + 3;
+    const char *path = write_plain("m.u16", ids, (size_t)n * sizeof *ids);
+    same_rows((mtf_text_opts){.files = path}, LENGTH);
+    same_rows((mtf_text_opts){.files = path, .ensure_end = true}, LENGTH);
+    ids[50000] = 5000;
+    reading_fails((mtf_text_opts){.files = write_plain("m.u16", ids, (size_t)n * sizeof *ids)},
+                  "m.u16\", element 50000: 5000 is no id of the vocabulary");
+}
+
 /* ---- records ---- */
 
 static size_t put_field(uint8_t *to, uint8_t tag, const void *bytes, size_t n)
@@ -363,12 +385,30 @@ static void changed_files(void **state)
     assert_int_equal(mtf_close(s), 1);
 }
 
+/* The same of a file that is mapped. */
+static void changed_tokens(void **state)
+{
+    (void)state;
+    static uint16_t ids[1 << 20];
+    for (int i = 0; i < 1 << 20; i++) ids[i] = 5;
+    const char *path = write_plain("n.u16", ids, sizeof ids);
+    taker       t = make_taker(NULL, NULL, (mtf_text_opts){.files = path, .joined = true}, (mtf_batches_opts){.ahead = -1});
+    assert_true(mtf_batches_next(t.batches));
+    assert_int_equal(truncate(path, sizeof ids / 2), 0);
+    int more = 0;
+    while (mtf_batches_next(t.batches)) more++;
+    assert_true(more < 1000);
+    assert_contains(mtf_error(t.session), "n.u16\" has changed since it was opened");
+    assert_int_equal(mtf_close(t.session), 1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(texts_are_whole), cmocka_unit_test(records),  cmocka_unit_test(joined_text_is_complete),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(texts_are_whole), cmocka_unit_test(records),  cmocka_unit_test(texts_of_tokens), cmocka_unit_test(joined_text_is_complete),
                                        cmocka_unit_test(long_texts_are_cut),  cmocka_unit_test(language_models),
                                        cmocka_unit_test(packed_pairs),        cmocka_unit_test(spans_and_prefixes),
                                        cmocka_unit_test(epochs_are_complete), cmocka_unit_test(errors_name_the_line),
-                                       cmocka_unit_test(names_of_columns),    cmocka_unit_test(changed_files)};
+                                       cmocka_unit_test(names_of_columns),    cmocka_unit_test(changed_files),
+                                       cmocka_unit_test(changed_tokens)};
     return cmocka_run_group_tests_name("text_sections", tests, scratch_make, scratch_drop);
 }

@@ -10,8 +10,8 @@
 static const text_format formats[] = {
     {"tfrecord", ".tfrecord", documents_tfrecord, false, BEGINS_RECORD},
     {"tsv", ".tsv", documents_tsv, false, BEGINS_ROW},
-    {"u16", ".u16", documents_tokens, true, BEGINS_ROW},
-    {"u32", ".u32", documents_tokens, true, BEGINS_ROW},
+    {"u16", ".u16", documents_tokens, true, BEGINS_AFTER_END},
+    {"u32", ".u32", documents_tokens, true, BEGINS_AFTER_END},
     {"text", "", documents_plain, false, BEGINS_PARAGRAPH}, /* any other file name */
 };
 enum { FORMATS = sizeof formats / sizeof *formats };

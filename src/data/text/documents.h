@@ -21,6 +21,7 @@ typedef struct documents {
     bool                  pairs;      /* each example has two texts; else only targets */
     bool                  ends;       /* the end id is put after each text */
     bool                  join;       /* files of tokens need not be divided into texts */
+    bool                  section;    /* what is read is a section of a file, which will not stay */
     bool                  goes_on;    /* the last text is not complete, so that it has no end */
     bool                  unended;    /* that text has come */
     text_span             head;       /* tsv: the file's first line; at NULL: the first that is read */

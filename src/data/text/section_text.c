@@ -117,7 +117,27 @@ static bool text_border(view *v, int64_t x, border *to)
     return true;
 }
 
-/* ---- lines that are never divided, records ---- */
+/* ---- tokens, lines that are never divided, records ---- */
+
+static uint64_t number_at(const uint8_t *bytes, int n)
+{
+    uint64_t number = 0;
+    for (int i = n - 1; i >= 0; i--) number = number << 8 | bytes[i];
+    return number;
+}
+
+/* The token after the first end from the token before x on. */
+static bool token_border(view *v, int64_t x, border *to)
+{
+    int64_t size = (int64_t)v->rule->token, limit = x + v->rule->bytes;
+    TRY(extend(v, limit));
+    if (limit > v->hi) limit = v->hi;
+    for (int64_t at = x; x && at <= limit; at += size)
+        if (number_at(v->bytes + (at - size - v->lo), (int)size) == (uint64_t)v->rule->end)
+            return *to = (border){at, false}, true;
+    *to = x == 0 ? (border){0} : v->end ? (border){v->hi, false} : (border){x, true};
+    return true;
+}
 
 static bool row_border(view *v, int64_t x, border *to)
 {
@@ -129,13 +149,6 @@ static bool row_border(view *v, int64_t x, border *to)
     } while (to->at < 0 && !v->end);
     if (to->at < 0) to->at = v->hi;
     return true;
-}
-
-static uint64_t number_at(const uint8_t *bytes, int n)
-{
-    uint64_t number = 0;
-    for (int i = n - 1; i >= 0; i--) number = number << 8 | bytes[i];
-    return number;
 }
 
 static bool sound(const view *v, int64_t at, size_t n)
@@ -179,6 +192,7 @@ static bool find_border(view *v, int64_t x, border *to)
     switch (v->rule->begins) {
     case BEGINS_ROW: return row_border(v, x, to);
     case BEGINS_RECORD: return record_border(v, x, to);
+    case BEGINS_AFTER_END: return token_border(v, x, to);
     default: return text_border(v, x, to);
     }
 }
@@ -190,7 +204,8 @@ static bool find_border(view *v, int64_t x, border *to)
 static void leave_out(const view *v, int64_t b, border *first, border *last)
 {
     if (first->inside) {
-        int64_t at = text_from(v, first->at, b < v->hi ? b : v->hi);
+        bool    tokens = v->rule->begins == BEGINS_AFTER_END; /* then none begins before b */
+        int64_t at = tokens ? -1 : text_from(v, first->at, b < v->hi ? b : v->hi);
         *first = (border){at < 0 ? last->at : at, false};
         if (at < 0) return;
     }

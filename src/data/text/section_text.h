@@ -17,7 +17,8 @@ typedef enum text_begins {
     BEGINS_LINE,
     BEGINS_FILE,
     BEGINS_ROW,   /* a line that is never divided */
-    BEGINS_RECORD /* of a TFRecord file */
+    BEGINS_RECORD, /* of a TFRecord file */
+    BEGINS_AFTER_END /* of a file of tokens: after the id that ends a text */
 } text_begins;
 
 typedef struct section_rule {
@@ -25,6 +26,8 @@ typedef struct section_rule {
     bool    divides; /* long texts are divided; else what follows the first S bytes is left out */
     int64_t bytes;   /* S */
     const crc32c_tables *crc;
+    size_t               token; /* of tokens: bytes of one */
+    int32_t              end;   /* of tokens: the id that ends texts */
 } section_rule;
 
 typedef struct section_text {

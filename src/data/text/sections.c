@@ -84,6 +84,7 @@ static bool tokenise(text_sections *t, text_section *s, const section_text *text
     documents   read = t->reading;
     read.dataset = &own;
     read.text = s->examples.text;
+    read.section = true;
     read.goes_on = text->goes_on;
     as->bytes = text->bytes;
     as->size = text->size;

@@ -187,7 +187,9 @@ static bool open_corpus(mtf_dataset *d, text_examples *e, int64_t bytes, text_se
     TRY((t->format = documents_format(&t->reading, first->path, head, got)) != NULL);
     t->rule = rule_of(e, t->format, bytes);
     t->rule.crc = &d->crc;
-    *whole = t->format->tokens;
+    t->rule.end = mtf_vocabulary_end(e->vocabulary);
+    t->rule.token = t->format->name[1] == '1' ? 2 : 4;
+    *whole = t->format->tokens && e->opts.joined; /* windows need no search for texts */
     return *whole || corpus_within(&t->corpus, WHOLE_SECTIONS * t->rule.bytes, whole);
 }
 
