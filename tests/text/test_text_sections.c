@@ -24,6 +24,7 @@ static const char *write_corpus(const char *name, int lines, bool pairs, bool pa
         if (i % 5 == 0) *end++ = '\r';
         *end++ = '\n';
         if (!pairs && i % 13 == 7) end += sprintf(end, " \n\n");
+        if (!pairs && i % 19 == 7) end += sprintf(end, "\r\r\n"); /* not blank */
     }
     size_t size = (size_t)(end - text) - 1;
     assert_true(size < sizeof text);

@@ -62,14 +62,16 @@ static int64_t line_from(const view *v, int64_t x, int64_t limit)
 
 static bool is_blank(uint8_t b)
 {
-    return b == ' ' || b == '\t' || b == '\r';
+    return b == ' ' || b == '\t';
 }
 
 /* Is there nothing but blanks between the line that begins at `at` and the end of the line before the
  * last?  Looks back no further than `least`. */
 static bool after_blank_line(const view *v, int64_t at, int64_t least)
 {
-    for (int64_t i = at - 2; i >= least; i--)
+    int64_t i = at - 2;
+    if (i >= least && byte_at(v, i) == '\r') i--; /* a line may end in "\r\n" */
+    for (; i >= least; i--)
         if (!is_blank(byte_at(v, i))) return byte_at(v, i) == '\n';
     return least == 0;
 }
@@ -77,6 +79,7 @@ static bool after_blank_line(const view *v, int64_t at, int64_t least)
 static bool line_is_blank(const view *v, int64_t at)
 {
     while (at < v->hi && is_blank(byte_at(v, at))) at++;
+    if (at < v->hi && byte_at(v, at) == '\r') at++;
     return at >= v->hi || byte_at(v, at) == '\n';
 }
 
