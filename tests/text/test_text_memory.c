@@ -38,7 +38,7 @@ static void some_windows(mtf_text_opts o, const char *words)
     int64_t      before = most_memory(), batches = 0;
     o.length = LENGTH;
     mtf_batches *b = mtf_batches_new(open_text_well(s, o), p, &(mtf_batches_opts){.epochs = 1, .shuffle = true});
-    while (batches < 4000 && mtf_batches_next(b)) batches++;
+    while (batches < 3000 && mtf_batches_next(b)) batches++;
     assert_string_equal(mtf_error(s), "");
     if (batches < 1000) fail_msg("only %d batches of %s", (int)batches, words);
     int64_t more = most_memory() - before;
@@ -62,7 +62,7 @@ static void takes_little_memory_of_tokens(void **state)
     FILE           *f = fopen(path, "wb");
     assert_non_null(f);
     for (int i = 0; i < 1 << 16; i++) some[i] = (uint16_t)(i % 97 ? 4 + i % 200 : 1);
-    for (int64_t size = 0; size < 4 * SIZE; size += (int64_t)sizeof some)
+    for (int64_t size = 0; size < 2 * SIZE; size += (int64_t)sizeof some)
         assert_int_equal(fwrite(some, sizeof some, 1, f), 1);
     assert_int_equal(fclose(f), 0);
     some_windows((mtf_text_opts){.files = path, .joined = true}, "joined tokens");
