@@ -38,7 +38,8 @@ typedef struct mtf_field {
 /* All fields have the same number of examples; the list ends with the name NULL.  Files may be gzip;
  * they must not change before the session closes: until then the dataset lives. */
 MTF_API mtf_dataset *mtf_dataset_open(mtf_session *s, const mtf_field *fields);
-MTF_API int64_t      mtf_dataset_size(const mtf_dataset *d); /* examples */
+/* Examples; large text is read for it (mtf_text.h), 0 after an error. */
+MTF_API int64_t      mtf_dataset_size(const mtf_dataset *d);
 /* Reads all `count` elements of one field of example `index`, converted to `type`. */
 MTF_API bool mtf_dataset_read(mtf_dataset *d, const char *field, int64_t index, mtf_dtype type,
                               int64_t count, void *out);

@@ -107,8 +107,10 @@ typedef struct mtf_text_opts {
 
 /* A dataset with the fields targets, targets_segmentation and targets_position, and inputs,
  * inputs_segmentation and inputs_position where there are inputs.  Segments number the texts of a row
- * from 1 on, and are 0 at padding; positions are counted in each text.  The call tokenises all text
- * into memory; it maps files of u16 and u32, which hold tokens already.  NULL after an error. */
+ * from 1 on, and are 0 at padding; positions are counted in each text.  Text of up to 4 MiB is tokenised
+ * into memory by the call; larger text while it is read, in sections, which docs/text-data.md describes:
+ * then mtf_dataset_size reads all of it, to count.  Files of u16 and u32, which hold tokens already, are
+ * mapped.  NULL after an error. */
 MTF_API mtf_dataset *mtf_text_open(mtf_session *s, const mtf_text_opts *opts);
 
 /* Tokenises the texts that `files`, `format`, `vocabulary`, `documents` and `targets` name and writes

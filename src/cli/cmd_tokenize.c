@@ -155,7 +155,8 @@ const command command_tokenize = {
     .teaches =
         "Reads files (a pattern names several; they may be gzip) or standard input, and writes the\n"
         "tokens of each text with its end: integers of two bytes, or of four where the vocabulary is\n"
-        "larger than 65536.  Training maps such files instead of tokenising the text each time.\n"
+        "larger than 65536.  Training maps such files instead of tokenising the text each time.  Under a\n"
+        "name without .u16 or .u32, a file begins with 16 bytes that tell which of the two it is.\n"
         "Without --output it only prints the number of tokens and the mean bytes of text of a token.",
     .run = run,
 };

@@ -41,6 +41,14 @@ static int64_t batch_size(const job *j)
     return 0;
 }
 
+/* Batches of an epoch.  They are counted only where they are needed: large text is read for it. */
+static int64_t epoch_of(job *j)
+{
+    int64_t batch = j->data ? batch_size(j) : 0;
+    if (!j->epoch) j->epoch = batch ? mtf_dataset_size(j->data) / batch : 0;
+    return j->epoch;
+}
+
 /* From --steps, --epochs, or the model's default. */
 static bool choose_steps(job *j)
 {
@@ -58,7 +66,6 @@ static bool choose_steps(job *j)
     if (option_given(o, "steps") && option_given(o, "epochs"))
         return fail(&s->fault, ERR_USAGE,
                     "--steps and --epochs both say how long to train: leave one out");
-    j->epoch = batch ? mtf_dataset_size(j->data) / batch : 0;
     if (none) {
         j->train.steps = -1;
         return true;
@@ -73,12 +80,12 @@ static bool choose_steps(job *j)
     }
     if (!steps && !epochs)
         return fail(&s->fault, ERR_USAGE, "say how long to train, with --steps N%s",
-                    j->epoch ? " or --epochs N" : "");
-    if (epochs && !j->epoch)
+                    batch ? " or --epochs N" : "");
+    if (epochs && !epoch_of(j))
         return fail(&s->fault, ERR_USAGE,
                     "--epochs needs data with at least a batch of examples; say --steps N instead");
-    j->train.steps = steps ? (int64_t)steps : (int64_t)epochs * j->epoch;
-    return true;
+    j->train.steps = steps ? (int64_t)steps : (int64_t)epochs * epoch_of(j);
+    return mtf_ok(s);
 }
 
 /* ---- evaluating ------------------------------------------------------------------------- */
@@ -232,8 +239,8 @@ static bool choose_showing(job *j)
                     : j->setup.ready ? ""
                                      : ": name it with --eval-data NAME=FILES");
     t->ready = ready;
-    t->look = steps || (epochs && j->epoch) ? look : NULL;
-    t->look_every = steps ? (int64_t)steps : (int64_t)epochs * j->epoch;
+    t->look_every = steps ? (int64_t)steps : epochs ? (int64_t)epochs * epoch_of(j) : 0;
+    t->look = t->look_every ? look : NULL;
     t->look_context = j;
     return true;
 }

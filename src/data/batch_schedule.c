@@ -13,8 +13,7 @@ static int64_t full_batches(const batch_schedule *s)
     return s->examples / s->batch;
 }
 
-/* The largest number up to `most`, at least 1, that divides the batch. */
-static int64_t largest_divisor(int64_t batch, int64_t most)
+int64_t largest_divisor(int64_t batch, int64_t most)
 {
     while (batch % most) most--;
     return most;

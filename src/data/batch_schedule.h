@@ -26,6 +26,9 @@ typedef struct scheduled_batch {
     shuffle               order;
 } scheduled_batch;
 
+/* The largest number up to `most`, at least 1, that divides the batch. */
+int64_t largest_divisor(int64_t batch, int64_t most);
+
 scheduled_batch batch_schedule_open(const batch_schedule *s, int64_t number);
 /* The example at a place of the batch; -1: none. */
 int64_t batch_schedule_example(scheduled_batch *b, int64_t place);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "machine/launch.h"
 
 /* In the order of trying: formats with a checksum come first. */
 static const format *const formats[] = {&format_tfrecord, &format_npy,   &format_idx,
@@ -141,6 +142,7 @@ mtf_dataset *dataset_new(mtf_session *s, int nfields)
     if (!d || !(d->fields = arena_array(&s->arena, field, nfields))) return NULL;
     d->session = s;
     d->files.session = s;
+    d->files.share = launch_find().size > 1;
     crc32c_fill(&d->crc);
     return session_at_close(s, close_dataset, d) ? d : NULL;
 }
@@ -164,7 +166,9 @@ mtf_dataset *mtf_dataset_open(mtf_session *s, const mtf_field *fields)
 
 int64_t mtf_dataset_size(const mtf_dataset *d)
 {
-    return d ? d->size : 0;
+    if (!d || d->size >= 0) return d ? d->size : 0;
+    int64_t size = mtf_ok(d->session) ? row_sections_total(d->sections, &d->session->fault) : 0;
+    return size < 0 ? 0 : size;
 }
 
 const field *dataset_field(const mtf_dataset *d, const char *name)
@@ -245,11 +249,16 @@ bool mtf_dataset_read(mtf_dataset *d, const char *name, int64_t index, mtf_dtype
     fault       *why = &d->session->fault;
     const field *f = name ? dataset_field(d, name) : NULL;
     if (!f) return fail(why, ERR_NAME, "the dataset has no field \"%s\"", name ? name : "");
-    if (index < 0 || index >= d->size)
+    int64_t row = index;
+    if (d->sections && index >= 0) {
+        row = row_sections_find(d->sections, &d->near, index, why);
+        TRY(mtf_ok(d->session));
+    }
+    if (row < 0 || (!d->sections && index >= d->size))
         return fail(why, ERR_USAGE, "there is no example %lld; the dataset has %lld",
-                    (long long)index, (long long)d->size);
+                    (long long)index, (long long)mtf_dataset_size(d));
     if (count < 0 || (f->elements && count != f->elements))
         return fail(why, ERR_SHAPE, "field \"%s\" has %lld elements an example, not %lld", name,
                     (long long)f->elements, (long long)count);
-    return field_read(f, index, count, &(wanted){.end = count, .type = type, .out = out}, why);
+    return field_read(f, row, count, &(wanted){.end = count, .type = type, .out = out}, why);
 }

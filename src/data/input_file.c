@@ -10,9 +10,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
-enum { LEAST_MAPPED = 1 << 20 };
+#include "data/gzip_over.h"
+#include "data/shared_unpack.h"
+
+enum { LEAST_MAPPED = 1 << 20, LEAST_SHARED = 1 << 18 };
 
 /* ---- patterns ---- */
 
@@ -116,21 +118,12 @@ static bool unpack(unpacking *u)
         size_t   free_room = u->room - f->size;
         unsigned piece = free_room < INT_MAX / 2 ? (unsigned)free_room : INT_MAX / 2;
         errno = 0;
-        int got = gzread(u->gz, u->bytes + f->size, piece), code = Z_OK;
+        int got = gzread(u->gz, u->bytes + f->size, piece);
         if (got > 0) {
             f->size += (size_t)got;
             continue;
         }
-        const char *words = gzerror(u->gz, &code), *after = strstr(words, ">: ");
-        if (code == Z_OK || code == Z_STREAM_END) return true;
-        if (code == Z_BUF_ERROR)
-            return fail(why, ERR_FILE, "\"%s\" is cut short: its gzip data end after %zu bytes",
-                        f->path, f->size);
-        if (code == Z_ERRNO)
-            words = strerror(errno);
-        else if (after)
-            words = after + 3; /* zlib, which has no path, begins with "<fd:3>: " */
-        return fail(why, ERR_FILE, "\"%s\" is damaged: %s", f->path, words);
+        return gzip_over(why, u->gz, f->path, (int64_t)f->size);
     }
 }
 
@@ -164,10 +157,27 @@ static bool read_gzip(mtf_session *s, input_file *f, int file, size_t size)
     return ok;
 }
 
+/* Shared where it can be, else for this process alone. */
+static bool open_gzip(const input_files *all, input_file *f, int file, size_t size)
+{
+    mtf_session *s = all->session;
+    if (all->share && size >= LEAST_SHARED) {
+        TRY(shared_unpack(&s->arena, file, f->path, &f->shared, &s->fault));
+        if (f->shared) {
+            f->bytes = f->shared->bytes;
+            f->size = f->shared->size;
+            return true;
+        }
+        lseek(file, 0, SEEK_SET); /* unpacking has read from it */
+    }
+    return read_gzip(s, f, file, size);
+}
+
 /* ---- any file ---- */
 
-static bool load(mtf_session *s, input_file *f, int file)
+static bool load(const input_files *all, input_file *f, int file)
 {
+    mtf_session *s = all->session;
     struct stat about;
     uint8_t     mark[2] = {0};
     if (fstat(file, &about) != 0)
@@ -178,7 +188,7 @@ static bool load(mtf_session *s, input_file *f, int file)
     size_t  size = (size_t)about.st_size;
     ssize_t got = pread(file, mark, sizeof mark, 0);
     if (got < 0) return fail(&s->fault, ERR_FILE, "\"%s\": %s", f->path, strerror(errno));
-    if (mark[0] == 0x1f && mark[1] == 0x8b) return read_gzip(s, f, file, size);
+    if (mark[0] == 0x1f && mark[1] == 0x8b) return open_gzip(all, f, file, size);
     return size < LEAST_MAPPED ? read_plain(s, f, file, size) : map_plain(s, f, file, size);
 }
 
@@ -196,7 +206,7 @@ input_file *input_open(input_files *files, const char *path)
         fail(&s->fault, ERR_FILE, "\"%s\": %s", path, strerror(errno));
         return NULL;
     }
-    bool ok = load(s, f, file);
+    bool ok = load(files, f, file);
     close(file);
     return ok ? f : NULL;
 }
@@ -208,12 +218,30 @@ bool input_index(mtf_session *s, place_index *index, int64_t count)
     return index->at != NULL;
 }
 
+bool input_refresh(const input_files *files, fault *why)
+{
+    for (int i = 0; i < files->count; i++) {
+        const input_file *f = files->all[i];
+        struct stat       about;
+        if (!f->mapped) continue;
+        if (stat(f->path, &about) != 0 || about.st_size < (off_t)f->size)
+            return fail(why, ERR_FILE,
+                        "\"%s\" has changed since it was opened; data must stay as they are while they "
+                        "are read",
+                        f->path);
+        madvise((void *)f->bytes, f->size, MADV_DONTNEED); /* they come again when they are needed */
+    }
+    return true;
+}
+
 void input_close(input_files *files)
 {
     const mtf_allocator *allocator = &files->session->allocator;
     for (int i = 0; i < files->count; i++) {
         input_file *f = files->all[i];
-        if (f->mapped)
+        if (f->shared)
+            shared_close(f->shared);
+        else if (f->mapped)
             munmap((void *)f->bytes, f->size);
         else
             block_free(allocator, (void *)f->bytes);

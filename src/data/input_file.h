@@ -1,8 +1,9 @@
 /* Files of examples, in memory: mapped, read or unpacked.
  *
  * A plain file that is large is mapped, so that only what is read is loaded; a
- * small one is read; a gzip file is unpacked.  A file must not change while a
- * dataset has it open.
+ * small one is read; a gzip file is unpacked, a large one of several processes
+ * into a file that all of them map.  A file must not change while a dataset has
+ * it open.
  */
 #ifndef DATA_INPUT_FILE_H
 #define DATA_INPUT_FILE_H
@@ -20,12 +21,16 @@ typedef struct input_file {
     const uint8_t *bytes;
     size_t         size;
     bool           mapped;
+    struct shared_unpacked *shared; /* NULL: no other process has these bytes */
     place_index    lines, rows, records; /* made by the format that needs them */
+    /* Of a section of a file: what the file has before it, for messages. */
+    int64_t bytes_before, lines_before, records_before;
 } input_file;
 
 /* Each file once, however many fields it has. */
 typedef struct input_files {
     mtf_session *session;
+    bool         share; /* other processes open the same files: they unpack large ones once, together */
     input_file **all;
     int          count, room;
 } input_files;
@@ -36,6 +41,9 @@ int         input_paths(mtf_session *s, const char *pattern, const char ***paths
 input_file *input_open(input_files *f, const char *path); /* NULL after an error */
 /* Room for an index of `count` examples. */
 bool input_index(mtf_session *s, place_index *index, int64_t count);
+/* For long readings of mapped files: lets go of pages that were read, and fails where a file has become
+ * shorter.  Any thread may call it. */
+bool input_refresh(const input_files *f, fault *why);
 void input_close(input_files *f);
 
 #endif

@@ -9,19 +9,35 @@
 
 #include "base/philox.h"
 
-enum { LEAST_HALF = 3, SHUFFLE_STREAM = 0x73687566 }; /* "shuf": no op's stream */
+/* "shuf" and "sect": no op's streams. */
+enum { LEAST_HALF = 3, SHUFFLE_STREAM = 0x73687566, SECTION_STREAM = 0x73656374 };
 
-shuffle shuffle_of_epoch(uint64_t seed, int64_t epoch, int64_t n)
+static shuffle make(uint64_t seed, int64_t epoch, uint32_t stream, uint32_t window, int64_t n)
 {
     shuffle o = {.n = (uint64_t)n, .half_bits = LEAST_HALF};
     while (o.half_bits < 32 && (o.n - 1) >> (2 * o.half_bits) != 0) o.half_bits++;
     for (uint32_t i = 0; i < SHUFFLE_ROUNDS; i++) {
-        philox_block b = philox((philox_block){{i / 4, SHUFFLE_STREAM, (uint32_t)epoch,
+        philox_block b = philox((philox_block){{2 * window + i / 4, stream, (uint32_t)epoch,
                                                 (uint32_t)((uint64_t)epoch >> 32)}},
                                 (uint32_t)seed, (uint32_t)(seed >> 32));
         o.key[i] = b.word[i % 4];
     }
     return o;
+}
+
+shuffle shuffle_of_epoch(uint64_t seed, int64_t epoch, int64_t n)
+{
+    return make(seed, epoch, SHUFFLE_STREAM, 0, n);
+}
+
+shuffle shuffle_of_sections(uint64_t seed, int64_t epoch, int64_t n)
+{
+    return make(seed, epoch, SECTION_STREAM, 0, n);
+}
+
+shuffle shuffle_of_window(uint64_t seed, int64_t epoch, int64_t window, int64_t n)
+{
+    return make(seed, epoch, SHUFFLE_STREAM, (uint32_t)window, n);
 }
 
 /* Every bit of the result depends on every bit of x. */

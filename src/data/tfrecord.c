@@ -36,10 +36,11 @@ static int64_t next_record(mtf_session *s, const field *f, const input_file *fil
 {
     const uint8_t *head = file->bytes + at;
     uint64_t       rest = file->size - (uint64_t)at;
+    long long      n = number + file->records_before, place = at + file->bytes_before;
     if (rest < HEAD) {
         fail(&s->fault, ERR_FILE,
              "\"%s\" is cut short: record %lld, at byte %lld, has no whole head", file->path,
-             (long long)number, (long long)at);
+             n, place);
         return -1;
     }
     if (!sound(f, head, 8, head + 8)) {
@@ -47,7 +48,7 @@ static int64_t next_record(mtf_session *s, const field *f, const input_file *fil
             &s->fault, ERR_FILE,
             "\"%s\" is damaged, or no TFRecord file: the length of record %lld, at byte %lld, does "
             "not match its checksum",
-            file->path, (long long)number, (long long)at);
+            file->path, n, place);
         return -1;
     }
     uint64_t length = take_number(head, 8);
@@ -55,7 +56,7 @@ static int64_t next_record(mtf_session *s, const field *f, const input_file *fil
         fail(&s->fault, ERR_FILE,
              "\"%s\" is cut short: record %lld, at byte %lld, should take %llu bytes and %llu "
              "follow",
-             file->path, (long long)number, (long long)at, (unsigned long long)length,
+             file->path, n, place, (unsigned long long)length,
              (unsigned long long)(rest - HEAD));
         return -1;
     }
@@ -96,17 +97,18 @@ static bool read_tfrecord(const field *f, const shard *part, int64_t k, wanted *
     int64_t           at = file->records.at[k];
     const uint8_t    *bytes = file->bytes + at + HEAD;
     size_t            length = (size_t)(file->records.at[k + 1] - at - HEAD - FOOT);
+    long long         n = k + file->records_before, place = at + file->bytes_before;
     if (!sound(f, bytes, length, bytes + length))
         return fail(why, ERR_FILE,
                     "\"%s\" is damaged: record %lld, at byte %lld, does not match its checksum",
-                    file->path, (long long)k, (long long)at);
+                    file->path, n, place);
     example_state state = example_read(bytes, length, f->as.part, w);
     if (state == EXAMPLE_LACKS)
         return fail(why, ERR_NAME, "\"%s\": record %lld, at byte %lld, has no feature \"%s\"",
-                    file->path, (long long)k, (long long)at, f->as.part);
+                    file->path, n, place, f->as.part);
     if (state == EXAMPLE_DAMAGED)
         return fail(why, ERR_FILE, "\"%s\": record %lld, at byte %lld, is no tf.Example",
-                    file->path, (long long)k, (long long)at);
+                    file->path, n, place);
     return true;
 }
 

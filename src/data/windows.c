@@ -9,10 +9,12 @@
 
 #include "base/byte_order.h"
 #include "data/format.h"
+#include "data/token_head.h"
 
 static int64_t elements_of(const field *f, const shard *part)
 {
-    return (int64_t)(part->file->size / raw_bytes(f->type));
+    size_t head = (size_t)(part->elements - part->file->bytes);
+    return (int64_t)((part->file->size - head) / raw_bytes(f->type));
 }
 
 static bool open_windows(mtf_session *s, field *f, raw_type type)
@@ -31,6 +33,7 @@ static bool open_windows(mtf_session *s, field *f, raw_type type)
 static bool open_bytes(mtf_session *s, field *f, shard *part)
 {
     TRY(open_windows(s, f, RAW_U8));
+    part->elements = part->file->bytes;
     int64_t total = elements_of(f, part);
     part->count = total / f->elements + (total % f->elements != 0);
     return true;
@@ -39,12 +42,18 @@ static bool open_bytes(mtf_session *s, field *f, shard *part)
 static bool open_tokens(mtf_session *s, field *f, shard *part, raw_type type)
 {
     TRY(byte_order_suits(&s->fault, part->file->path, HOST_IS_LITTLE_ENDIAN));
+    raw_type told = type;
+    part->elements = part->file->bytes + token_head(part->file->bytes, part->file->size, &told);
+    if (told != type)
+        return fail(&s->fault, ERR_USAGE, "\"%s\" has tokens of the format %s, not %s",
+                    part->file->path, told == RAW_U16 ? "u16" : "u32", f->format->name);
     TRY(open_windows(s, f, type));
     size_t over = part->file->size % raw_bytes(type);
     if (over)
-        return fail(&s->fault, ERR_FILE,
-                    "\"%s\" is cut short, or no file of %s: its %zu bytes are not a multiple of %zu",
-                    part->file->path, f->format->name, part->file->size, raw_bytes(type));
+        return fail(
+            &s->fault, ERR_FILE,
+            "\"%s\" is cut short, or no file of %s: its %zu bytes are not a multiple of %zu",
+            part->file->path, f->format->name, part->file->size, raw_bytes(type));
     int64_t follow = f->as.shift > 1 ? f->as.shift : 1, total = elements_of(f, part);
     part->count = total > follow ? (total - follow) / f->elements : 0;
     return true;
@@ -67,7 +76,7 @@ static bool read_window(const field *f, const shard *part, int64_t k, wanted *w,
     if (__builtin_add_overflow(k * f->elements, f->as.shift, &begin) || begin > total)
         begin = total;
     int64_t rest = total - begin;
-    offer(w, f->type, part->file->bytes + (size_t)begin * raw_bytes(f->type),
+    offer(w, f->type, part->elements + (size_t)begin * raw_bytes(f->type),
           rest < f->elements ? rest : f->elements);
     return true;
 }

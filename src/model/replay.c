@@ -107,7 +107,8 @@ bool training_explain(training *t, double loss)
     mtf_batches *b = NULL;
     if (t->batches) {
         b = mtf_batches_new(t->opts->data, checked, t->opts->batches);
-        TRY(b && mtf_batches_seek(b, mtf_batches_position(t->batches)));
+        batches_place(t->batches, t->place);
+        TRY(b && batches_continue(b, mtf_batches_position(t->batches), t->place));
     }
     bool ok = take_steps(t, checked, b, bad) && conclude(t, checked, first, loss);
     mtf_batches_free(b);

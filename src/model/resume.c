@@ -13,7 +13,15 @@
 
 /* ---- settings that a resumed run should share ---- */
 
-enum { SAMPLES = 16, OWN_FACTS = 4 };
+enum { SAMPLES = 16, OWN_FACTS = 6 };
+
+/* Examples that can be read without counting all: those of the first section, where there are some. */
+static bool examples_at_hand(const mtf_dataset *d, int64_t *size)
+{
+    if (d->sections) return d->sections->rows(d->sections->context, 0, size, &d->session->fault);
+    *size = mtf_dataset_size(d);
+    return true;
+}
 
 /* A sum over some examples in the program's types: enough to tell one dataset from another. */
 static bool sample_data(training *t, int64_t *batch, uint64_t *sum)
@@ -22,8 +30,10 @@ static bool sample_data(training *t, int64_t *batch, uint64_t *sum)
     mtf_session          *s = t->session;
     const program        *p = first_program(t->program);
     const char           *along = o->batches && o->batches->batch ? o->batches->batch : "batch";
-    int64_t               size = mtf_dataset_size(o->data), n = size < SAMPLES ? size : SAMPLES;
+    int64_t               size;
     bool                  ok = true;
+    TRY(examples_at_hand(o->data, &size));
+    int64_t n = size < SAMPLES ? size : SAMPLES;
     *batch = 0, *sum = 0;
     for (int i = 0; i < p->ninputs && ok; i++) {
         const mtf_tensor *x = p->inputs[i].tensor;
@@ -79,10 +89,15 @@ static bool find_facts(training *t)
     snprintf(text, sizeof text, "%" PRId64, batch);
     if (batch) TRY(add_fact(t, &n, "batch", text));
     if (!o->data) return true;
-    snprintf(text, sizeof text, "%" PRId64, mtf_dataset_size(o->data));
-    TRY(add_fact(t, &n, "examples", text));
+    bool sections = o->data->sections != NULL;
+    snprintf(text, sizeof text, "%" PRId64, sections ? o->data->sections->bytes : mtf_dataset_size(o->data));
+    TRY(add_fact(t, &n, sections ? "text bytes" : "examples", text));
     snprintf(text, sizeof text, "%016" PRIx64, sum);
-    return add_fact(t, &n, "data", text);
+    TRY(add_fact(t, &n, "data", text));
+    if (!sections) return true;
+    t->facts[n] = "place"; /* saving writes it anew each time */
+    t->facts[n + 1] = t->place;
+    return true;
 }
 
 /* The value of a fact; NULL where it is absent. */
@@ -119,6 +134,10 @@ static bool other_fact(const training *t, const contents *c, const char *key, fa
         return fail(f, ERR_USAGE,
                     "\"%s\" was made with other data, of %s examples, and this run has %s; %s",
                     c->path, there, here, way_out);
+    if (strcmp(key, "text bytes") == 0)
+        return fail(f, ERR_USAGE,
+                    "\"%s\" was made with other text, of %s bytes, and this run has %s; %s", c->path,
+                    there, here, way_out);
     if (strcmp(key, "optimizer") == 0)
         return fail(f, ERR_USAGE, "\"%s\" was made with the optimizer %s, and this run has %s; %s",
                     c->path, there, here, way_out);
@@ -134,7 +153,7 @@ static bool same_facts(const training *t, const contents *c, bool own, fault *f)
 {
     for (int i = 0; t->facts && t->facts[i]; i += 2) {
         const char *key = t->facts[i], *there = find_fact(c->facts, key);
-        if (own == (find_fact(t->opts->facts, key) != NULL)) continue;
+        if (own == (find_fact(t->opts->facts, key) != NULL) || strcmp(key, "place") == 0) continue;
         if (there && strcmp(there, t->facts[i + 1]) != 0) return other_fact(t, c, key, f);
     }
     return true;
@@ -184,6 +203,12 @@ static bool accepts(void *context, const contents *c, fault *f)
                     " (this run has seed %" PRIu64 ")",
                     c->path, c->seed, seed);
     if (t->opts->resume_anyway) return true;
+    if (t->opts->data && t->opts->data->sections && find_fact(c->facts, "examples"))
+        return fail(f, ERR_USAGE,
+                    "\"%s\" was made with other data, or when text of this size was still shuffled as a "
+                    "whole; it is now read in sections, in another order: begin anew, or say "
+                    "--resume-anyway",
+                    c->path);
     return same_facts(t, c, true, f) && all_are_used(t, c, f) && all_are_there(t, c, f) &&
            same_facts(t, c, false, f);
 }
@@ -294,7 +319,8 @@ static bool go_on_from(training *t, const mtf_loaded *from)
 {
     t->step = from->step;
     return mtf_program_set_step(t->program, t->step) &&
-           (!t->batches || mtf_batches_seek(t->batches, position_here(t, from)));
+           (!t->batches ||
+            batches_continue(t->batches, position_here(t, from), find_fact(from->facts, "place")));
 }
 
 bool training_rewind(training *t, int64_t most)

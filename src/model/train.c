@@ -102,6 +102,7 @@ static bool save(training *t, bool background)
     const mtf_train_opts *o = t->opts;
     if (!o->checkpoint_dir || t->saved == t->step) return true;
     t->saved = t->step;
+    batches_place(t->batches, t->place);
     return mtf_save(t->session, o->checkpoint_dir,
                     &(mtf_save_opts){.step = t->step,
                                      .position = t->batches ? mtf_batches_position(t->batches) : 0,

@@ -3,6 +3,7 @@
 #define MODEL_TRAINING_H
 
 #include "checkpoint/lock.h"
+#include "data/batch_place.h"
 #include "model/events.h"
 #include "model/interrupt.h"
 #include "model/progress.h"
@@ -32,6 +33,7 @@ typedef struct training {
     folder_lock  lock;       /* on the folder for checkpoints, of the first rank */
     fault        unwritable; /* why nothing can be written there; reported only where something must be */
     const char **facts;      /* pairs, then NULL: stored in checkpoints, compared when resuming */
+    char         place[BATCH_PLACE_ROOM]; /* one of them, for data whose examples are not numbered */
 } training;
 
 /* Locks the folder for checkpoints, and starts from the newest complete one, from another model's

@@ -65,6 +65,11 @@ run tokenize words.u32 --vocabulary words:words --decode
 cp words.u32 plain
 run tokenize plain --vocabulary words:words --decode
 [ "$(cat out)" = "w1 w69998 w3" ] && pass || lose "as large as the vocabulary wants it" "w1 w69998 w3" "$(cat out err)"
+run tokenize numbered --vocabulary words:words --output words.tokens
+run tokenize words.tokens --vocabulary words:words --decode
+[ "$(cat out)" = "w1 w69998 w3" ] && pass || lose "a name that tells nothing" "w1 w69998 w3" "$(cat out err)"
+[ "$(head -c 15 words.tokens)" = "mtf tokens u32" ] && pass || lose "its head" "mtf tokens u32" "$(head -c 15 words.tokens)"
+cmp -s <(tail -c +17 words.tokens) words.u32 && pass || lose "after the head" "the same tokens" "$(numbers 4 words.tokens)"
 run tokenize text --vocabulary bytes:extra=100 --output extra.u16
 cmp -s extra.u16 text.u16 && pass || lose "ids that nothing has" "$(numbers 2 text.u16)" "$(cat err)"
 
@@ -84,9 +89,24 @@ head -c 3000 book >start
 run tokenize start --documents file --output start.u16
 train() { run train --gin_file small.gin --text "$1" --steps 3 --json --threads 1 --no-shuffle; sed 's/"seconds":[^,}]*//; s/"examples_per_second":[^,}]*//' out >"$2"; }
 train start:documents=file:joined from_text
-train start.u16:joined from_tokens
-if [ -s from_text ] && cmp -s <(sed -n 's/.*"loss":\([^,}]*\).*/\1/p' from_text) <(sed -n 's/.*"loss":\([^,}]*\).*/\1/p' from_tokens); then pass
-else lose "the same training from tokens" "$(cat from_text)" "$(cat from_tokens err)"; fi
+run tokenize start --documents file --output start.bin
+losses() { sed -n 's/.*"loss":\([^,}]*\).*/\1/p' "$1"; }
+for name in start.u16 start.bin; do
+    train $name:joined from_tokens
+    if [ -s from_text ] && cmp -s <(losses from_text) <(losses from_tokens); then pass
+    else lose "the same training from $name" "$(cat from_text)" "$(cat from_tokens err)"; fi
+done
+cp start.u16 nameless
+refuses "tokens without a name or a head" ':format=u16' train --gin_file small.gin --text nameless:joined --steps 1
+cat >mean.mtf <<'END'
+dim batch = 2
+tokens: i32[batch, length=8] = input
+w: f32[] = variable(init="ones")
+loss = reduce_mean(w * cast(tokens, type=f32))
+END
+prints "tokens as windows" '"step":1' train mean.mtf --data tokens=start.bin:format=u16:length=8 --steps 1 --json
+refuses "windows of another type" '"start.bin" has tokens of the format u16, not u32' \
+    train mean.mtf --data tokens=start.bin:format=u32:length=8 --steps 1
 
 # ---- refusals ------------------------------------------------------------------------------------
 

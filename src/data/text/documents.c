@@ -3,24 +3,20 @@
 
 #include <string.h>
 
+#include "data/token_head.h"
+
 /* ---- which format ---- */
 
-typedef bool read_file(documents *d, input_file *f);
-
-static const struct text_format {
-    const char *name, *ending;
-    read_file  *read;
-    bool        kept; /* the file stays open */
-} formats[] = {
-    {"tfrecord", ".tfrecord", documents_tfrecord, false},
-    {"tsv", ".tsv", documents_tsv, false},
-    {"u16", ".u16", documents_tokens, true},
-    {"u32", ".u32", documents_tokens, true},
-    {"text", "", documents_plain, false}, /* any other file name */
+static const text_format formats[] = {
+    {"tfrecord", ".tfrecord", documents_tfrecord, false, BEGINS_RECORD},
+    {"tsv", ".tsv", documents_tsv, false, BEGINS_ROW},
+    {"u16", ".u16", documents_tokens, true, BEGINS_AFTER_END},
+    {"u32", ".u32", documents_tokens, true, BEGINS_AFTER_END},
+    {"text", "", documents_plain, false, BEGINS_PARAGRAPH}, /* any other file name */
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-static const struct text_format *find_format(documents *d)
+static const text_format *find_format(documents *d)
 {
     nearest near = {.wanted = d->opts->format};
     char    hint[100];
@@ -34,11 +30,14 @@ static const struct text_format *find_format(documents *d)
     return NULL;
 }
 
-static const struct text_format *guess_format(const documents *d, const input_file *f)
+const text_format *documents_format(documents *d, const char *path, const uint8_t *bytes, size_t n)
 {
-    const char *slash = strrchr(f->path, '/'), *name = slash ? slash + 1 : f->path;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     field       probe = {.crc = &d->dataset->crc};
-    if (format_tfrecord.begins(&probe, f->bytes, f->size)) return &formats[0];
+    if (d->opts->format) return find_format(d);
+    if (format_tfrecord.begins(&probe, bytes, n)) return &formats[0];
+    raw_type type = RAW_U16;
+    if (token_head(bytes, n, &type)) return &formats[type == RAW_U16 ? 2 : 3];
     for (int i = 0;; i++)
         if (strstr(name, formats[i].ending)) return &formats[i];
 }
@@ -50,7 +49,7 @@ static bool close_text(documents *d, int side)
     int32_t  end = mtf_vocabulary_end(d->vocabulary[side]);
     id_list *ids = &d->ids[side];
     bool     ended = ids->count && ids->ids[ids->count - 1] == end;
-    return !d->ends || ended || ids_add(ids, end);
+    return !d->ends || d->unended || ended || ids_add(ids, end);
 }
 
 /* Decodes the ids of a file for `each`. */
@@ -100,38 +99,52 @@ bool documents_add(documents *d, const text_span *inputs, const text_span *targe
 
 /* ---- all files ---- */
 
-static bool read_one(documents *d, const struct text_format **told, input_files *passing,
-                     const char *path)
+bool documents_read_file(documents *d, const text_format *as, input_file *f)
+{
+    for (int side = 0; as->tokens && side < SIDES; side++)
+        d->text[side].type = as->name[1] == '1' ? RAW_U16 : RAW_U32;
+    return as->read(d, f);
+}
+
+static bool read_one(documents *d, const text_format **told, input_files *passing, const char *path)
 {
     input_file *f = NULL;
     if (!*told) {
         TRY((f = input_open(passing, path)) != NULL);
-        *told = guess_format(d, f);
+        TRY((*told = documents_format(d, path, f->bytes, f->size)) != NULL);
     }
-    bool kept = (*told)->kept;
-    TRY((f = input_open(kept ? &d->dataset->files : passing, path)) != NULL);
-    for (int side = 0; kept && side < SIDES; side++)
-        d->text[side].type = (*told)->name[1] == '1' ? RAW_U16 : RAW_U32;
-    return (*told)->read(d, f);
+    TRY((f = input_open((*told)->tokens ? &d->dataset->files : passing, path)) != NULL);
+    return documents_read_file(d, *told, f);
 }
 
-bool documents_read(documents *d)
+void documents_begin(documents *d)
 {
-    mtf_session              *s = d->dataset->session;
-    const char              **paths;
-    const struct text_format *told = NULL;
-    int                       n = input_paths(s, d->opts->files, &paths);
-    bool                      ok = n > 0 && (!d->opts->format || (told = find_format(d)));
+    mtf_session *s = d->dataset->session;
     for (int side = 0; side < SIDES; side++)
         d->ids[side] = (id_list){.from = &s->allocator, .why = &s->fault};
-    for (int i = 0; ok && i < n; i++) {
-        input_files passing = {.session = s};
-        ok = read_one(d, &told, &passing, paths[i]);
-        input_close(&passing);
-    }
+}
+
+bool documents_end(documents *d, bool ok)
+{
     for (int side = 0; side < SIDES; side++) {
         ids_free(&d->ids[side]);
         ok = ok && token_text_finish(&d->text[side]);
     }
     return ok;
+}
+
+bool documents_read(documents *d)
+{
+    mtf_session       *s = d->dataset->session;
+    const char       **paths;
+    const text_format *told = NULL;
+    int                n = input_paths(s, d->opts->files, &paths);
+    bool               ok = n > 0;
+    documents_begin(d);
+    for (int i = 0; ok && i < n; i++) {
+        input_files passing = {.session = s};
+        ok = read_one(d, &told, &passing, paths[i]);
+        input_close(&passing);
+    }
+    return documents_end(d, ok);
 }

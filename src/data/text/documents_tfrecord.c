@@ -18,7 +18,7 @@ static bool wrong(const record *r, const char *what)
 {
     return fail(&r->documents->dataset->session->fault, ERR_FILE,
                 "\"%s\": record %lld: the feature \"%s\" %s", r->part->file->path,
-                (long long)r->number, r->field->as.part, what);
+                (long long)(r->number + r->part->file->records_before), r->field->as.part, what);
 }
 
 static bool take_text(record *r, const int32_t *bytes, int64_t n, id_list *ids)

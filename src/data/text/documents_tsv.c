@@ -32,8 +32,8 @@ static bool is_number(const char *text)
 static bool find_name(documents *d, const input_file *f, const char *name, int64_t *column)
 {
     text_span   cell;
-    int64_t     n = 0;
-    const char *line = f->lines.count ? lines_at(f, 0, &n) : "";
+    int64_t     n = d->head.size;
+    const char *line = d->head.at ? d->head.at : f->lines.count ? lines_at(f, 0, &n) : "";
     for (*column = 0; take_cell(line, n, *column, &cell); ++*column)
         if ((size_t)cell.size == strlen(name) && memcmp(cell.at, name, (size_t)cell.size) == 0)
             return true;
@@ -66,12 +66,12 @@ static bool add_line(documents *d, const input_file *f, const tsv_columns *c, in
     if (n == 0) return true;
     if (memchr(line, 0, (size_t)n))
         return fail(why, ERR_FILE, "\"%s\", line %lld is no text: it has a zero byte", f->path,
-                    (long long)k + 1);
+                    (long long)(k + 1 + f->lines_before));
     for (int side = d->pairs ? INPUTS : TARGETS; side < SIDES; side++)
         if (!take_cell(line, n, c->column[side], &cells[side]))
             return fail(why, ERR_FILE,
                         "\"%s\", line %lld has no column %lld; tabs separate columns", f->path,
-                        (long long)k + 1, (long long)c->column[side]);
+                        (long long)(k + 1 + f->lines_before), (long long)c->column[side]);
     return documents_add(d, d->pairs ? &cells[INPUTS] : NULL, &cells[TARGETS]);
 }
 
@@ -80,6 +80,7 @@ bool documents_tsv(documents *d, input_file *f)
     tsv_columns columns;
     TRY(lines_index(d->dataset->session, f));
     TRY(find_columns(d, f, &columns));
-    for (int64_t k = columns.header; k < f->lines.count; k++) TRY(add_line(d, f, &columns, k));
+    int64_t first = columns.header && f->bytes_before == 0;
+    for (int64_t k = first; k < f->lines.count; k++) TRY(add_line(d, f, &columns, k));
     return true;
 }

@@ -41,7 +41,7 @@ static span_counts counts_of(const text_examples *e, int64_t tokens)
 /* Where a text of n tokens is cut into prefix and rest. */
 static int64_t prefix_of(const text_examples *e, int64_t k, int64_t n, int64_t epoch)
 {
-    text_random random = text_random_of(e->opts.seed, epoch, k, OF_PREFIX);
+    text_random random = text_random_of(e->opts.seed, epoch, e->first + k, OF_PREFIX);
     return n < 2 ? 0 : 1 + text_random_below(&random, n - 1);
 }
 
@@ -117,8 +117,9 @@ static bool offer_spans(const text_examples *e, int64_t k, int side, wanted *w, 
     stretch     text = example_stretch(e, k, TARGETS);
     span_counts c = counts_of(e, text.length);
     uint64_t    seed = e->opts.seed;
-    span_cutter kept = {text_random_of(seed, w->epoch, k, OF_KEPT), c.kept, c.spans};
-    span_cutter noise = {text_random_of(seed, w->epoch, k, OF_NOISE), c.noise, c.spans};
+    int64_t     number = e->first + k;
+    span_cutter kept = {text_random_of(seed, w->epoch, number, OF_KEPT), c.kept, c.spans};
+    span_cutter noise = {text_random_of(seed, w->epoch, number, OF_NOISE), c.noise, c.spans};
     int64_t     at = text.at;
     for (int64_t i = 0; i < c.spans; i++) {
         stretch before = {at, span_cutter_next(&kept)};

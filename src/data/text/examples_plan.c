@@ -199,9 +199,7 @@ bool examples_plan(mtf_session *s, text_examples *e)
     else
         TRY(plan_texts(s, e));
     e->nrows = e->count;
-    if (!e->count)
-        return fail(&s->fault, ERR_FILE, "\"%s\" has no text to make an example of", e->opts.files);
-    if (!e->opts.pack) return true;
+    if (!e->opts.pack || !e->count) return true;
     e->nrows = pack(e, NULL);
     size_t bytes = (size_t)(e->nrows + 1) * sizeof *e->rows;
     TRY((e->rows = block_alloc(&s->allocator, &s->fault, bytes, false)) != NULL);

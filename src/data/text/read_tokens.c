@@ -5,6 +5,7 @@
 #include "data/input_file.h"
 #include "data/text/token_text.h"
 #include "data/text/write_tokens.h"
+#include "data/token_head.h"
 
 typedef struct reading {
     mtf_session          *session;
@@ -40,7 +41,7 @@ static bool begin_text(reading *r)
     return first || !*r->between || r->take(r->context, r->between);
 }
 
-static bool choose_type(mtf_session *s, const char *path, const char *format,
+static bool choose_type(mtf_session *s, const input_file *f, const char *format,
                         const mtf_vocabulary *v, raw_type *type)
 {
     static const struct {
@@ -48,9 +49,10 @@ static bool choose_type(mtf_session *s, const char *path, const char *format,
         raw_type    type;
     } known[] = {{"u16", ".u16", RAW_U16}, {"u32", ".u32", RAW_U32}};
     *type = token_type(v);
+    if (token_head(f->bytes, f->size, type)) return true;
     for (int k = 0; k < 2; k++) {
-        bool named = format ? strcmp(format, known[k].name) == 0
-                            : strstr(path, known[k].ending) != NULL;
+        bool named =
+            format ? strcmp(format, known[k].name) == 0 : strstr(f->path, known[k].ending) != NULL;
         if (named) *type = known[k].type;
         if (named) return true;
     }
@@ -60,23 +62,24 @@ static bool choose_type(mtf_session *s, const char *path, const char *format,
 
 static bool read_file(reading *r, const input_file *f, raw_type type)
 {
-    fault    *why = &r->session->fault;
-    size_t    size = raw_bytes(type);
-    token_run run = {.ids = f->bytes, .count = (int64_t)(f->size / size)};
+    fault     *why = &r->session->fault;
+    size_t     head = token_head(f->bytes, f->size, &type), size = raw_bytes(type);
+    token_run  run = {.ids = f->bytes + head, .count = (int64_t)((f->size - head) / size)};
     token_text as = {.type = type};
-    int32_t   end = mtf_vocabulary_end(r->vocabulary);
+    int32_t    end = mtf_vocabulary_end(r->vocabulary);
     TRY(byte_order_suits(why, f->path, HOST_IS_LITTLE_ENDIAN));
     if (f->size % size)
-        return fail(why, ERR_FILE,
-                    "\"%s\" is cut short, or no file of tokens: its %zu bytes are not a multiple of "
-                    "%zu",
-                    f->path, f->size, size);
+        return fail(
+            why, ERR_FILE,
+            "\"%s\" is cut short, or no file of tokens: its %zu bytes are not a multiple of "
+            "%zu",
+            f->path, f->size, size);
     for (int64_t k = 0; k < run.count; k++) {
         int64_t id = token_run_id(&as, &run, k);
         if (id < 0 || id >= mtf_vocabulary_size(r->vocabulary))
             return fail(why, ERR_VALUE,
-                        "\"%s\": token %lld is %lld; the vocabulary has ids from 0 to %lld", f->path,
-                        (long long)k, (long long)id,
+                        "\"%s\": token %lld is %lld; the vocabulary has ids from 0 to %lld",
+                        f->path, (long long)k, (long long)id,
                         (long long)mtf_vocabulary_size(r->vocabulary) - 1);
         r->counts->tokens++;
         TRY(begin_text(r));
@@ -103,7 +106,7 @@ bool tokens_read(mtf_session *s, const char *files, const char *format, const mt
     for (int k = 0; ok && k < n; k++) {
         input_files passing = {.session = s};
         input_file *f = input_open(&passing, paths[k]);
-        ok = f && choose_type(s, paths[k], format, v, &to->type) && read_file(&r, f, to->type);
+        ok = f && choose_type(s, f, format, v, &to->type) && read_file(&r, f, to->type);
         input_close(&passing);
     }
     return ok && (!to->texts || !*between || take(context, "\n"));

@@ -73,6 +73,20 @@ bool token_text_finish(token_text *t)
     return token_text_add_run(t, (token_run){.ids = t->made, .count = t->made_count});
 }
 
+bool token_text_fit(token_text *t)
+{
+    size_t size = raw_bytes(t->type), bytes = (size_t)t->made_count * size;
+    block_free(&t->session->allocator, t->texts);
+    t->texts = NULL;
+    if (t->made_count == t->made_room) return true;
+    void *block = t->made;
+    TRY(grow(t->session, &block, bytes, bytes));
+    t->made = block;
+    t->made_room = t->made_count;
+    if (t->nruns) t->runs[0].ids = block;
+    return true;
+}
+
 void token_text_free(token_text *t)
 {
     if (!t->session) return;

@@ -41,6 +41,8 @@ bool token_text_add_run(token_text *t, token_run run);
 /* Call it after the last text: makes a run of the ids. */
 bool token_text_finish(token_text *t);
 void token_text_free(token_text *t);
+/* Frees what only adding needs: the room for more ids, and where texts begin. */
+bool token_text_fit(token_text *t);
 
 /* The run that has an id, by the id's number. */
 const token_run *token_text_run(const token_text *t, int64_t at);

@@ -4,15 +4,24 @@
 #include "base/byte_order.h"
 #include "base/put_file.h"
 #include "data/text/documents.h"
+#include "data/token_head.h"
+
+/* Does the name tell what the file has?  Standard output has none, and goes to any program. */
+static bool name_tells(const char *path)
+{
+    return strstr(path, ".u16") || strstr(path, ".u32") || strcmp(path, "/dev/stdout") == 0;
+}
 
 static bool write_file(mtf_session *s, const token_text *t, const char *path)
 {
-    piece all = {t->made, (size_t)t->made_count * raw_bytes(t->type)};
+    piece all[] = {{token_head_of(t->type), TOKEN_HEAD},
+                   {t->made, (size_t)t->made_count * raw_bytes(t->type)}};
     if (!path) return true;
     TRY(byte_order_suits(&s->fault, path, HOST_IS_LITTLE_ENDIAN));
     if (t->made_count == 0)
         return fail(&s->fault, ERR_FILE, "there is no text to write to \"%s\"", path);
-    return !mtf_is_first(s) || put_file(&s->fault, path, 1, &all);
+    int bare = name_tells(path);
+    return !mtf_is_first(s) || put_file(&s->fault, path, 2 - bare, all + bare);
 }
 
 bool tokens_write(mtf_session *s, const mtf_text_opts *opts, const char *path, tokens_written *to)

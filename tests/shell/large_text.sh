@@ -1,0 +1,77 @@
+#!/bin/bash
+# Tests training on text that is read in sections: the same losses resumed, and on any number of processes.
+#
+# Usage: MTF=path/to/mtf tests/shell/large_text.sh      default: build/mtf
+cd "$(dirname "$0")/../.." || exit 2
+MTF=$(realpath "${MTF:-build/mtf}")
+[ -x "$MTF" ] || { echo "large_text.sh: no command at $MTF"; exit 2; }
+root=$PWD
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+. "$root/tests/shell/cases.bash"
+. "$root/tests/shell/ranks.bash"
+
+cat >small.gin <<'END'
+include 'lm_base.gin'
+num_layers = 1
+d_model = 16
+d_ff = 16
+num_heads = 2
+d_kv = 8
+dropout_rate = 0.0
+run.sequence_length = {'targets': 512}
+run.batch_size = ('sequences_per_batch', 60)
+get_variable_dtype.activation_dtype = 'float32'
+END
+for i in $(seq 30); do sed "s/whale/whale $i/" "$root/data/text/moby-dick.txt"; done >book.txt
+head -c 100000 book.txt >start.txt
+
+options=(--gin_file small.gin --optimizer adam --rate 0.01 --threads 1 --json)
+losses() { sed -n 's/.*"loss":\([^,}]*\).*/\1/p' out; }
+same() {                                # same NAME FILE FILE
+    if [ -s "$2" ] && cmp -s "$2" "$3"; then pass; else lose "$1" "$(tr '\n' ' ' <"$2")" "$(tr '\n' ' ' <"$3") $(cat err)"; fi
+}
+
+# A section has some 1024 rows, and batches 60: the 20th step is in the second window.
+run train "${options[@]}" --text book.txt:joined --steps 24 --checkpoint-dir whole --save-every 20
+check "in sections" 0 out '"step":24'
+losses >whole.losses
+run ckpt whole --json
+grep -q '"text bytes"' whole/step_*20/manifest.json && grep -q '"place": *"0\.1\.' whole/step_*20/manifest.json && pass ||
+    lose "a checkpoint has the place" '"place": "0.1...."' "$(grep -A9 facts whole/step_*20/manifest.json)"
+rm -r whole/step_*24
+run train "${options[@]}" --text book.txt:joined --steps 24 --checkpoint-dir whole --resume
+losses >rest.losses
+tail -4 whole.losses >last.losses
+same "resumed" last.losses rest.losses
+run train "${options[@]}" --text book.txt:joined --steps 3 --checkpoint-dir other --seed 3
+losses >other.losses
+cmp -s <(head -3 whole.losses) other.losses && lose "another seed" "other losses" "$(cat other.losses)" || pass
+
+first() { sed -n '1s/.*"loss":\([0-9.]*\).*/\1/p' out; }
+run train "${options[@]}" --text book.txt:joined --steps 2
+first >one.first
+for n in 2 3; do
+    [ -n "$without_ranks" ] && { echo "large_text.sh: no ranks: $without_ranks"; break; }
+    "${launcher[@]}" -n $n "$MTF" train "${options[@]}" --text book.txt:joined --steps 2 --mesh "x:$n" --layout batch:x >out 2>err
+    first >"ranks$n.first"
+    awk -v a="$(cat one.first)" -v b="$(cat "ranks$n.first")" 'BEGIN { d = a - b; exit !(a > 0 && d < 1e-4 && d > -1e-4) }' && pass ||
+        lose "$n processes" "$(cat one.first)" "$(cat "ranks$n.first" err)"
+done
+
+run train "${options[@]}" --text start.txt:joined --steps 2 --checkpoint-dir small
+refuses "a checkpoint of text in memory" 'it is now read in sections, in another order' \
+    train "${options[@]}" --text book.txt:joined --steps 4 --checkpoint-dir small --resume
+cp book.txt longer.txt
+echo "The end." >>longer.txt
+refuses "a checkpoint of shorter text" 'was made with other text, of' \
+    train "${options[@]}" --text longer.txt:joined --steps 50 --checkpoint-dir whole --resume
+{ cat book.txt; printf 'a\0b\n'; } >binary.txt
+run train "${options[@]}" --text binary.txt:joined:documents=line --steps 1 --no-shuffle
+check "a step without reading all" 0 out '"step":1'
+run train "${options[@]}" --text binary.txt:documents=line --epochs 1
+check "a zero byte at the end" 1 err "is no text: its byte $(($(stat -c %s book.txt) + 1)) is zero"
+
+echo "large_text.sh: $passed passed, $failed failed"
+[ $failed -eq 0 ]
