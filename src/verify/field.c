@@ -3,10 +3,15 @@
 
 #include <math.h>
 
-/* With prime = q x + r, the inverse of x is -q times that of r, which is smaller. */
+/* With prime = q x + r, the inverse of x is -q times that of r, which is smaller.  2^127 is 1: a power
+ * of two needs no division. */
 residue field_inverse(residue x)
 {
     residue result = x != 0;
+    if (x > 1 && (x & (x - 1)) == 0) {
+        while (x < (residue)1 << (FIELD_BITS - 1)) x <<= 1, result <<= 1;
+        return result << 1;
+    }
     while (x > 1) {
         result = field_mul(result, FIELD_PRIME - FIELD_PRIME / x);
         x = FIELD_PRIME % x;
