@@ -36,7 +36,8 @@ static void test_field(void **state)
 {
     (void)state;
     const residue p = FIELD_PRIME;
-    const residue numbers[] = {0, 1, 2, 512, (residue)1 << 126, 12345, p / 3, p / 2, p - 12345, p - 2, p - 1};
+    const residue numbers[] = {0,     1,         2,     512,  (residue)1 << 126, 12345, p / 3,
+                               p / 2, p - 12345, p - 2, p - 1};
     for (size_t a = 0; a < sizeof numbers / sizeof *numbers; a++) {
         residue x = numbers[a];
         assert_true(field_add(x, field_sub(0, x)) == 0);
