@@ -4,6 +4,7 @@
 #include <string.h>
 
 enum { UNCUT_ODD = 3, UNCUT_EVEN = 4, FACTORS = 6, MOST_MADE = 64, MOST_DEPTH = 8 };
+enum { MOST_DOUBLED = 16 }; /* parts that have two elements; of more parts each has one */
 
 /* A variable that is the product of others, or the sum of two less one. */
 typedef struct made {
@@ -38,7 +39,7 @@ int64_t relations_target(const layout *l, const char *name, int64_t size)
 {
     int64_t parts = relations_parts(l, name);
     int64_t small = parts == 1          ? (size % 2 ? UNCUT_ODD : UNCUT_EVEN)
-                    : size % parts == 0 ? 2 * parts
+                    : size % parts == 0 ? (parts > MOST_DOUBLED ? parts : 2 * parts)
                                         : parts + size % parts;
     return small < size ? small : size;
 }

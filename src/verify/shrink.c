@@ -165,12 +165,13 @@ static bool shrink_name(shrinking *s, int name)
     return false;
 }
 
-/* Tries the sizes that the relations between dimensions allow: all at once, else set by set. */
-static void shrink_related(shrinking *s, const relations *r)
+/* Tries the sizes that the relations between dimensions allow: all at once, else set by set.  False
+ * where some were refused. */
+static bool shrink_related(shrinking *s, const relations *r)
 {
     int64_t *kept = s->rules.n ? arena_array((arena *)&s->graph->arena, int64_t, s->rules.n) : NULL;
     relations_shrink(r, -1, &s->rules);
-    if (!kept || is_accepted(s)) return;
+    if (!kept || is_accepted(s)) return true;
     for (int i = 0; i < s->rules.n; i++) s->rules.list[i].to = s->rules.list[i].from;
     for (int k = 0; k < relations_free(r); k++) {
         for (int i = 0; i < s->rules.n; i++) kept[i] = s->rules.list[i].to;
@@ -178,6 +179,7 @@ static void shrink_related(shrinking *s, const relations *r)
         if (is_accepted(s)) continue;
         for (int i = 0; i < s->rules.n; i++) s->rules.list[i].to = kept[i];
     }
+    return false;
 }
 
 /* The largest first, which makes the following trials faster. */
@@ -214,8 +216,7 @@ bool shrink_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const 
     relate(s);
     const relations *r = relations_find(few.graph, l, &s->rules, a);
     TRY(r != NULL);
-    shrink_related(s, r);
-    shrink_names(s);
+    if (!shrink_related(s, r)) shrink_names(s);
     *small = (shrunk){.graph = mtf_graph_new(g->session), .rules = s->rules, .copies = few.copies};
     images m = images_new(few.graph, a);
     small->fetches = arena_array(a, mtf_tensor *, nfetches + 1);
