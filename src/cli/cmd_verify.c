@@ -104,6 +104,7 @@ static bool print_json(const job *j)
     json_int(root, "trials", a->trials);
     cJSON_AddNumberToObject(root, "log2_chance", a->chance);
     cJSON_AddNumberToObject(root, "degree", a->degree);
+    cJSON_AddNumberToObject(root, "hashes", a->hashes);
     json_flag(root, "loops_cut_short", a->cut_short);
     if (j->small.graph) add_shrunk(&j->small, root);
     if (!a->equal) json_text(root, "pass", plan_pass_name(a->pass));
@@ -182,7 +183,8 @@ static bool verify_file(job *j, uint64_t seed)
     TRY(settle_tell(j->session, &j->choice.layout));
     if (!option_given(j->options, "json")) say_found(j);
     if (option_given(j->options, "shrink")) TRY(shrink(j));
-    verify_opts how = {.layout = &j->choice.layout, .seed = seed};
+    verify_opts how = {
+        .layout = &j->choice.layout, .seed = seed, .small = j->small.graph != NULL};
     TRY(verify_graph(j->graph, j->nfetches, j->fetches, &how, &j->answer));
     return option_given(j->options, "json") ? print_json(j) : print_text(j);
 }
@@ -228,10 +230,10 @@ const command command_verify = {
         "All programs are run on numbers modulo a prime, where sums and products are exact\n"
         "in any order, and where every other function is a keyed hash: so every layout must give\n"
         "equal results, without any tolerance.  The programs of all processors are compared with\n"
-        "the graph's own on one processor, after each planning pass.  The answer is that they are\n"
-        "equal, and how unlikely it is that a difference was not noticed; or the first tensor "
-        "that\n"
-        "differs, where, on which processor, and after which pass.  Exit status 1: different.\n"
+        "the graph itself, evaluated node by node without any planning.  The answer is that they\n"
+        "are equal, and how unlikely it is that a difference was not noticed; or the first tensor\n"
+        "that differs, where, on which processor, and after which planning pass.  Exit status 1:\n"
+        "different.\n"
         "docs/verify.md says what is proved.",
     .run = run,
     .concerns = setup_concerns,

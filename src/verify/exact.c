@@ -2,12 +2,18 @@
 #include "verify/exact.h"
 
 static exact_kernel *const kernels[INSTR_KINDS] = {
-    [INSTR_MAP] = exact_map,           [INSTR_MOVE] = exact_move,
-    [INSTR_ADD_INTO] = exact_add_into, [INSTR_FOLD] = exact_fold,
-    [INSTR_CONTRACT] = exact_contract, [INSTR_GATHER] = exact_gather,
-    [INSTR_SCATTER] = exact_scatter,   [INSTR_SCAN] = exact_scan,
-    [INSTR_ORDER] = exact_sort,        [INSTR_WINDOW] = exact_window,
-    [INSTR_DRAW] = exact_draw,         [INSTR_ATTENTION] = exact_attention,
+    [INSTR_MAP] = exact_map,
+    [INSTR_MOVE] = exact_move,
+    [INSTR_ADD_INTO] = exact_add_into,
+    [INSTR_FOLD] = exact_fold,
+    [INSTR_CONTRACT] = exact_contract,
+    [INSTR_GATHER] = exact_gather,
+    [INSTR_SCATTER] = exact_scatter,
+    [INSTR_SCAN] = exact_scan,
+    [INSTR_ORDER] = exact_sort,
+    [INSTR_WINDOW] = exact_window,
+    [INSTR_DRAW] = exact_draw,
+    [INSTR_ATTENTION] = exact_attention,
     [INSTR_ATTENTION_JOIN] = exact_attention_join,
     [INSTR_ATTENTION_GRAD] = exact_attention_grad,
 };

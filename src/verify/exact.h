@@ -1,6 +1,6 @@
 /* The exact device: instructions on residues, element by element.
  *
- * Every element, of whatever type, is a cell of 64 bits.  Floating elements are
+ * Every element, of whatever type, is a cell of 128 bits.  Floating elements are
  * residues of one prime, so casts among them change nothing; integers and bools
  * are what they are.  Order among residues: whole numbers below 2^31 in magnitude as
  * usual, the others by a keyed hash above or below these, infinities outermost.
@@ -12,18 +12,17 @@
 #include "program/program.h"
 #include "verify/field.h"
 
-typedef uint64_t cell;
+typedef residue cell;
 
 typedef struct exact {
-    mtf_session   *session;
-    const program *program;
-    field          field;
-    uint64_t       key; /* of hashes and of random numbers */
-    uint32_t       step;
-    int            unit; /* bytes of memory that one cell stands for */
-    cell         **base; /* by buffer */
-    cell          *tile; /* working space, of tile_cells */
-    size_t         tile_cells;
+    mtf_session *session;
+    uint64_t     key; /* of hashes and of random numbers */
+    uint32_t     step;
+    int64_t     *hashes; /* counted here */
+    int          unit;   /* bytes of memory that one cell stands for */
+    cell       **base;   /* by buffer */
+    cell        *tile;   /* working space, of tile_cells */
+    size_t       tile_cells;
 } exact;
 
 /* An operand: where it begins and what each loop adds, in cells. */
@@ -71,9 +70,15 @@ static inline void turns_next(turns *t)
 
 /* ---- numbers ---- */
 
-cell exact_constant(const exact *x, mtf_dtype type, scalar value);
+cell exact_constant(mtf_dtype type, scalar value);
 cell exact_wrap(mtf_dtype type, uint64_t value); /* an integer cut to its width; a bool to 0 or 1 */
 cell exact_cast(const exact *x, mtf_dtype to, mtf_dtype from, cell a);
+/* What stands for 1 / a: the inverse of a small whole number, 0 for 0, else a hash. */
+cell exact_inverse(const exact *x, cell a);
+/* A random number: element `position` of a stream, as `how` says. */
+uint64_t exact_stream(const exact *x, const draw_args *how);
+uint64_t exact_dropout(const exact *x, uint32_t stream, int64_t pair); /* bit 0: keeps the pair */
+cell     exact_drawn(const draw_args *how, mtf_dtype type, uint64_t stream, int64_t position);
 /* A number that sorts as the element does. */
 int64_t exact_order(const exact *x, mtf_dtype type, cell a);
 /* The row of scalars.h applied to elements of a compute type. */
@@ -87,16 +92,16 @@ static inline bool exact_is_real(mtf_dtype type)
     return dtype_is_float(type);
 }
 
-static inline cell exact_add(const exact *x, mtf_dtype type, cell a, cell b)
+static inline cell exact_add(mtf_dtype type, cell a, cell b)
 {
-    if (exact_is_real(type)) return field_add(&x->field, a, b);
-    return type == MTF_BOOL ? a | b : exact_wrap(type, a + b);
+    if (exact_is_real(type)) return field_add(a, b);
+    return type == MTF_BOOL ? a | b : exact_wrap(type, (uint64_t)(a + b));
 }
 
-static inline cell exact_mul(const exact *x, mtf_dtype type, cell a, cell b)
+static inline cell exact_mul(mtf_dtype type, cell a, cell b)
 {
-    if (exact_is_real(type)) return field_mul(&x->field, a, b);
-    return type == MTF_BOOL ? a & b : exact_wrap(type, a * b);
+    if (exact_is_real(type)) return field_mul(a, b);
+    return type == MTF_BOOL ? a & b : exact_wrap(type, (uint64_t)(a * b));
 }
 
 /* ---- instructions ---- */

@@ -38,8 +38,8 @@ static attention attention_begin(exact *x, const instr *i)
     for (int r = 0; r < ATTENTION_OPERANDS; r++)
         if (t.args->at[r] >= 0) t.in[r] = table_of(x, i, &i->in[t.args->at[r]], t.args->step[r]);
     for (int o = 0; o < i->nout; o++) t.out[o] = table_of(x, i, &i->out[o], t.args->out_step[o]);
-    t.scale = field_of_double(&x->field, t.args->scale);
-    t.kept = field_of_double(&x->field, 1 / (1 - t.args->dropout));
+    t.scale = field_of_double(t.args->scale);
+    t.kept = field_of_double(1 / (1 - t.args->dropout));
     return t;
 }
 
@@ -51,14 +51,14 @@ static cell *element(const table *t, const turns *at, int64_t m, int64_t d)
     return t->view.at + offset;
 }
 
-static cell add(const attention *t, cell a, cell b)
+static cell add(cell a, cell b)
 {
-    return field_add(&t->x->field, a, b);
+    return field_add(a, b);
 }
 
-static cell times(const attention *t, cell a, cell b)
+static cell times(cell a, cell b)
 {
-    return field_mul(&t->x->field, a, b);
+    return field_mul(a, b);
 }
 
 static bool sees(const attention *t, const turns *at, int64_t m)
@@ -78,14 +78,14 @@ static cell dot(const attention *t, attention_operand a, attention_operand b, co
 {
     cell sum = 0;
     for (int64_t d = 0; d < n; d++)
-        sum = add(t, sum, times(t, *element(&t->in[a], at, 0, d), *element(&t->in[b], at, m, d)));
+        sum = add(sum, times(*element(&t->in[a], at, 0, d), *element(&t->in[b], at, m, d)));
     return sum;
 }
 
 static cell weight(const attention *t, const turns *at, int64_t m)
 {
-    cell s = times(t, t->scale, dot(t, ATTENTION_Q, ATTENTION_K, at, m, t->args->key));
-    if (t->in[ATTENTION_BIAS].present) s = add(t, s, *element(&t->in[ATTENTION_BIAS], at, m, 0));
+    cell s = times(t->scale, dot(t, ATTENTION_Q, ATTENTION_K, at, m, t->args->key));
+    if (t->in[ATTENTION_BIAS].present) s = add(s, *element(&t->in[ATTENTION_BIAS], at, m, 0));
     return exact_scalar(t->x, FN_exp, MTF_F64, s, 0);
 }
 
@@ -98,8 +98,9 @@ static cell factor(const attention *t, const turns *at, int64_t m)
     for (int l = 0; l < at->end; l++) g += at->index[l] * a->weight[l];
     int end = t->instr->nin - (a->part != 0);
     if (a->part) g += a->part * (int64_t)*view_of(t->x, t->instr, &t->instr->in[end]).at;
-    uint64_t h = hash_pair(hash_pair(hash_pair(t->x->key, a->stream), t->x->step), (uint64_t)g);
-    for (int k = a->first_turn; k < end; k++) h = hash_pair(h, *view_of(t->x, t->instr, &t->instr->in[k]).at);
+    uint64_t h = exact_dropout(t->x, a->stream, g);
+    for (int k = a->first_turn; k < end; k++)
+        h = hash_pair(h, (uint64_t)*view_of(t->x, t->instr, &t->instr->in[k]).at);
     return h & 1 ? t->kept : 0;
 }
 
@@ -111,11 +112,11 @@ bool exact_attention(exact *x, const instr *i)
         for (int64_t d = 0; d < t.args->value; d++) *element(&t.out[0], &at, 0, d) = 0;
         for (int64_t m = 0; m < t.args->memory; m++) {
             if (!sees(&t, &at, m)) continue;
-            cell w = weight(&t, &at, m), kept = times(&t, w, factor(&t, &at, m));
-            sum = add(&t, sum, w);
+            cell w = weight(&t, &at, m), kept = times(w, factor(&t, &at, m));
+            sum = add(sum, w);
             for (int64_t d = 0; d < t.args->value; d++) {
                 cell *y = element(&t.out[0], &at, 0, d);
-                *y = add(&t, *y, times(&t, kept, *element(&t.in[ATTENTION_V], &at, m, d)));
+                *y = add(*y, times(kept, *element(&t.in[ATTENTION_V], &at, m, d)));
             }
         }
         *element(&t.out[1], &at, 0, 0) = sum;
@@ -123,10 +124,10 @@ bool exact_attention(exact *x, const instr *i)
             *element(&t.out[2], &at, 0, 0) = 0;
             continue;
         }
-        cell inverse = field_inverse(&x->field, sum);
+        cell inverse = exact_inverse(x, sum);
         for (int64_t d = 0; d < t.args->value; d++) {
             cell *y = element(&t.out[0], &at, 0, d);
-            *y = times(&t, *y, inverse);
+            *y = times(*y, inverse);
         }
     }
     return true;
@@ -140,7 +141,7 @@ bool exact_attention_join(exact *x, const instr *i)
         cell    all = weights.at[t.at[1]];
         int64_t at = 0;
         for (int l = 0; l < i->nloops; l++) at += t.index[l] * lse.stride[l];
-        y.at[t.at[2]] = field_mul(&x->field, sum.at[t.at[0]], field_inverse(&x->field, all));
+        y.at[t.at[2]] = field_mul(sum.at[t.at[0]], exact_inverse(x, all));
         lse.at[at] = all;
     }
     return true;
@@ -160,7 +161,7 @@ static void add_to(const attention *t, int out, const turns *at, int64_t m, int6
                    cell b)
 {
     cell *to = element(&t->out[out], at, m, d);
-    *to = add(t, *to, times(t, a, b));
+    *to = add(*to, times(a, b));
 }
 
 bool exact_attention_grad(exact *x, const instr *i)
@@ -168,21 +169,20 @@ bool exact_attention_grad(exact *x, const instr *i)
     attention t = attention_begin(x, i);
     clear(&t);
     for (turns at = turns_begin(i, 0, i->nloops, NULL, NULL, NULL); !at.done; turns_next(&at)) {
-        cell inverse = field_inverse(&x->field, *element(&t.in[ATTENTION_LSE], &at, 0, 0));
+        cell inverse = exact_inverse(x, *element(&t.in[ATTENTION_LSE], &at, 0, 0));
         cell delta = *element(&t.in[ATTENTION_DELTA], &at, 0, 0);
         for (int64_t m = 0; m < t.args->memory; m++) {
             if (!sees(&t, &at, m)) continue;
-            cell p = times(&t, weight(&t, &at, m), inverse), kept = factor(&t, &at, m);
-            cell dp = times(&t, kept, dot(&t, ATTENTION_DY, ATTENTION_V, &at, m, t.args->value));
-            cell slope = times(&t, p, field_sub(&x->field, dp, delta));
-            cell scaled = times(&t, slope, t.scale);
+            cell p = times(weight(&t, &at, m), inverse), kept = factor(&t, &at, m);
+            cell dp = times(kept, dot(&t, ATTENTION_DY, ATTENTION_V, &at, m, t.args->value));
+            cell slope = times(p, field_sub(dp, delta));
+            cell scaled = times(slope, t.scale);
             for (int64_t d = 0; d < t.args->key; d++) {
                 add_to(&t, 0, &at, 0, d, scaled, *element(&t.in[ATTENTION_K], &at, m, d));
                 add_to(&t, 1, &at, m, d, scaled, *element(&t.in[ATTENTION_Q], &at, 0, d));
             }
             for (int64_t d = 0; d < t.args->value; d++)
-                add_to(&t, 2, &at, m, d, times(&t, p, kept),
-                       *element(&t.in[ATTENTION_DY], &at, 0, d));
+                add_to(&t, 2, &at, m, d, times(p, kept), *element(&t.in[ATTENTION_DY], &at, 0, d));
             if (i->nout > 3) add_to(&t, 3, &at, m, 0, slope, 1);
         }
     }

@@ -31,7 +31,7 @@ bool exact_scatter(exact *x, const instr *i)
         int64_t at = index_in(i, index.at[t.at[1]]);
         if (at < 0) continue;
         cell *to = &out.at[t.at[2] + at * along], from = data.at[t.at[0]];
-        *to = i->gather.set ? from : exact_add(x, out.type, *to, from);
+        *to = i->gather.set ? from : exact_add(out.type, *to, from);
     }
     return true;
 }
@@ -56,7 +56,7 @@ bool exact_sort(exact *x, const instr *i)
     const order_args *how = &i->order;
     operand_view      in = view_of(x, i, &i->in[0]), values = view_of(x, i, &i->out[0]),
                  indices = view_of(x, i, &i->out[1]);
-    size_t     cells = (size_t)how->along * sizeof(sort_item) / sizeof(cell);
+    size_t     cells = (size_t)how->along * sizeof(sort_item) / sizeof(cell) + 1;
     sort_item *items = (sort_item *)(void *)exact_tile(x, cells);
     TRY(items != NULL);
     for (turns t = turns_begin(i, 0, i->nloops, &in, &values, &indices); !t.done; turns_next(&t)) {
@@ -78,31 +78,41 @@ bool exact_sort(exact *x, const instr *i)
 
 /* ---- random numbers ---- */
 
-static cell draw_one(const exact *x, const draw_args *how, mtf_dtype type, uint64_t stream,
-                     int64_t position)
+cell exact_drawn(const draw_args *how, mtf_dtype type, uint64_t stream, int64_t position)
 {
+    if (exact_is_real(type)) return hash_residue(stream, (residue)position);
     uint64_t bits = hash_pair(stream, (uint64_t)position);
-    if (exact_is_real(type)) return bits % x->field.prime;
     if (type == MTF_BOOL) return (double)(bits >> 11) * 0x1p-53 < how->b;
-    cell low = exact_constant(x, type, dtype_scalar(type, how->a));
-    cell high = exact_constant(x, type, dtype_scalar(type, how->b));
+    uint64_t low = (uint64_t)dtype_scalar(type, how->a).whole;
+    uint64_t high = (uint64_t)dtype_scalar(type, how->b).whole;
     return exact_wrap(type, (int64_t)high > (int64_t)low ? low + bits % (high - low) : low);
+}
+
+uint64_t exact_dropout(const exact *x, uint32_t stream, int64_t pair)
+{
+    return hash_pair(hash_pair(hash_pair(x->key, stream), x->step), (uint64_t)pair);
+}
+
+uint64_t exact_stream(const exact *x, const draw_args *how)
+{
+    uint64_t     stream = hash_pair(hash_pair(x->key, how->key), x->step);
+    const double about[] = {how->kind, how->a, how->b};
+    for (int k = 0; k < 3; k++) stream = hash_pair(stream, (uint64_t)field_of_double(about[k]));
+    return stream;
 }
 
 bool exact_draw(exact *x, const instr *i)
 {
     operand_view out = view_of(x, i, &i->out[0]);
-    uint64_t     stream = hash_pair(hash_pair(x->key, i->draw.key), x->step);
-    const double about[] = {i->draw.kind, i->draw.a, i->draw.b};
-    for (int k = 0; k < 3; k++) stream = hash_pair(stream, field_of_double(&x->field, about[k]));
-    int     last = i->nin - (i->draw.part != 0);
-    int64_t first = i->draw.first;
+    uint64_t     stream = exact_stream(x, &i->draw);
+    int          last = i->nin - (i->draw.part != 0);
+    int64_t      first = i->draw.first;
     if (i->draw.part) first += i->draw.part * (int64_t)*view_of(x, i, &i->in[last]).at;
-    for (int k = 0; k < last; k++) stream = hash_pair(stream, *view_of(x, i, &i->in[k]).at);
+    for (int k = 0; k < last; k++) stream = hash_pair(stream, (uint64_t)*view_of(x, i, &i->in[k]).at);
     for (turns t = turns_begin(i, 0, i->nloops, &out, NULL, NULL); !t.done; turns_next(&t)) {
         int64_t position = first;
         for (int d = 0; d < i->nloops; d++) position += t.index[d] * i->draw.weight[d];
-        out.at[t.at[0]] = draw_one(x, &i->draw, out.type, stream, position);
+        out.at[t.at[0]] = exact_drawn(&i->draw, out.type, stream, position);
     }
     return true;
 }

@@ -17,14 +17,23 @@ static cell *row_of(const strip *s, int reg)
     return s->registers + (int64_t)reg * s->count;
 }
 
-/* Moves the strip between an operand and a register. */
+/* Moves the strip between an operand and a register, in runs along the last loop. */
 static void transfer(const strip *s, const operand_view *v, cell *reg, bool in)
 {
-    turns t = turns_at(s->instr, s->first, v);
-    if (in)
-        for (int64_t k = 0; k < s->count; k++, turns_next(&t)) reg[k] = v->at[t.at[0]];
-    else
-        for (int64_t k = 0; k < s->count; k++, turns_next(&t)) v->at[t.at[0]] = reg[k];
+    turns   t = turns_at(s->instr, s->first, v);
+    int     last = s->instr->nloops - 1;
+    int64_t stride = last < 0 ? 0 : v->stride[last], run;
+    for (int64_t k = 0; k < s->count; k += run) {
+        cell *at = v->at + t.at[0];
+        run = last < 0 ? 1 : s->instr->size[last] - t.index[last];
+        if (run > s->count - k) run = s->count - k;
+        if (in)
+            for (int64_t e = 0; e < run; e++) reg[k + e] = at[e * stride];
+        else
+            for (int64_t e = 0; e < run; e++) at[e * stride] = reg[k + e];
+        if (last >= 0) t.index[last] += run - 1, t.at[0] += (run - 1) * stride;
+        turns_next(&t);
+    }
 }
 
 /* Adds the strip to the sums of columns; the first row begins them. */
@@ -62,22 +71,13 @@ static void fold_row(const exact *x, const strip *s, const scalar_step *step, ce
     for (int64_t k = 0; k < s->count; k++) to[k] = total;
 }
 
-/* Inverses of a strip at once; the row after the last register is working space. */
-static void divide(const exact *x, const strip *s, const cell *above, const cell *below, cell *to)
-{
-    cell *room = row_of(s, s->instr->nin + s->instr->map.nsteps);
-    for (int64_t k = 0; k < s->count; k++) to[k] = below[k];
-    field_inverses(&x->field, s->count, to, room);
-    for (int64_t k = 0; above && k < s->count; k++) to[k] = field_mul(&x->field, above[k], to[k]);
-}
-
 static void run_step(const exact *x, const strip *s, const scalar_step *step, cell *to)
 {
     const cell *a = row_of(s, step->a), *b = row_of(s, step->b), *c = row_of(s, step->c);
     cell        one;
     switch (step->fn) {
     case FN_IMMEDIATE:
-        one = exact_constant(x, step->type, step->value);
+        one = exact_constant(step->type, step->value);
         for (int64_t k = 0; k < s->count; k++) to[k] = one;
         break;
     case FN_INDEX: count_along(x, s, step, to); break;
@@ -90,8 +90,6 @@ static void run_step(const exact *x, const strip *s, const scalar_step *step, ce
     case FN_ROW_SUM:
     case FN_ROW_MAX:
     case FN_ROW_MIN: fold_row(x, s, step, to); break;
-    case FN_reciprocal: divide(x, s, NULL, a, to); break;
-    case FN_divide: divide(x, s, a, b, to); break;
     default:
         if (scalar_infos[step->fn].arity < 2) b = a;
         for (int64_t k = 0; k < s->count; k++)
@@ -112,7 +110,7 @@ bool exact_map(exact *x, const instr *i)
     int64_t elements = instr_elements(i), length = strip_length(i);
     int     registers = i->nin + i->map.nsteps;
     strip   s = {.instr = i};
-    s.registers = exact_tile(x, (size_t)(registers + 1) * (size_t)length);
+    s.registers = exact_tile(x, (size_t)registers * (size_t)length);
     TRY(s.registers != NULL);
     for (; s.first < elements; s.first += s.count) {
         s.count = elements - s.first < length ? elements - s.first : length;

@@ -13,7 +13,7 @@ bool exact_add_into(exact *x, const instr *i)
 {
     operand_view in = view_of(x, i, &i->in[0]), out = view_of(x, i, &i->out[0]);
     for (turns t = turns_begin(i, 0, i->nloops, &in, &out, NULL); !t.done; turns_next(&t))
-        out.at[t.at[1]] = exact_add(x, out.type, out.at[t.at[1]], in.at[t.at[0]]);
+        out.at[t.at[1]] = exact_add(out.type, out.at[t.at[1]], in.at[t.at[0]]);
     return true;
 }
 
@@ -55,7 +55,7 @@ bool exact_scan(exact *x, const instr *i)
         for (int64_t k = 0; k < how->along; k++) {
             int64_t at = how->reverse ? how->along - 1 - k : k;
             cell    before = sum;
-            sum = exact_add(x, in.type, sum, from[at * how->in_stride * in.step]);
+            sum = exact_add(in.type, sum, from[at * how->in_stride * in.step]);
             to[at * how->out_stride * out.step] = how->exclusive ? before : sum;
         }
     }

@@ -2,37 +2,32 @@
 #include "program/epilogue.h"
 #include "verify/exact.h"
 
-enum { TERMS = 32 }; /* products of residues that a 128-bit sum can hold */
-
 /* sum over k of a[k * a_step] * b[k * b_step] */
-static cell dot(const exact *x, mtf_dtype type, int64_t n, const cell *a, int64_t a_step,
-                const cell *b, int64_t b_step)
+static cell dot(mtf_dtype type, int64_t n, const cell *a, int64_t a_step, const cell *b,
+                int64_t b_step)
 {
-    cell         total = 0;
-    wide_product sum = 0;
+    cell total = 0;
     if (!exact_is_real(type)) {
         for (int64_t k = 0; k < n; k++)
-            total = exact_add(x, type, total, exact_mul(x, type, a[k * a_step], b[k * b_step]));
+            total = exact_add(type, total, exact_mul(type, a[k * a_step], b[k * b_step]));
         return total;
     }
-    for (int64_t k = 0; k < n; k++) {
-        sum += (wide_product)a[k * a_step] * b[k * b_step];
-        if (k % TERMS == TERMS - 1) sum = field_reduce(&x->field, sum);
-    }
-    return field_reduce(&x->field, sum);
+    for (int64_t k = 0; k < n; k++)
+        total = field_add(total, field_mul(a[k * a_step], b[k * b_step]));
+    return total;
 }
 
 static bool multiply(exact *x, const instr *i)
 {
     operand_view a = view_of(x, i, &i->in[0]), b = view_of(x, i, &i->in[1]),
                  c = view_of(x, i, &i->out[0]);
-    int k = i->nloops - 1; /* batch loops, m, n, then k */
-    int added = i->contract.add; /* lies as c does */
+    int         k = i->nloops - 1;       /* batch loops, m, n, then k */
+    int         added = i->contract.add; /* lies as c does */
     const cell *more = added ? view_of(x, i, &i->in[added]).at : NULL;
     for (turns t = turns_begin(i, 0, k, &a, &b, &c); !t.done; turns_next(&t)) {
         cell sum =
-            dot(x, c.type, i->size[k], a.at + t.at[0], a.stride[k], b.at + t.at[1], b.stride[k]);
-        c.at[t.at[2]] = more ? exact_add(x, c.type, sum, more[t.at[2]]) : sum;
+            dot(c.type, i->size[k], a.at + t.at[0], a.stride[k], b.at + t.at[1], b.stride[k]);
+        c.at[t.at[2]] = more ? exact_add(c.type, sum, more[t.at[2]]) : sum;
     }
     return true;
 }
@@ -117,8 +112,7 @@ static void clear(exact *x, const instr *i)
         out.at[t.at[0]] = 0;
 }
 
-static void add_window(const exact *x, const window_args *a, const window_loops *n, cell *px,
-                       cell *pw, cell *py)
+static void add_window(const window_args *a, const window_loops *n, cell *px, cell *pw, cell *py)
 {
     mtf_dtype type = n->y.type;
     int64_t   padding;
@@ -128,8 +122,7 @@ static void add_window(const exact *x, const window_args *a, const window_loops 
         cell *at_x = px + t.at[0] - padding * n->x.step, *at_w = pw + t.at[1], *at_y = py + t.at[2];
         cell *sum = a->kind == WINDOW_FORWARD ? at_y : a->kind == WINDOW_INPUT ? at_x : at_w;
         cell  first = sum == at_x ? *at_y : *at_x, second = sum == at_w ? *at_y : *at_w;
-        *sum = exact_is_real(type) ? field_reduce(&x->field, (wide_product)first * second + *sum)
-                                   : exact_add(x, type, *sum, exact_mul(x, type, first, second));
+        *sum = exact_add(type, *sum, exact_mul(type, first, second));
     }
 }
 
@@ -142,9 +135,9 @@ bool exact_window(exact *x, const instr *i)
     for (turns t = turns_begin(i, 0, i->nloops, &first, &second, &out); !t.done; turns_next(&t)) {
         cell *a = first.at + t.at[0], *b = second.at + t.at[1], *c = out.at + t.at[2];
         switch (i->window.kind) {
-        case WINDOW_FORWARD: add_window(x, &i->window, &n, a, b, c); break;
-        case WINDOW_INPUT: add_window(x, &i->window, &n, c, b, a); break;
-        case WINDOW_FILTER: add_window(x, &i->window, &n, a, c, b); break;
+        case WINDOW_FORWARD: add_window(&i->window, &n, a, b, c); break;
+        case WINDOW_INPUT: add_window(&i->window, &n, c, b, a); break;
+        case WINDOW_FILTER: add_window(&i->window, &n, a, c, b); break;
         }
     }
     return true;

@@ -1,4 +1,4 @@
-/* Arithmetic modulo primes just below 2^61, and keyed hashes.
+/* Arithmetic modulo the prime 2^127 - 1, and keyed hashes.
  *
  * A residue represents a floating number: sums and products of residues are
  * exact in any order.  Functions that are not polynomials are keyed hashes.
@@ -9,54 +9,59 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-__extension__ typedef unsigned __int128 wide_product;
+__extension__ typedef unsigned __int128 residue;
+__extension__ typedef __int128          signed_residue;
 
-enum { FIELD_BITS = 61, FIELD_PRIMES = 8 };
+enum { FIELD_BITS = 127 };
+#define FIELD_PRIME ((((residue)1) << FIELD_BITS) - 1)
 
-/* The prime is 2^61 - below. */
-typedef struct field {
-    uint64_t prime, below;
-} field;
-
-field    field_nth(int n); /* 0 .. FIELD_PRIMES-1 */
-uint64_t field_power(const field *f, uint64_t x, uint64_t exponent);
-uint64_t field_inverse(const field *f, uint64_t x); /* of 0: 0 */
-/* The same for n of them at once, in place; `room` holds as many. */
-void     field_inverses(const field *f, int64_t n, uint64_t *x, uint64_t *room);
-uint64_t field_of_int(const field *f, int64_t x);
+residue field_inverse(residue x); /* of 0: 0; of small numbers soonest */
+residue field_of_int(int64_t x);
 /* k / 2^m becomes k times the inverse of 2^m.  Numbers of magnitude 2^60 and more, infinities
  * among them, become the least and the largest residue; NaN becomes a residue of its own. */
-uint64_t field_of_double(const field *f, double x);
+residue field_of_double(double x);
+
+/* x modulo the prime, or x plus the prime: below 2^127 + 1. */
+static inline residue field_fold(residue x)
+{
+    return (x & FIELD_PRIME) + (x >> FIELD_BITS);
+}
+
+/* Of a number of up to 128 bits. */
+static inline residue field_reduce(residue x)
+{
+    residue once = field_fold(x);
+    return once >= FIELD_PRIME ? once - FIELD_PRIME : once;
+}
 
 /* The residue as a number between -prime/2 and prime/2. */
-static inline int64_t field_signed(const field *f, uint64_t x)
+static inline signed_residue field_signed(residue x)
 {
-    return x > f->prime / 2 ? (int64_t)x - (int64_t)f->prime : (int64_t)x;
+    return x > FIELD_PRIME / 2 ? -(signed_residue)(FIELD_PRIME - x) : (signed_residue)x;
 }
 
-static inline uint64_t field_reduce(const field *f, wide_product x)
+static inline residue field_add(residue x, residue y)
 {
-    const uint64_t low_bits = ((uint64_t)1 << FIELD_BITS) - 1;
-    wide_product   once = (x >> FIELD_BITS) * f->below + ((uint64_t)x & low_bits);
-    uint64_t       twice = (uint64_t)(once >> FIELD_BITS) * f->below + ((uint64_t)once & low_bits);
-    return twice >= f->prime ? twice - f->prime : twice;
+    residue sum = x + y;
+    return sum >= FIELD_PRIME ? sum - FIELD_PRIME : sum;
 }
 
-static inline uint64_t field_add(const field *f, uint64_t x, uint64_t y)
+static inline residue field_sub(residue x, residue y)
 {
-    uint64_t sum = x + y;
-    return sum >= f->prime ? sum - f->prime : sum;
+    return x >= y ? x - y : x + FIELD_PRIME - y;
 }
 
-static inline uint64_t field_sub(const field *f, uint64_t x, uint64_t y)
+/* In halves of 64 bits; 2^128 is 2 modulo the prime. */
+static inline residue field_mul(residue x, residue y)
 {
-    return x >= y ? x - y : x + f->prime - y;
+    uint64_t x0 = (uint64_t)x, x1 = (uint64_t)(x >> 64), y0 = (uint64_t)y, y1 = (uint64_t)(y >> 64);
+    residue  low = (residue)x0 * y0, cross = (residue)x0 * y1 + (residue)x1 * y0;
+    residue  high = 2 * ((residue)x1 * y1 + (cross >> 64));
+    residue  rest = field_fold(low) + field_fold(cross << 64);
+    return field_reduce(field_fold(rest) + high);
 }
 
-static inline uint64_t field_mul(const field *f, uint64_t x, uint64_t y)
-{
-    return field_reduce(f, (wide_product)x * y);
-}
+/* ---- hashes ---- */
 
 /* A hash of both. */
 static inline uint64_t hash_pair(uint64_t key, uint64_t x)
@@ -65,6 +70,14 @@ static inline uint64_t hash_pair(uint64_t key, uint64_t x)
     h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
     h = (h ^ h >> 27) * 0x94d049bb133111ebu;
     return h ^ h >> 31;
+}
+
+/* A residue from a key and a number: two chains, so that equal results need two coincidences. */
+static inline residue hash_residue(uint64_t key, residue x)
+{
+    uint64_t low = hash_pair(hash_pair(key, (uint64_t)x), (uint64_t)(x >> 64));
+    uint64_t high = hash_pair(hash_pair(~key, (uint64_t)(x >> 64)), (uint64_t)x);
+    return field_reduce((residue)high << 64 | low);
 }
 
 #endif

@@ -1,7 +1,9 @@
-/* All processors of a mesh in one thread. */
+/* All processors of a mesh, from one collective to the next. */
 #include "verify/lockstep.h"
 
-#include <stdio.h>
+#include <string.h>
+
+#include "base/free_list.h"
 
 /* ---- programs and memory ---- */
 
@@ -41,41 +43,157 @@ static int64_t lay_out(const program *p, bool placed, int64_t *begin)
     return end;
 }
 
-static bool open_lane(lockstep *l, int number, const lockstep_opts *how)
+/* Shares one of a program's lists of ports; their finer placements are not needed. */
+static const port *share_ports(lockstep *l, port *ports, int n)
+{
+    for (int k = 0; k < n; k++) ports[k].slice.finer = NULL;
+    return shared_copy(&l->shared, ports, sizeof *ports * (size_t)n);
+}
+
+static const buffer *share_buffers(lockstep *l, program *p)
+{
+    for (int b = 0; b < p->nbuffers; b++) {
+        buffer *x = &p->buffers[b];
+        if (x->kind != BUFFER_CONSTANT) continue;
+        x->data = shared_copy(&l->shared, x->data, (size_t)x->bytes);
+        if (!x->data) return NULL;
+    }
+    return shared_copy(&l->shared, p->buffers, sizeof *p->buffers * (size_t)p->nbuffers);
+}
+
+static const traced *const *share_trace(lockstep *l, traced *trace, int n)
+{
+    const traced **all = arena_array(&l->arena, const traced *, n + 1);
+    for (int k = 0; all && k < n; k++) {
+        trace[k].slice.finer = NULL;
+        if (!(all[k] = shared_copy(&l->shared, &trace[k], sizeof trace[k]))) return NULL;
+    }
+    return all;
+}
+
+/* Takes over what is needed of a program, which is freed then. */
+static bool take_program(lockstep *l, lane *k, program *p)
+{
+    int64_t *begin = arena_array(&p->arena, int64_t, p->nbuffers + 1);
+    k->code = arena_array(&l->arena, const instr *, p->ninstrs + 1);
+    TRY(begin && k->code);
+    k->ninstrs = p->ninstrs;
+    k->nbuffers = p->nbuffers;
+    k->ninputs = p->ninputs;
+    k->nvariables = p->nvariables;
+    k->nfetches = p->nfetches;
+    k->exact = (exact){.session = l->session, .unit = unit_of(p), .hashes = &k->hashes};
+    k->cells = lay_out(p, l->placed, begin) / k->exact.unit + 1;
+    for (int n = 0; n < p->ninstrs; n++)
+        TRY((k->code[n] = shared_instr(&l->shared, &p->instrs[n])) != NULL);
+    k->begin = shared_copy(&l->shared, begin, sizeof *begin * (size_t)p->nbuffers);
+    k->buffers = share_buffers(l, p);
+    k->inputs = share_ports(l, p->inputs, p->ninputs);
+    k->variables = share_ports(l, p->variables, p->nvariables);
+    k->fetches = share_ports(l, p->fetches, p->nfetches);
+    k->exact.base = arena_array(&l->arena, cell *, p->nbuffers + 1);
+    return k->begin && k->buffers && k->inputs && k->variables && k->fetches && k->exact.base;
+}
+
+/* What one thread plans programs with: memory that is used again, and room for a trace. */
+typedef struct workplace {
+    free_list again;
+    traced   *trace; /* NULL: not wanted */
+} workplace;
+
+static bool workplace_open(workplace *w, const lockstep_opts *how)
+{
+    mtf_session *s = how->graph->session;
+    free_list_open(&w->again, &s->allocator);
+    w->trace = how->trace
+                   ? block_alloc(&s->allocator, &s->fault,
+                                 sizeof *w->trace * (size_t)(how->graph->ntensors + 1), false)
+                   : NULL;
+    return w->trace || !how->trace;
+}
+
+static void workplace_close(workplace *w, const lockstep_opts *how)
+{
+    block_free(&how->graph->session->allocator, w->trace);
+    free_list_close(&w->again);
+}
+
+static bool open_lane(lockstep *l, int number, const lockstep_opts *how, workplace *w)
 {
     lane     *k = &l->lanes[number];
     plan_opts o = {.layout = how->layout,
                    .last = how->last,
                    .exact = true,
+                   .draft = number > 0, /* that programs are sound is checked of one */
                    .survey = how->survey,
+                   .memory = &w->again.as,
+                   .trace = w->trace,
                    .here = mesh_place(&l->mesh, number)};
+    bool      ok = true;
     k->here = o.here;
-    if (how->trace) {
-        k->trace = arena_array(&l->arena, traced, how->graph->ntensors + 1);
-        TRY(k->trace != NULL);
+    if (w->trace) memset(w->trace, 0, sizeof *w->trace * (size_t)how->graph->ntensors);
+    program *p = plan_program(how->graph, how->nfetches, how->fetches, &o);
+    TRY(p != NULL);
+#pragma omp critical
+    {
+        ok = take_program(l, k, p);
+        if (ok && w->trace)
+            ok = (k->trace = share_trace(l, w->trace, how->graph->ntensors)) != NULL;
     }
-    o.trace = k->trace;
-    k->program = plan_program(how->graph, how->nfetches, how->fetches, &o);
-    TRY(k->program != NULL);
-    k->exact = (exact){.session = l->session, .program = k->program, .unit = unit_of(k->program)};
-    k->exact.base = arena_array(&l->arena, cell *, k->program->nbuffers + 1);
-    k->begin = arena_array(&l->arena, int64_t, k->program->nbuffers + 1);
-    TRY(k->exact.base && k->begin);
-    k->cells = lay_out(k->program, l->placed, k->begin) / k->exact.unit + 1;
-    return true;
+    program_free(p);
+    return ok;
 }
 
+/* Plans lanes first .. nlanes-1 on as many threads as the session has. */
+static bool open_lanes(lockstep *l, int first, int threads, const lockstep_opts *how)
+{
+    bool ok = true;
+    (void)threads;
+#pragma omp parallel num_threads(threads) if (threads > 1) reduction(&& : ok)
+    {
+        workplace w;
+        ok = workplace_open(&w, how);
+#pragma omp for schedule(dynamic)
+        for (int n = first; n < l->nlanes; n++) ok = ok && open_lane(l, n, how, &w);
+        workplace_close(&w, how);
+    }
+    return ok;
+}
+
+/* The first one alone: it finds what is wrong with the graph or the layout. */
 bool lockstep_open(lockstep *l, const lockstep_opts *how)
 {
     mtf_session *s = how->graph->session;
     *l = (lockstep){.session = s,
                     .arena = arena_make(&s->allocator, &s->fault),
                     .placed = how->last == PASS_ALL};
+    l->shared.arena = &l->arena;
     if (how->layout) l->mesh = *how->layout->mesh;
     l->lanes = arena_array(&l->arena, lane, mesh_size(&l->mesh));
     TRY(l->lanes != NULL);
+    l->nlanes = 1;
+    TRY(open_lanes(l, 0, 1, how));
     l->nlanes = mesh_size(&l->mesh);
-    for (int n = 0; n < l->nlanes; n++) TRY(open_lane(l, n, how));
+    int threads = s->opts.threads < l->nlanes ? s->opts.threads : l->nlanes;
+    return l->nlanes == 1 || open_lanes(l, 1, threads, how);
+}
+
+bool lockstep_copy(const lockstep *from, lockstep *l)
+{
+    *l = *from;
+    l->arena = arena_make(&l->session->allocator, &l->session->fault);
+    l->nlanes = 0;
+    l->lanes = arena_copy(&l->arena, from->lanes, sizeof *l->lanes * (size_t)from->nlanes);
+    TRY(l->lanes != NULL);
+    for (int n = 0; n < from->nlanes; n++) {
+        lane *k = &l->lanes[n];
+        k->memory = k->exact.tile = NULL;
+        k->exact.tile_cells = 0;
+        k->exact.hashes = &k->hashes;
+        k->exact.base = arena_array(&l->arena, cell *, k->nbuffers + 1);
+        TRY(k->exact.base != NULL);
+        l->nlanes++;
+    }
     return true;
 }
 
@@ -83,7 +201,6 @@ void lockstep_close(lockstep *l)
 {
     const mtf_allocator *from = &l->session->allocator;
     for (int k = 0; k < l->nlanes; k++) {
-        program_free(l->lanes[k].program);
         block_free(from, l->lanes[k].memory);
         block_free(from, l->lanes[k].exact.tile);
     }
@@ -92,7 +209,7 @@ void lockstep_close(lockstep *l)
 
 static void write_constant(lane *k, int number)
 {
-    const buffer *b = &k->program->buffers[number];
+    const buffer *b = &k->buffers[number];
     mtf_dtype     type = b->cause->type;
     int64_t       bytes = (int64_t)mtf_dtype_bytes(type), step = bytes / k->exact.unit;
     for (int64_t e = 0; e < b->bytes / bytes; e++) {
@@ -101,7 +218,7 @@ static void write_constant(lane *k, int number)
             value.whole = ((const int64_t *)b->data)[e];
         else
             value = dtype_scalar(type, dtype_load(type, b->data, e));
-        k->exact.base[number][e * step] = exact_constant(&k->exact, type, value);
+        k->exact.base[number][e * step] = exact_constant(type, value);
     }
 }
 
@@ -112,8 +229,7 @@ static bool take_memory(lockstep *l)
     for (int n = 0; n < l->nlanes; n++) need += (double)l->lanes[n].cells * sizeof(cell);
     if (need > (double)l->session->opts.memory)
         return fail(&l->session->fault, ERR_MEMORY,
-                    "verifying %d processors at full size takes %.3g bytes, and there are %zu; "
-                    "--shrink makes dimensions smaller",
+                    "verifying %d processors takes %.3g bytes with these sizes, and there are %zu",
                     l->nlanes, need, l->session->opts.memory);
     for (int n = 0; n < l->nlanes; n++) {
         lane *k = &l->lanes[n];
@@ -124,21 +240,19 @@ static bool take_memory(lockstep *l)
     return true;
 }
 
-bool lockstep_clear(lockstep *l, const field *f, uint64_t key)
+bool lockstep_clear(lockstep *l, uint64_t key)
 {
     if (!l->lanes[0].memory) TRY(take_memory(l));
     for (int n = 0; n < l->nlanes; n++) {
-        lane          *k = &l->lanes[n];
-        const program *p = k->program;
-        uint64_t       rest = hash_pair(~key, (uint64_t)n) % f->prime;
+        lane *k = &l->lanes[n];
+        cell  rest = hash_residue(~key, (residue)n);
         for (int64_t c = 0; c < k->cells; c++) k->memory[c] = rest;
-        for (int b = 0; b < p->nbuffers; b++)
+        for (int b = 0; b < k->nbuffers; b++)
             k->exact.base[b] = k->memory + k->begin[b] / k->exact.unit;
-        k->exact.field = *f;
         k->exact.key = key;
         k->exact.step = 0;
-        for (int b = 0; b < p->nbuffers; b++)
-            if (p->buffers[b].kind == BUFFER_CONSTANT) write_constant(k, b);
+        for (int b = 0; b < k->nbuffers; b++)
+            if (k->buffers[b].kind == BUFFER_CONSTANT) write_constant(k, b);
     }
     return true;
 }
@@ -154,7 +268,7 @@ cell *lane_cell(const lane *k, const slice *s, int64_t offset)
 /* The end of an iteration: begins the next, or leaves the loop. */
 static void end_turn(lane *k, const instr *i)
 {
-    int64_t trips = k->program->instrs[i->loop.other].loop.trips;
+    int64_t trips = k->code[i->loop.other]->loop.trips;
     /* A condition on residues may hold for ever: all leave after the same number of iterations. */
     bool asks = trips < 0;
     if (asks) trips = LOCKSTEP_TURNS;
@@ -169,9 +283,8 @@ static void end_turn(lane *k, const instr *i)
 /* Runs up to the next collective, or to the end. */
 static bool walk(lane *k)
 {
-    program *p = k->program;
-    for (; k->at < p->ninstrs; k->at++) {
-        const instr *i = &p->instrs[k->at];
+    for (; k->at < k->ninstrs; k->at++) {
+        const instr *i = k->code[k->at];
         if (instr_is_collective(i)) return true;
         switch (i->kind) {
         case INSTR_LOOP:
@@ -195,17 +308,16 @@ static bool walk(lane *k)
 static bool meet(lockstep *l, bool *end)
 {
     const lane *first = &l->lanes[0];
-    *end = first->at == first->program->ninstrs;
+    *end = first->at == first->ninstrs;
     for (int n = 1; n < l->nlanes; n++) {
         const lane  *k = &l->lanes[n];
-        bool         over = k->at == k->program->ninstrs;
-        const instr *a = &first->program->instrs[first->at], *b = &k->program->instrs[k->at];
-        if (over == *end && (over || (a->kind == b->kind && a->cause == b->cause))) continue;
+        bool         over = k->at == k->ninstrs;
+        const instr *a = *end ? NULL : first->code[first->at], *b = over ? NULL : k->code[k->at];
+        if (a == b || (a && b && a->kind == b->kind && a->cause == b->cause)) continue;
         textbuf t = {.arena = &l->arena};
         text_add(&t, "processor %d is at %s of \"%s\", processor %d at %s of \"%s\"", 0,
-                 *end ? "the end" : instr_name(a->kind), *end ? "" : mtf_name_of_tensor(a->cause),
-                 n, over ? "the end" : instr_name(b->kind),
-                 over ? "" : mtf_name_of_tensor(b->cause));
+                 a ? instr_name(a->kind) : "the end", a ? mtf_name_of_tensor(a->cause) : "", n,
+                 b ? instr_name(b->kind) : "the end", b ? mtf_name_of_tensor(b->cause) : "");
         l->stuck = text_done(&t);
         return false;
     }

@@ -1,4 +1,4 @@
-/* All processors of a mesh in one thread.
+/* All processors of a mesh in one thread, from one collective to the next.
  *
  * Each processor has its program and its memory on the exact device.  All run up
  * to their next collective; it is computed by its definition, element by element,
@@ -9,27 +9,34 @@
 
 #include "plan/plan.h"
 #include "verify/exact.h"
+#include "verify/shared.h"
 
 enum { LOCKSTEP_TURNS = 12 }; /* most iterations of a loop that a condition ends */
 
+/* Programs are stored once where they are equal: everything here but memory is shared. */
 typedef struct lane {
-    mesh_point here;
-    program   *program;
-    traced    *trace;  /* by tensor id; NULL: not wanted */
-    cell      *memory; /* of all its buffers */
-    int64_t    cells;  /* in memory */
-    int64_t   *begin;  /* where each buffer begins, in bytes */
-    exact      exact;
-    int        at; /* the next instruction */
-    int        depth;
-    int64_t    turns[MAX_NESTING];
-    bool     cut_short; /* a loop was left although its condition still held */
+    mesh_point           here;
+    int                  ninstrs, nbuffers, ninputs, nvariables, nfetches;
+    const instr        **code;
+    const buffer        *buffers;
+    const port          *inputs, *variables, *fetches;
+    const traced *const *trace;  /* by tensor id; NULL: not wanted */
+    cell                *memory; /* of all its buffers */
+    int64_t              cells;  /* in memory */
+    const int64_t       *begin;  /* where each buffer begins, in bytes */
+    exact                exact;
+    int64_t              hashes;
+    int                  at; /* the next instruction */
+    int                  depth;
+    int64_t              turns[MAX_NESTING];
+    bool                 cut_short; /* a loop was left although its condition still held */
 } lane;
 
 typedef struct lockstep {
     mtf_session *session;
     mesh         mesh;
     arena        arena;
+    shared       shared;
     int          nlanes;
     lane        *lanes;
     bool         placed; /* buffers share the slab as planned; else each has its own memory */
@@ -49,9 +56,10 @@ typedef struct lockstep_opts {
 /* Plans every processor's program; false after an error.  lockstep_close in any case. */
 bool lockstep_open(lockstep *l, const lockstep_opts *how);
 void lockstep_close(lockstep *l);
-/* Refills memory for one prime and one key; elements that no instruction has written differ between
- * processors. */
-bool lockstep_clear(lockstep *l, const field *f, uint64_t key);
+/* The same programs, which stay with `from`, with memory of their own; lockstep_close in any case. */
+bool lockstep_copy(const lockstep *from, lockstep *l);
+/* Refills memory for one key; elements that no instruction has written differ between processors. */
+bool lockstep_clear(lockstep *l, uint64_t key);
 /* One step.  False after an error, or where processors reach different collectives: see `stuck`. */
 bool lockstep_step(lockstep *l);
 

@@ -4,7 +4,7 @@
 
 static const instr *now(const lane *k)
 {
-    return &k->program->instrs[k->at];
+    return k->code[k->at];
 }
 
 /* An operand of the current collective; its elements are contiguous. */
@@ -52,24 +52,24 @@ static void reduce_for(lockstep *l, int me, fold_kind kind, unsigned axes, int64
     } while (next_member(l, axes, &p));
 }
 
-/* The first member of the group combines, the others copy its result. */
-static void all_reduce_for(lockstep *l, int me, const instr *i)
+static int leader_of(const lockstep *l, int me, const instr *i)
 {
     mesh_point lowest = first_member(l, i->reduce.axes, me);
-    int        leader = mesh_number(&l->mesh, &lowest);
-    int64_t    count = instr_elements(i);
-    if (leader == me) {
-        reduce_for(l, me, i->reduce.kind, i->reduce.axes, 0, count);
-        return;
-    }
+    return mesh_number(&l->mesh, &lowest);
+}
+
+/* The first member of a group has combined; the others copy its result. */
+static void copy_reduced(lockstep *l, int me, const instr *i)
+{
+    int leader = leader_of(l, me, i);
+    if (leader == me) return;
     operand_view from = operand_of(&l->lanes[leader], true), to = operand_of(&l->lanes[me], true);
-    for (int64_t e = 0; e < count; e++) to.at[e * to.step] = from.at[e * from.step];
+    for (int64_t e = 0; e < instr_elements(i); e++) to.at[e * to.step] = from.at[e * from.step];
 }
 
 /* Which processor has a wanted element of a dimension, and where in its part. */
 typedef struct source {
-    int64_t
-        further; /* its number minus that of the receiver, along this dimension's axes */
+    int64_t further;  /* its number minus that of the receiver, along this dimension's axes */
     int64_t at, size; /* the position in its part, and the part's size */
 } source;
 
@@ -99,7 +99,8 @@ static bool exchange_for(lockstep *l, int me)
     int64_t              total = 0, number = 0;
     for (int d = 0; d < loops.nloops; d++)
         total += loops.size[d] = exchange_wanted(m, how, d, &k->here).size;
-    of[0] = (source *)(void *)exact_tile(&k->exact, (size_t)(total + 1) * sizeof(source) / 8);
+    of[0] = (source *)(void *)exact_tile(&k->exact,
+                                         (size_t)(total + 1) * sizeof(source) / sizeof(cell) + 1);
     TRY(of[0] != NULL);
     for (int d = 0; d < loops.nloops; d++) {
         int64_t begin = exchange_wanted(m, how, d, &k->here).begin;
@@ -121,19 +122,26 @@ static bool exchange_for(lockstep *l, int me)
     return true;
 }
 
+/* What one lane does, without reading what another does at the same time. */
+static bool collective_for(lockstep *l, int n)
+{
+    const instr *i = now(&l->lanes[n]);
+    if (i->kind == INSTR_EXCHANGE) return exchange_for(l, n);
+    if (i->kind == INSTR_REDUCE) {
+        if (leader_of(l, n, i) == n)
+            reduce_for(l, n, i->reduce.kind, i->reduce.axes, 0, instr_elements(i));
+        return true;
+    }
+    const scatter_args *how = &i->reduce_scatter;
+    span                kept = scatter_kept(&l->mesh, how, &l->lanes[n].here);
+    reduce_for(l, n, how->kind, scatter_axes(how), kept.begin, kept.size);
+    return true;
+}
+
 bool lockstep_collective(lockstep *l)
 {
-    for (int n = 0; n < l->nlanes; n++) {
-        const instr *i = now(&l->lanes[n]);
-        if (i->kind == INSTR_EXCHANGE) {
-            TRY(exchange_for(l, n));
-        } else if (i->kind == INSTR_REDUCE) {
-            all_reduce_for(l, n, i);
-        } else {
-            const scatter_args *how = &i->reduce_scatter;
-            span                kept = scatter_kept(&l->mesh, how, &l->lanes[n].here);
-            reduce_for(l, n, how->kind, scatter_axes(how), kept.begin, kept.size);
-        }
-    }
+    for (int n = 0; n < l->nlanes; n++) TRY(collective_for(l, n));
+    for (int n = 0; n < l->nlanes; n++)
+        if (now(&l->lanes[n])->kind == INSTR_REDUCE) copy_reduced(l, n, now(&l->lanes[n]));
     return true;
 }

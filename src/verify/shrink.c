@@ -8,16 +8,11 @@
 
 #include <string.h>
 
-#include "search/subject.h"
 #include "microbatch/resize.h"
+#include "search/subject.h"
+#include "verify/relations.h"
 
-enum {
-    UNCUT_ODD = 3,
-    UNCUT_EVEN = 4,
-    DIVISORS = 3,
-    MOST_NAMES = 256,
-    NAME_WORDS = MOST_NAMES / 64
-};
+enum { DIVISORS = 3, MOST_NAMES = 256, NAME_WORDS = MOST_NAMES / 64 };
 
 typedef struct name_set {
     uint64_t word[NAME_WORDS];
@@ -30,7 +25,7 @@ typedef struct shrinking {
     const char      *names[MOST_NAMES];
     int64_t          largest[MOST_NAMES]; /* size in the graph */
     int              nnames;
-    name_set         alike[MOST_NAMES]; /* names that operations give to the same dimension */
+    name_set         alike[MOST_NAMES];   /* names that operations give to the same dimension */
     name_set         related[MOST_NAMES]; /* names on the other side of a reshape */
 } shrinking;
 
@@ -97,26 +92,6 @@ static void relate(shrinking *s)
 
 /* ---- sizes ---- */
 
-/* Into how many parts the layout cuts a dimension, rules for state included. */
-static int64_t parts_of(const layout *l, const char *name)
-{
-    const layout_rule *rule = l ? layout_find(l, name) : NULL;
-    int64_t            parts = rule ? cut_parts(l->mesh, &rule->cut) : 1;
-    for (int k = 0; l && k < l->nstate; k++)
-        if (strcmp(l->state[k].dim, name) == 0) parts *= cut_parts(l->mesh, &l->state[k].cut);
-    return parts;
-}
-
-/* A small size, which is cut evenly where the old one was. */
-static int64_t target_of(const layout *l, const char *name, int64_t size)
-{
-    int64_t parts = parts_of(l, name);
-    int64_t small = parts == 1          ? (size % 2 ? UNCUT_ODD : UNCUT_EVEN)
-                    : size % parts == 0 ? 2 * parts
-                                        : parts + size % parts;
-    return small < size ? small : size;
-}
-
 /* Builds the graph as the rules say, in a session of its own: is it accepted? */
 static bool is_accepted(const shrinking *s)
 {
@@ -162,8 +137,8 @@ static int64_t divided(const resize_rule *r, int64_t by)
  * even parts where they were even. */
 static bool try_divisors(shrinking *s, int name, const name_set *names)
 {
-    int64_t size = s->largest[name], target = target_of(s->layout, s->names[name], size);
-    int64_t parts = parts_of(s->layout, s->names[name]);
+    int64_t size = s->largest[name], target = relations_target(s->layout, s->names[name], size);
+    int64_t parts = relations_parts(s->layout, s->names[name]);
     int     tried = 0;
     for (int64_t left = target; left < size && tried < DIVISORS; left++) {
         if (size % left || (size % parts == 0) != (left % parts == 0)) continue;
@@ -175,7 +150,7 @@ static bool try_divisors(shrinking *s, int name, const name_set *names)
 
 static bool shrink_name(shrinking *s, int name)
 {
-    int64_t  size = s->largest[name], target = target_of(s->layout, s->names[name], size);
+    int64_t  size = s->largest[name], target = relations_target(s->layout, s->names[name], size);
     name_set alone = {0};
     put(&alone, name);
     if (target == size) return true;
@@ -186,6 +161,23 @@ static bool shrink_name(shrinking *s, int name)
         if (!has(&s->related[name], k)) continue;
         name_set both = joined(&s->alike[name], &s->alike[k]);
         if (try_divisors(s, name, &both)) return true;
+    }
+    return false;
+}
+
+/* Tries the sizes that the relations between dimensions allow: all at once, else set by set.  False
+ * where some were refused. */
+static bool shrink_related(shrinking *s, const relations *r)
+{
+    int64_t *kept = s->rules.n ? arena_array((arena *)&s->graph->arena, int64_t, s->rules.n) : NULL;
+    relations_shrink(r, -1, &s->rules);
+    if (!kept || is_accepted(s)) return true;
+    for (int i = 0; i < s->rules.n; i++) s->rules.list[i].to = s->rules.list[i].from;
+    for (int k = 0; k < relations_free(r); k++) {
+        for (int i = 0; i < s->rules.n; i++) kept[i] = s->rules.list[i].to;
+        relations_shrink(r, k, &s->rules);
+        if (is_accepted(s)) continue;
+        for (int i = 0; i < s->rules.n; i++) s->rules.list[i].to = kept[i];
     }
     return false;
 }
@@ -222,7 +214,9 @@ bool shrink_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const 
     TRY(resize_list(few.graph, a, &s->rules));
     list_names(s);
     relate(s);
-    shrink_names(s);
+    const relations *r = relations_find(few.graph, l, &s->rules, a);
+    TRY(r != NULL);
+    if (!shrink_related(s, r)) shrink_names(s);
     *small = (shrunk){.graph = mtf_graph_new(g->session), .rules = s->rules, .copies = few.copies};
     images m = images_new(few.graph, a);
     small->fetches = arena_array(a, mtf_tensor *, nfetches + 1);

@@ -1,4 +1,4 @@
-/* Fills inputs by position, and compares results with the whole. */
+/* Gives inputs and variables their elements, and compares results with the reference. */
 #include "verify/values.h"
 
 #include <string.h>
@@ -77,31 +77,70 @@ int64_t *values_limits(const mtf_graph *g, arena *a)
     return limits;
 }
 
-static cell value_at(const exact *x, mtf_dtype type, int64_t limit, uint64_t stream,
-                     int64_t position)
+static cell value_at(mtf_dtype type, int64_t limit, uint64_t stream, int64_t position)
 {
+    if (dtype_is_float(type)) return hash_residue(stream, (residue)position);
     uint64_t bits = hash_pair(stream, (uint64_t)position);
-    if (dtype_is_float(type)) return bits % x->field.prime;
     if (type == MTF_BOOL) return bits & 1;
     return bits % (uint64_t)(limit > 0 ? limit : SMALL_NUMBERS);
 }
 
-static bool fill_port(lockstep *l, int number, const port *p, const placement *where,
-                      uint64_t stream, int64_t limit)
+static bool is_variable(const mtf_tensor *x)
 {
-    const lane *k = &l->lanes[number];
-    part_view   v;
+    return strcmp(x->node->op->name, "variable") == 0;
+}
+
+bool values_give(reference *r, uint64_t key, const int64_t *limits, bool again)
+{
+    const mtf_graph *g = r->graph;
+    for (int k = 0; k < g->ntensors; k++) {
+        const mtf_tensor *x = g->all[k];
+        bool              variable = is_variable(x);
+        if (!variable && (again || strcmp(x->node->op->name, "input") != 0)) continue;
+        if (again && !dtype_is_float(x->type)) continue;
+        uint64_t stream = hash_pair(key, hash_text(tensor_name(x)));
+        cell    *at = reference_give(r, x);
+        TRY(at != NULL);
+        for (int64_t e = 0; e < shape_size(&x->shape); e++)
+            at[e] = value_at(x->type, limits[x->id], stream, e);
+    }
+    return true;
+}
+
+/* The reference's tensor that corresponds to x, which may be another graph's; NULL: there is none. */
+static const mtf_tensor *twin_of(const reference *r, const mtf_tensor *x)
+{
+    const mtf_tensor *y =
+        x->node->graph == r->graph ? x : names_get(&r->graph->tensors, tensor_name(x));
+    return y && y->type == x->type && mtf_shape_equal(y->shape, x->shape) ? y : NULL;
+}
+
+/* The position in the whole tensor of the part's element at `index`. */
+static int64_t position_of(const part_view *v, const int64_t *index)
+{
+    int64_t position = 0;
+    for (int d = 0; d < v->loops.nloops; d++)
+        position = position * v->tensor->shape.dims[d].size + v->range[d].begin + index[d];
+    return position;
+}
+
+static bool fill_port(lockstep *l, int number, const port *p, const placement *where,
+                      const reference *r)
+{
+    const lane       *k = &l->lanes[number];
+    const mtf_tensor *twin = twin_of(r, p->tensor);
+    part_view         v;
+    if (!twin || !r->given[twin->id])
+        return fail(&l->session->fault, ERR_INTERNAL,
+                    "\"%s\" of the planned graph is not in the graph that it is compared with",
+                    mtf_name_of_tensor(p->tensor));
     if (!look_at(&l->mesh, number, p->tensor, &p->slice, where, &v))
         return fail(&l->session->fault, ERR_INTERNAL, "\"%s\" is not the part that its layout says",
                     mtf_name_of_tensor(p->tensor));
     for (turns t = turns_begin(&v.loops, 0, v.loops.nloops, NULL, NULL, NULL); !t.done;
-         turns_next(&t)) {
-        int64_t position = 0;
-        for (int d = 0; d < v.loops.nloops; d++)
-            position = position * p->tensor->shape.dims[d].size + v.range[d].begin + t.index[d];
+         turns_next(&t))
         *lane_cell(k, &p->slice, offset_in(&v, t.index)) =
-            value_at(&k->exact, p->slice.type, limit, stream, position);
-    }
+            r->given[twin->id][position_of(&v, t.index)];
     return true;
 }
 
@@ -112,16 +151,15 @@ static placement place_of(const layout *l, const mtf_shape *shape, bool variable
     return where;
 }
 
-bool values_fill(lockstep *l, const layout *rules, uint64_t key, const int64_t *limits)
+bool values_fill(lockstep *l, const layout *rules, const reference *r, bool again)
 {
     for (int n = 0; n < l->nlanes; n++) {
-        const program *p = l->lanes[n].program;
-        for (int v = 0; v < p->ninputs + p->nvariables; v++) {
-            bool        variable = v >= p->ninputs;
-            const port *q = variable ? &p->variables[v - p->ninputs] : &p->inputs[v];
+        const lane *k = &l->lanes[n];
+        for (int v = again ? k->ninputs : 0; v < k->ninputs + k->nvariables; v++) {
+            bool        variable = v >= k->ninputs;
+            const port *q = variable ? &k->variables[v - k->ninputs] : &k->inputs[v];
             placement   where = place_of(rules, &q->tensor->shape, variable);
-            uint64_t    stream = hash_pair(key, (uint64_t)q->tensor->id);
-            TRY(fill_port(l, n, q, &where, stream, limits[q->tensor->id]));
+            TRY(fill_port(l, n, q, &where, r));
         }
     }
     return true;
@@ -133,15 +171,13 @@ bool values_fill(lockstep *l, const layout *rules, uint64_t key, const int64_t *
 static cell paid(const lockstep *l, int me, const mtf_tensor *x, int64_t offset)
 {
     const lane  *k = &l->lanes[me];
-    const slice *s = &k->trace[x->id].slice;
-    mesh_point   here = mesh_place(&l->mesh, me);
+    const slice *s = &k->trace[x->id]->slice;
     cell         sum = *lane_cell(k, s, offset);
     for (int n = 0; s->owed && n < l->nlanes; n++) {
-        mesh_point there = mesh_place(&l->mesh, n);
-        bool       mine = n != me;
+        bool mine = n != me;
         for (int a = 0; a < l->mesh.naxes; a++)
-            mine = mine && (s->owed >> a & 1 || here.at[a] == there.at[a]);
-        const slice *other = &l->lanes[n].trace[x->id].slice;
+            mine = mine && (s->owed >> a & 1 || k->here.at[a] == l->lanes[n].here.at[a]);
+        const slice *other = &l->lanes[n].trace[x->id]->slice;
         if (mine)
             sum = exact_combine(&k->exact, s->owes, s->type, sum,
                                 *lane_cell(&l->lanes[n], other, offset));
@@ -150,49 +186,75 @@ static cell paid(const lockstep *l, int me, const mtf_tensor *x, int64_t offset)
 }
 
 /* Compares a part with the whole; `owing`: after adding up the owed sums. */
-static bool part_differs(const lockstep *l, int me, const part_view *part, const lane *whole,
-                         const part_view *all, bool owing, difference *d)
+static bool part_differs(const lockstep *l, int me, const part_view *part,
+                         const tensor_value *whole, bool owing, difference *d)
 {
     for (turns t = turns_begin(&part->loops, 0, part->loops.nloops, NULL, NULL, NULL); !t.done;
          turns_next(&t)) {
-        int64_t index[MTF_SHAPE_ROOM], offset = offset_in(part, t.index);
-        for (int k = 0; k < part->loops.nloops; k++) index[k] = part->range[k].begin + t.index[k];
-        cell mine = owing ? paid(l, me, part->tensor, offset)
-                          : *lane_cell(&l->lanes[me], part->slice, offset);
-        if (mine == *lane_cell(whole, all->slice, offset_in(all, index))) continue;
+        int64_t offset = offset_in(part, t.index);
+        cell    mine = owing ? paid(l, me, part->tensor, offset)
+                             : *lane_cell(&l->lanes[me], part->slice, offset);
+        if (mine == whole->at[position_of(part, t.index)]) continue;
         *d = (difference){.tensor = part->tensor, .processor = me};
-        memcpy(d->index, index, sizeof *index * (size_t)part->loops.nloops);
+        for (int k = 0; k < part->loops.nloops; k++)
+            d->index[k] = part->range[k].begin + t.index[k];
         return true;
     }
     return false;
 }
 
 static bool port_differs(const lockstep *l, int me, const port *p, const placement *where,
-                         const lockstep *whole, const port *q, difference *d)
+                         const tensor_value *whole, difference *d)
 {
-    part_view part, all;
+    part_view part;
     *d = (difference){.tensor = p->tensor, .processor = me};
-    if (!look_at(&l->mesh, me, p->tensor, &p->slice, where, &part)) return true;
-    if (!look_at(&whole->mesh, 0, q->tensor, &q->slice, &(placement){0}, &all)) return true;
-    if (part_differs(l, me, &part, &whole->lanes[0], &all, false, d)) return true;
+    if (!whole->at || !look_at(&l->mesh, me, p->tensor, &p->slice, where, &part)) return true;
+    if (part_differs(l, me, &part, whole, false, d)) return true;
     d->tensor = NULL;
     return false;
 }
 
-bool values_differ(const lockstep *l, const lockstep *whole, const layout *rules, difference *d)
+/* What the reference has for fetch or variable `at` of the lanes. */
+static tensor_value expected(const lockstep *l, const reference *r, mtf_tensor *const *fetches,
+                             bool variable, int at)
 {
-    const program *w = whole->lanes[0].program;
-    for (int v = 0; v < w->nfetches + w->nvariables; v++) {
-        bool      variable = v >= w->nfetches;
-        int       at = variable ? v - w->nfetches : v;
-        placement where =
-            place_of(rules, &(variable ? w->variables : w->fetches)[at].tensor->shape, variable);
+    const lane       *k = &l->lanes[0];
+    const mtf_tensor *y = variable ? twin_of(r, k->variables[at].tensor) : fetches[at];
+    tensor_value      v = {0};
+    if (!y) return v;
+    v = variable ? reference_value(r, y) : r->values[y->id];
+    return v;
+}
+
+/* A variable that the reference assigned and the first lane does not have; NULL: none. */
+static const mtf_tensor *forgotten(const lockstep *l, const reference *r)
+{
+    const lane *k = &l->lanes[0];
+    for (int t = 0; t < r->graph->ntensors; t++) {
+        bool there = !r->now[t];
+        for (int v = 0; v < k->nvariables && !there; v++)
+            there = twin_of(r, k->variables[v].tensor) == r->graph->all[t];
+        if (!there) return r->graph->all[t];
+    }
+    return NULL;
+}
+
+bool values_differ(const lockstep *l, const reference *r, mtf_tensor *const *fetches,
+                   const layout *rules, difference *d)
+{
+    const lane *first = &l->lanes[0];
+    *d = (difference){.tensor = forgotten(l, r)};
+    if (d->tensor) return true;
+    for (int v = 0; v < first->nfetches + first->nvariables; v++) {
+        bool         variable = v >= first->nfetches;
+        int          at = variable ? v - first->nfetches : v;
+        const port  *q = &(variable ? first->variables : first->fetches)[at];
+        placement    where = place_of(rules, &q->tensor->shape, variable);
+        tensor_value whole = expected(l, r, fetches, variable, at);
         for (int n = 0; n < l->nlanes; n++) {
-            const program *p = l->lanes[n].program;
-            const port    *mine = &(variable ? p->variables : p->fetches)[at];
-            if (port_differs(l, n, mine, &where, whole, &(variable ? w->variables : w->fetches)[at],
-                             d))
-                return true;
+            const lane *k = &l->lanes[n];
+            const port *mine = &(variable ? k->variables : k->fetches)[at];
+            if (port_differs(l, n, mine, &where, &whole, d)) return true;
         }
     }
     return false;
@@ -202,29 +264,29 @@ bool values_differ(const lockstep *l, const lockstep *whole, const layout *rules
 static bool is_lasting(const lane *k, const traced *t)
 {
     return t->lowered && !slice_is_uniform(&t->slice) &&
-           k->program->buffers[t->slice.buffer].kind != BUFFER_VARIABLE;
+           k->buffers[t->slice.buffer].kind != BUFFER_VARIABLE;
 }
 
-static bool tensor_differs(const lockstep *l, const lockstep *whole, const mtf_tensor *x,
+static bool tensor_differs(const lockstep *l, const reference *r, const mtf_tensor *x,
                            difference *d)
 {
-    const traced *w = &whole->lanes[0].trace[x->id];
-    part_view     part, all;
-    if (!is_lasting(&whole->lanes[0], w) ||
-        !look_at(&whole->mesh, 0, x, &w->slice, &(placement){0}, &all))
-        return false;
+    const tensor_value *whole = &r->values[x->id];
+    part_view           part;
+    if (!whole->at || is_variable(x)) return false;
     for (int n = 0; n < l->nlanes; n++) {
-        const traced *k = &l->lanes[n].trace[x->id];
+        const traced *k = l->lanes[n].trace[x->id];
         if (!is_lasting(&l->lanes[n], k) || !look_at(&l->mesh, n, x, &k->slice, &k->where, &part))
             continue;
-        if (part_differs(l, n, &part, &whole->lanes[0], &all, true, d)) return true;
+        if (part_differs(l, n, &part, whole, true, d)) return true;
     }
     return false;
 }
 
-bool values_trace(const lockstep *l, const lockstep *whole, const mtf_graph *g, difference *d)
+bool values_trace(const lockstep *l, const reference *r, difference *d)
 {
-    for (int k = 0; k < g->ntensors; k++)
-        if (tensor_differs(l, whole, g->all[k], d)) return true;
+    for (int k = 0; k < r->graph->ntensors; k++) {
+        const mtf_tensor *x = r->graph->all[k];
+        if (x->node->home == &r->graph->root && tensor_differs(l, r, x, d)) return true;
+    }
     return false;
 }

@@ -4,117 +4,221 @@
 #include <math.h>
 
 #include "plan/passes.h"
-#include "verify/degree.h"
 
 typedef struct check {
-    mtf_graph         *graph;
     const verify_opts *opts;
+    mtf_graph         *graph; /* which says what is right */
     lockstep_opts      how;   /* of the mesh's programs */
-    lockstep           whole; /* one processor's program, as lowered */
+    mtf_tensor *const *fetches;
     const int64_t     *limits;
     verify_answer     *answer;
 } check;
 
-static uint64_t key_of(const check *c, int trial)
+/* One trial: its own random numbers, memory and answer. */
+typedef struct trial {
+    const check  *check;
+    int           number;
+    reference     right;
+    lockstep      lanes;
+    verify_answer answer;
+    bool          ok;
+} trial;
+
+static uint64_t key_of(const trial *t)
 {
-    return hash_pair(hash_pair(0x6d7466, c->opts->seed), (uint64_t)trial);
+    return hash_pair(hash_pair(0x6d7466, t->check->opts->seed), (uint64_t)t->number);
 }
 
-/* Gives the programs of all processors and the whole the same inputs and variables. */
-static bool begin(check *c, lockstep *l, int trial)
+/* ---- how sure it is ---- */
+
+/* The largest degree of a result of this step. */
+static double degree_of_results(const trial *t)
 {
-    field    f = field_nth(trial % FIELD_PRIMES);
-    uint64_t key = key_of(c, trial);
-    return lockstep_clear(l, &f, key) && lockstep_clear(&c->whole, &f, key) &&
-           values_fill(l, c->opts->layout, key, c->limits) &&
-           values_fill(&c->whole, NULL, key, c->limits);
+    const reference *r = &t->right;
+    double           most = r->widest;
+    for (int k = 0; k < t->check->how.nfetches; k++)
+        most = fmax(most, r->values[t->check->fetches[k]->id].degree);
+    for (int k = 0; k < r->graph->ntensors; k++)
+        if (r->now[k]) most = fmax(most, r->values[k].degree);
+    return most;
 }
 
-/* Runs a few steps and compares after each; the answer says what differs.  False after an error. */
-static bool compare(check *c, lockstep *l, int trial)
+/* Two operands of hashes that differ as polynomials are equal with a chance of degree / prime, and
+ * so are two results.  All pairs of them are counted. */
+static double chance_of(double degree, double values)
 {
-    verify_answer *a = c->answer;
-    /* Without variables a second step is like the first. */
-    int steps = c->opts->brief && c->whole.lanes[0].program->nvariables == 0 ? 1 : VERIFY_STEPS;
-    TRY(begin(c, l, trial));
-    for (int s = 0; s < steps && a->equal; s++) {
-        TRY(lockstep_step(&c->whole));
-        if (!lockstep_step(l)) {
-            TRY(l->stuck != NULL);
-            a->equal = false;
-            a->stuck = arena_text(&c->graph->arena, l->stuck);
-            return a->stuck != NULL;
-        }
-        a->equal = !values_differ(l, &c->whole, c->opts->layout, &a->first);
-        difference earlier;
-        if (!a->equal && l->lanes[0].trace && values_trace(l, &c->whole, c->graph, &earlier))
-            a->first = earlier;
+    return fmin(0, log2(degree + 1) + 2 * log2(values + 2) - 1 - FIELD_BITS);
+}
+
+static void note_chance(trial *t)
+{
+    verify_answer *a = &t->answer;
+    a->hashes = (double)t->right.hashes;
+    for (int n = 0; n < t->lanes.nlanes; n++) a->hashes += (double)t->lanes.lanes[n].hashes;
+    a->chance = chance_of(a->degree, a->hashes);
+}
+
+/* ---- trials ---- */
+
+/* Gives both sides new numbers: all, or from the second step on those of floating variables. */
+static bool give(trial *t, int step)
+{
+    const check *c = t->check;
+    uint64_t     key = hash_pair(key_of(t), (uint64_t)step);
+    return values_give(&t->right, key, c->limits, step > 0) &&
+           values_fill(&t->lanes, c->opts->layout, &t->right, step > 0);
+}
+
+/* One step on both sides, compared. */
+static bool compare_step(trial *t)
+{
+    const check   *c = t->check;
+    verify_answer *a = &t->answer;
+    lockstep      *l = &t->lanes;
+    TRY(reference_step(&t->right));
+    if (!lockstep_step(l)) {
+        TRY(l->stuck != NULL);
+        a->equal = false;
+        a->stuck = l->stuck;
+        return true;
     }
+    a->degree = fmax(a->degree, degree_of_results(t));
+    a->equal = !values_differ(l, &t->right, c->fetches, c->opts->layout, &a->first);
+    difference earlier;
+    bool       shows = l->lanes[0].trace && c->how.graph == c->graph;
+    if (!a->equal && shows && values_trace(l, &t->right, &earlier)) a->first = earlier;
     return true;
 }
 
-/* Checks the programs after one pass, in `trials` trials. */
-static bool check_pass(check *c, plan_pass pass, int trials)
+/* A few steps.  Between them floating variables, which were found equal, are replaced by new random
+ * numbers: each step's results are polynomials in what was drawn for it. */
+static bool compare(trial *t)
 {
-    lockstep l;
-    c->how.last = pass;
-    c->how.trace = pass == PASS_LOWERING;
-    bool ok = lockstep_open(&l, &c->how);
-    for (int t = 0; ok && t < trials && c->answer->equal; t++) {
-        ok = compare(c, &l, t);
-        c->answer->trials = t + 1;
+    /* That steps follow each other is seen once; without variables the second is like the first. */
+    bool once = t->number > 0 || (t->check->opts->brief && t->lanes.lanes[0].nvariables == 0);
+    reference_begin(&t->right, key_of(t));
+    TRY(lockstep_clear(&t->lanes, key_of(t)));
+    for (int step = 0; step < (once ? 1 : VERIFY_STEPS) && t->answer.equal; step++)
+        TRY(give(t, step) && compare_step(t));
+    note_chance(t);
+    t->answer.cut_short = t->right.cut_short;
+    return true;
+}
+
+static void run_trial(trial *t, const lockstep *programs)
+{
+    t->ok = reference_open(&t->right, t->check->graph);
+    if (t->ok) {
+        t->ok = lockstep_copy(programs, &t->lanes) && compare(t);
+#pragma omp critical
+        if (t->answer.stuck)
+            t->answer.stuck = arena_text(&programs->session->arena, t->answer.stuck);
+        lockstep_close(&t->lanes);
     }
-    c->answer->processors = l.nlanes;
-    c->answer->cut_short = c->answer->cut_short || c->whole.lanes[0].cut_short;
-    c->answer->pass = pass;
-    lockstep_close(&l);
+    reference_close(&t->right);
+}
+
+/* Runs `n` trials at the same time, on as many threads as the session has; sums up. */
+static bool run_trials(check *c, const lockstep *programs, int first, int n)
+{
+    verify_answer *a = c->answer;
+    trial         *trials = arena_array(&c->graph->session->arena, trial, n);
+    bool           ok = trials != NULL;
+    for (int k = 0; ok && k < n; k++)
+        trials[k] = (trial){.check = c, .number = first + k, .answer = {.equal = true}};
+#pragma omp parallel for schedule(static, 1) num_threads(n) if (c->graph->session->opts.threads > 1)
+    for (int k = 0; k < n; k++)
+        if (ok) run_trial(&trials[k], programs);
+    for (int k = 0; ok && k < n && a->equal; k++) {
+        const verify_answer *b = &trials[k].answer;
+        ok = trials[k].ok;
+        a->equal = b->equal;
+        a->first = b->first;
+        a->stuck = b->stuck;
+        a->trials++;
+        a->chance += b->chance;
+        a->hashes += b->hashes;
+        a->degree = fmax(a->degree, b->degree);
+        a->cut_short = a->cut_short || b->cut_short;
+    }
     return ok;
 }
 
-/* How many trials are needed; notes what they prove together. */
-static int trials_needed(verify_answer *a)
+/* Checks the programs after one pass, in at least `trials` trials, and in more if these are not
+ * enough. */
+static bool check_pass(check *c, plan_pass pass, int trials, bool trace)
 {
-    double each = log2(a->degree + 1) - FIELD_BITS + 1;
-    int    n = each < 0 ? (int)ceil(-(VERIFY_BITS + 1) / each) : FIELD_PRIMES;
-    if (n < 2) n = 2; /* so that two primes are used */
-    if (n > FIELD_PRIMES) n = FIELD_PRIMES;
-    a->chance = fmin(0, each * n);
-    return n;
+    verify_answer *a = c->answer;
+    lockstep       programs;
+    c->how.last = pass;
+    c->how.trace = trace;
+    *a = (verify_answer){.equal = true, .pass = pass};
+    bool ok = lockstep_open(&programs, &c->how);
+    if (ok) ok = run_trials(c, &programs, 0, trials);
+    while (ok && a->equal && !c->opts->brief && a->chance > -VERIFY_BITS &&
+           a->trials < VERIFY_MOST_TRIALS)
+        ok = run_trials(c, &programs, a->trials, 1);
+    a->processors = programs.nlanes;
+    lockstep_close(&programs);
+    return ok;
+}
+
+/* What the programs that run compute differs: after which pass?  Usually after lowering, where every
+ * tensor can be compared. */
+static bool find_pass(check *c)
+{
+    verify_answer found = *c->answer;
+    for (plan_pass pass = PASS_LOWERING; pass < PLAN_PASSES; pass++) {
+        TRY(check_pass(c, pass, found.trials, pass == PASS_LOWERING));
+        if (!c->answer->equal) return true;
+    }
+    *c->answer = found;
+    return true;
+}
+
+/* The reference alone; lanes say for themselves what they need. */
+static bool check_memory(const check *c)
+{
+    mtf_session *s = c->graph->session;
+    double       need = reference_bytes(c->graph);
+    return need <= (double)s->opts.memory ||
+           fail(&s->fault, ERR_MEMORY,
+                "verifying takes %.3g bytes for the graph's tensors, and there are %zu%s", need,
+                s->opts.memory, c->opts->small ? "" : "; --shrink makes dimensions smaller");
 }
 
 static bool check_all(check *c)
 {
-    verify_answer *a = c->answer;
-    a->degree = degree_of_program(c->whole.lanes[0].program, VERIFY_STEPS);
-    TRY(a->degree >= 0);
-    int trials = trials_needed(a);
-    if (c->opts->brief) return check_pass(c, PASS_ALL, 1);
-    for (plan_pass pass = PASS_LOWERING; pass < PLAN_PASSES && a->equal; pass++)
-        TRY(check_pass(c, pass, 1));
-    return !a->equal || check_pass(c, PASS_ALL, trials);
+    TRY(check_memory(c));
+    TRY(check_pass(c, PASS_ALL, c->opts->brief ? 1 : VERIFY_TRIALS, false));
+    return c->answer->equal || c->opts->brief || find_pass(c);
+}
+
+/* Names are made when they are first asked for, which only one thread may do. */
+static void name_ports(const mtf_graph *g)
+{
+    for (int k = 0; k < g->ntensors; k++)
+        if (g->all[k]->node->nin == 0) tensor_name(g->all[k]);
 }
 
 bool verify_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const verify_opts *opts,
                   verify_answer *answer)
 {
-    arena  scratch = arena_make(&g->session->allocator, &g->session->fault);
-    survey around = {.graph = g, .scratch = &scratch};
-    check  c = {.graph = g, .opts = opts, .answer = answer};
+    mtf_session *s = g->session;
+    arena        scratch = arena_make(&s->allocator, &s->fault);
+    mtf_graph   *planned = opts->planned ? opts->planned : g;
+    survey       around = {.graph = planned, .scratch = &scratch};
+    check        c = {.opts = opts, .graph = g, .answer = answer, .fetches = fetches};
     *answer = (verify_answer){.equal = true};
-    lockstep_opts whole = {.graph = g,
-                           .nfetches = nfetches,
-                           .fetches = fetches,
-                           .last = PASS_LOWERING,
-                           .trace = true,
-                           .survey = &around};
-    c.how = whole;
-    c.how.layout = opts->layout;
+    c.how = (lockstep_opts){.graph = planned,
+                            .nfetches = nfetches,
+                            .fetches = opts->planned ? opts->planned_fetches : fetches,
+                            .layout = opts->layout,
+                            .survey = &around};
     c.limits = values_limits(g, &scratch);
-    bool ok = c.limits && survey_make(&around, nfetches, fetches);
-    if (ok) {
-        ok = lockstep_open(&c.whole, &whole) && check_all(&c);
-        lockstep_close(&c.whole);
-    }
+    name_ports(g);
+    name_ports(planned);
+    bool ok = c.limits && survey_make(&around, nfetches, c.how.fetches) && check_all(&c);
     arena_free(&scratch);
-    return ok && mtf_ok(g->session);
+    return ok && mtf_ok(s);
 }

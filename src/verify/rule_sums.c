@@ -1,0 +1,146 @@
+/* Definitions of sums and products over dimensions. */
+#include <string.h>
+
+#include "verify/rules.h"
+
+/* Adds the products of two tensors to those elements of `out` on which they fall. */
+static void add_products(const tensor_value *a, const tensor_value *b, tensor_value *out)
+{
+    tour w = tour_over(out->shape);
+    tour_join(&w, a->shape);
+    tour_join(&w, b->shape);
+    int       first = tour_track(&w, a->shape), second = tour_track(&w, b->shape);
+    int       to = tour_track(&w, out->shape);
+    mtf_dtype type = out->type;
+    do {
+        cell *sum = &out->at[w.at[to]];
+        *sum = exact_add(type, *sum, exact_mul(type, a->at[w.at[first]], b->at[w.at[second]]));
+    } while (tour_next(&w));
+}
+
+static void add_all(const tensor_value *a, tensor_value *out)
+{
+    tour w = tour_over(out->shape);
+    tour_join(&w, a->shape);
+    int from = tour_track(&w, a->shape), to = tour_track(&w, out->shape);
+    do {
+        cell *sum = &out->at[w.at[to]];
+        *sum = exact_add(out->type, *sum, a->at[w.at[from]]);
+    } while (tour_next(&w));
+}
+
+/* The product of two tensors, with the dimensions of both. */
+static bool join(reference *r, const tensor_value *a, const tensor_value *b, tensor_value *both)
+{
+    mtf_shape *shape = arena_new(&r->scratch, mtf_shape);
+    TRY(shape != NULL);
+    *shape = mtf_shape_plus(*a->shape, *b->shape);
+    *both = (tensor_value){a->type, shape, shape_size(shape), NULL, a->degree + b->degree};
+    TRY(mtf_ok(r->graph->session) && (both->at = reference_room(r, both->n)) != NULL);
+    add_products(a, b, both);
+    return true;
+}
+
+/* Multiplies all inputs, and adds up what falls on one element of the output. */
+static bool rule_einsum(reference *r, const node *n, const tensor_value *in, tensor_value *out)
+{
+    tensor_value product = in[0];
+    for (int k = 1; k + 1 < n->nargs; k++) {
+        tensor_value more;
+        TRY(join(r, &product, &in[k], &more));
+        product = more;
+    }
+    out->degree = product.degree;
+    if (n->nargs < 2) {
+        add_all(&product, out);
+        return true;
+    }
+    out->degree += in[n->nargs - 1].degree;
+    add_products(&product, &in[n->nargs - 1], out);
+    return true;
+}
+
+static bool rule_prod(reference *r, const node *n, const tensor_value *in, tensor_value *out)
+{
+    (void)r, (void)n;
+    tour    w = tour_over(in[0].shape);
+    int     to = tour_track(&w, out->shape);
+    int64_t k = 0;
+    for (int64_t e = 0; e < out->n; e++) out->at[e] = 1;
+    do {
+        cell *product = &out->at[w.at[to]];
+        *product = exact_mul(out->type, *product, in[0].at[k++]);
+    } while (tour_next(&w));
+    out->degree = in[0].degree * (double)in[0].n / (double)(out->n ? out->n : 1);
+    return true;
+}
+
+/* Element i is the sum of those up to i along dim; without i itself where exclusive. */
+static bool rule_cumsum(reference *r, const node *n, const tensor_value *in, tensor_value *out)
+{
+    (void)r;
+    const char *dim = node_attr(n, "dim")->text;
+    bool        exclusive = node_attr(n, "exclusive")->b, reverse = node_attr(n, "reverse")->b;
+    tour        w = tour_over(out->shape);
+    int         d = tour_find(&w, dim);
+    int64_t     stride = tour_stride(out->shape, dim), size = w.size[d], i = 0;
+    do {
+        cell sum = 0;
+        for (int64_t k = 0; k < size; k++) {
+            int64_t ahead = reverse ? k - w.index[d] : w.index[d] - k; /* how far k lies before */
+            if (ahead < (exclusive ? 1 : 0)) continue;
+            sum = exact_add(out->type, sum, in[0].at[i + (k - w.index[d]) * stride]);
+        }
+        out->at[i++] = sum;
+    } while (tour_next(&w));
+    out->degree = in[0].degree;
+    return true;
+}
+
+/* The number that is subtracted before the exponential: the maximum, cut to what the type holds. */
+static cell subtracted(const exact *x, const tensor_value *in, int64_t first, int64_t size,
+                       int64_t stride, const cell *extra)
+{
+    double most = in->type == MTF_F16 ? 6e4 : 1e38;
+    cell   m = in->at[first];
+    for (int64_t k = 1; k < size; k++)
+        m = exact_best(x, FOLD_MAX, MTF_F64, m, in->at[first + k * stride]);
+    if (extra) m = exact_best(x, FOLD_MAX, MTF_F64, m, *extra);
+    m = exact_best(x, FOLD_MAX, MTF_F64, m, field_of_double(-most));
+    return exact_best(x, FOLD_MIN, MTF_F64, m, field_of_double(most));
+}
+
+/* e^x over the sum of e^x along dim, and e^extra where there is an extra logit. */
+static bool rule_softmax(reference *r, const node *n, const tensor_value *in, tensor_value *out)
+{
+    const exact *x = &r->exact;
+    const char  *dim = node_attr(n, "dim")->text;
+    mtf_dim      along = mtf_shape_dim(*out->shape, dim);
+    mtf_shape    rest = mtf_shape_minus(*out->shape, mtf_shape(along));
+    int64_t      stride = tour_stride(out->shape, dim);
+    tour         w = tour_over(&rest);
+    int          at = tour_track(&w, out->shape);
+    int          more = n->nargs > 1 ? tour_track(&w, in[1].shape) : 0;
+    do {
+        const cell *extra = n->nargs > 1 ? &in[1].at[w.at[more]] : NULL;
+        cell        m = subtracted(x, &in[0], w.at[at], along.size, stride, extra), sum = 0;
+        if (extra) sum = exact_scalar(x, FN_exp, MTF_F64, field_sub(*extra, m), 0);
+        for (int64_t k = 0; k < along.size; k++) {
+            int64_t e = w.at[at] + k * stride;
+            out->at[e] = exact_scalar(x, FN_exp, MTF_F64, field_sub(in[0].at[e], m), 0);
+            sum = field_add(sum, out->at[e]);
+        }
+        cell inverse = exact_inverse(x, sum);
+        for (int64_t k = 0; k < along.size; k++) {
+            cell *y = &out->at[w.at[at] + k * stride];
+            *y = field_mul(*y, inverse);
+        }
+    } while (tour_next(&w));
+    note_hashed(r, n->nargs > 1 ? larger_degree(&in[0], &in[1]) : in[0].degree);
+    out->degree = 2;
+    return true;
+}
+
+const named_rule plain_sum_rules[] = {{"einsum", rule_einsum},    {"reduce_sum", rule_einsum},
+                                      {"reduce_prod", rule_prod}, {"cumsum", rule_cumsum},
+                                      {"softmax", rule_softmax},  {NULL, NULL}};
