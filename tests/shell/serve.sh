@@ -287,6 +287,19 @@ done
 asks "echoes of as many" 200 '"index":3' -d '{"prompt": ["a", "b"], "n": 2, "echo": true, "logprobs": 1, "max_tokens": 3}' /v1/completions
 stop TERM
 
+start --max-clients 4
+client crowd
+asks "after the crowd" 200 '{"status":"ok"}' /health
+stop TERM
+
+start --host localhost
+for address in $(getent ahosts localhost | awk '{ print $1 }' | sort -u); do
+    case $address in *:*) address="[$address]" ;; esac
+    got=$(curl -s -m 60 "http://$address:$port/health")
+    [ "$got" = '{"status":"ok"}' ] && pass || lose "every address of a name: $address" '{"status":"ok"}' "$got"
+done
+stop TERM
+
 start --max-seconds 0.001
 client timeout
 refuses "a port that is taken" "cannot listen on 127.0.0.1, port $port: Address already in use" serve "${small[@]}" --port "$port"
