@@ -397,6 +397,36 @@ static void test_limits(void **state)
 
 /* ---- scores ---- */
 
+/* Eight combinations of lengths, with alternatives and without, take turns. */
+static void test_few_programs_of_scores(void **state)
+{
+    enum { KINDS = 8 };
+    opened_model m = serve_model(SERVE_ENCODER, NULL, NULL);
+    scorer      *s = scorer_new(&m, 3);
+    int32_t      ids[32];
+    double       each[32], before[KINDS];
+    (void)state;
+    for (int k = 0; k < 32; k++) ids[k] = 40 + k;
+    for (int turn = 0; turn < 2 * KINDS; turn++) {
+        int             k = turn % KINDS;
+        mtf_alternative others[64];
+        score_item      x = {.prompt = ids,
+                             .nprompt = k & 1 ? 32 : 4,
+                             .ids = ids,
+                             .nids = k & 2 ? 32 : 4,
+                             .log_probability = each,
+                             .nalternatives = k & 4 ? 2 : 0,
+                             .alternatives = others};
+        assert_true(scorer_run(s, 1, &x));
+        assert_int_equal(scorer_programs(s), turn < SCORER_PROGRAMS ? turn + 1 : SCORER_PROGRAMS);
+        if (turn < KINDS)
+            before[k] = x.sum;
+        else
+            assert_true(x.sum == before[k]);
+    }
+    close_model(NULL, &m);
+}
+
 static void test_scores_are_what_decoding_says(void **state)
 {
     (void)state;
@@ -463,6 +493,7 @@ int main(void)
                                        cmocka_unit_test(test_an_echo_is_scored_once),
 #endif
                                        cmocka_unit_test(test_limits),
+                                       cmocka_unit_test(test_few_programs_of_scores),
                                        cmocka_unit_test(test_scores_are_what_decoding_says),
                                        cmocka_unit_test(test_what_cannot_be_scored)};
     return cmocka_run_group_tests(tests, NULL, NULL);
