@@ -70,10 +70,16 @@ static void check_same(const run *a, const run *b)
 static void test_results_do_not_depend_on_the_batch(void **state)
 {
     static const struct {
-        const char *mesh, *layout;
+        const char *mesh, *layout, *state;
         int64_t     batch;
-    } places[] = {{NULL, NULL, 5},           {"a:2", "batch:a", 6}, {"a:2,b:2", "batch:a,vocab:b", 5},
-                  {"a:3", "batch:a", 6}, {"a:2,b:2", "batch:a+b", 4}, {"a:2", "auto", 4}};
+    } places[] = {{NULL, NULL, NULL, 5},
+                  {"a:2", "batch:a", NULL, 6},
+                  {"a:2,b:2", "batch:a,vocab:b", NULL, 5},
+                  {"a:2,b:2", "batch:a,vocab:b", NULL, 6},
+                  {"a:2", "length:a", "d_model:a", 5},
+                  {"a:3", "batch:a", NULL, 6},
+                  {"a:2,b:2", "batch:a+b", NULL, 4},
+                  {"a:2", "auto", NULL, 4}};
     enum { PLACES = sizeof places / sizeof *places };
     (void)state;
     for (int k = 0; k < small_models(); k++)
@@ -82,8 +88,10 @@ static void test_results_do_not_depend_on_the_batch(void **state)
             int place = (k + how * 3) % PLACES;
             run one, many;
             open_run(&one, k, &(mtf_session_opts){0}, 1, how ? 2 : 1);
-            open_run(&many, k, &(mtf_session_opts){.mesh = places[place].mesh, .layout = places[place].layout},
-                     places[place].batch, how ? 2 : 1);
+            mtf_session_opts where = {.mesh = places[place].mesh,
+                                      .layout = places[place].layout,
+                                      .state_layout = places[place].state};
+            open_run(&many, k, &where, places[place].batch, how ? 2 : 1);
             decode_all(&one);
             decode_all(&many);
             check_same(&one, &many);

@@ -197,6 +197,19 @@ bool encode_graph_make(const decode_sizes *d, int64_t length, encode_graph *to)
 
 /* ---- moving ---- */
 
+/* Rules of the layout name dimensions of the model, most of which caches lack: they must be in the graph,
+ * though nothing is computed of them. */
+static bool mention_dims(const decode_sizes *d, const layout *l, mtf_graph *g)
+{
+    mtf_variable_opts o = {.type = MTF_I32, .init = "zeros", .untrainable = true};
+    mtf_scope_push(g, d->scope);
+    for (int k = 0; k < l->nrules; k++) mtf_zeros(g, MTF_I32, mtf_shape((mtf_dim){l->rules[k].dim, 1}));
+    for (int k = 0; k < l->nstate; k++)
+        mtf_variable(g, l->state[k].dim, mtf_shape((mtf_dim){l->state[k].dim, 1}), &o);
+    mtf_scope_pop(g);
+    return mtf_ok(g->session);
+}
+
 bool move_graph_make(const decode_sizes *d, move_graph *to)
 {
     mtf_graph   *g = mtf_graph_new(d->model->session);
@@ -204,7 +217,7 @@ bool move_graph_make(const decode_sizes *d, move_graph *to)
     kept_rows    rows = rows_of(d, d->rows);
     mtf_shape    parts = mtf_shape((mtf_dim){rows.all.name, rows.parts});
     size_t       n = strlen(d->scope);
-    TRY(g && s);
+    TRY(g && s && mention_dims(d, &s->layout, g));
     *to = (move_graph){.from = mtf_input(g, "from", MTF_I32, parts),
                        .to = mtf_input(g, "to", MTF_I32, parts)};
     for (int k = 0; k < s->count; k++) {
