@@ -299,7 +299,8 @@ typedef struct mtf_decode_job {
 } mtf_decode_job;
 
 /* Decodes any number of sequences, at most opts->batch at a time: a new one starts as soon as another
- * ends.  The tokens of a sequence do not depend on its neighbours.  False after an error. */
+ * ends.  The tokens of a sequence do not depend on its neighbours, up to rounding.  False after an
+ * error. */
 MTF_API bool mtf_decode(mtf_decoder *d, int n, mtf_decode_job *const *jobs);
 /* The same step by step.  Starts a job where the batch has room for it; the struct must stay at its
  * address until it is done.  False where there is no room, or after an error. */

@@ -71,16 +71,16 @@ static inline void assert_near(double got, double want, double relative)
     if (!(fabs(got - want) <= relative * scale)) fail_msg("%.17g is not %.17g", got, want);
 }
 
-static inline void assert_contains(const char *text, const char *piece)
+static inline void assert_contains(const char *text, const char *sought)
 {
     assert_non_null(text);
-    if (!strstr(text, piece)) fail_msg("\"%s\" does not contain \"%s\"", text, piece);
+    if (!strstr(text, sought)) fail_msg("\"%s\" does not contain \"%s\"", text, sought);
 }
 
-static inline int occurrences(const char *text, const char *piece)
+static inline int occurrences(const char *text, const char *sought)
 {
     int n = 0;
-    for (const char *p = text; (p = strstr(p, piece)); p += strlen(piece)) n++;
+    for (const char *p = text; (p = strstr(p, sought)); p += strlen(sought)) n++;
     return n;
 }
 

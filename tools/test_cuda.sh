@@ -23,7 +23,7 @@ fi
 # Programs of `make test` whose sessions open the device that is asked for, the slowest first.
 whole=(test_gradients test_gin_models test_sublayers test_schedule test_layer_rules test_minimize test_adam
     test_training test_initial test_serialize)
-shared=(test_decode test_transformer test_transformer_values test_published test_layers test_models
+shared=(test_decode test_decode_rows test_transformer test_transformer_values test_published test_layers test_models
     test_optimizers test_random_programs)
 cmake --build "$build" --target mtf test_cuda_layouts "${kernels[@]}" "${whole[@]}" "${shared[@]}" || exit 1
 
@@ -87,7 +87,7 @@ for name in "${kernels[@]}"; do start "$name" "$build/tests/$name"; done
 for name in "${whole[@]}"; do on_card "$name-on-card" "$name"; done
 in_shares $((3 * jobs)) test_cuda_layouts
 in_shares $((2 * jobs)) test_layers
-for name in test_decode test_transformer test_transformer_values test_optimizers; do in_shares $jobs $name; done
+for name in test_decode test_decode_rows test_transformer test_transformer_values test_optimizers; do in_shares $jobs $name; done
 in_shares 3 test_published
 in_shares 16 test_models
 programs=${MTF_TEST_PROGRAMS:-160} seed=${MTF_TEST_SEED:-1} each=5

@@ -48,7 +48,7 @@ static int run(const options *o)
 static const option_spec table[] = {
     OPTION_GROUP("where it listens"),
     {"port", "N", false, "the port; 0: one that is free; default 8080"},
-    {"host", "ADDRESS", false, "the address; default 127.0.0.1, which only this machine reaches; 0.0.0.0: all"},
+    {"host", "ADDRESS", false, "an address, or a name: all its addresses; default 127.0.0.1, which only this machine reaches; 0.0.0.0: all"},
     OPTION_GROUP("limits"),
     {"batch", "N", false, "sequences that are decoded together; default 8"},
     {"beams", "N", false, "answer by beam search with N beams; default: by sampling"},
@@ -56,7 +56,7 @@ static const option_spec table[] = {
     {"max-waiting", "N", false, "sequences that wait for room before requests are refused; default 256"},
     {"max-seconds", "S", false, "how long a request may take; default 600"},
     {"max-body", "BYTES", false, "size of a request; default 1M"},
-    {"max-clients", "N", false, "connections at a time; default 64"},
+    {"max-clients", "N", false, "connections at a time, beyond which requests are refused; default 64"},
     OPTION_TABLE(opening_options),
     OPTION_TABLE(mesh_options),
     OPTION_TABLE(running_options),

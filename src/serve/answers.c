@@ -205,7 +205,8 @@ static bool admit(answers *a, int64_t n, refusal *why)
     return true;
 }
 
-static answer *enter(answers *a, const question *q, id_list *prompt, refusal *why)
+/* The request of a question, not yet in the engine; NULL where it is refused. */
+static answer *request_of(answers *a, const question *q, id_list *prompt, refusal *why)
 {
     int     n = a->opts.beams > 1 || q->results < 1 ? 1 : q->results;
     answer *x = answer_new(a, q, prompt, n);
@@ -219,22 +220,10 @@ static answer *enter(answers *a, const question *q, id_list *prompt, refusal *wh
         if (!h->max_tokens) h->max_tokens = a->opts.max_tokens;
     }
     if (a->opts.max_seconds > 0) x->deadline = clock_seconds() + a->opts.max_seconds;
-    pthread_mutex_lock(&a->lock);
-    bool admitted = admit(a, n, why);
-    if (admitted) {
-        if (a->last)
-            a->last->next = x;
-        else
-            a->all = x;
-        a->last = x;
-    }
-    pthread_mutex_unlock(&a->lock);
-    if (admitted) return x;
-    answer_destroy(x);
-    return NULL;
+    return x;
 }
 
-answer *answers_ask(answers *a, const question *q, refusal *why)
+static answer *read_question(answers *a, const question *q, refusal *why)
 {
     fault   own = {0};
     id_list prompt = model_ids(&own);
@@ -246,9 +235,49 @@ answer *answers_ask(answers *a, const question *q, refusal *why)
     if (!read)
         refuse(why, REFUSED_WRONG, own.text);
     else if (check_ids(a, &prompt, why))
-        x = enter(a, q, &prompt, why);
+        x = request_of(a, q, &prompt, why);
     ids_free(&prompt);
     return x;
+}
+
+static bool enter(answers *a, int n, answer *const *all, refusal *why)
+{
+    int64_t sequences = 0;
+    for (int k = 0; k < n; k++) sequences += all[k]->nsequences;
+    pthread_mutex_lock(&a->lock);
+    bool admitted = admit(a, sequences, why);
+    for (int k = 0; admitted && k < n; k++) {
+        if (a->last)
+            a->last->next = all[k];
+        else
+            a->all = all[k];
+        a->last = all[k];
+    }
+    pthread_mutex_unlock(&a->lock);
+    return admitted;
+}
+
+bool answers_ask_all(answers *a, int n, const question *q, answer **to, refusal *why)
+{
+    int  read = 0;
+    bool ok = true;
+    while (ok && read < n) {
+        to[read] = read_question(a, &q[read], why);
+        ok = to[read] != NULL;
+        read += ok;
+    }
+    if (ok && enter(a, n, to, why)) return true;
+    for (int k = 0; k < n; k++) {
+        if (k < read) answer_destroy(to[k]);
+        to[k] = NULL;
+    }
+    return false;
+}
+
+answer *answers_ask(answers *a, const question *q, refusal *why)
+{
+    answer *x;
+    return answers_ask_all(a, 1, q, &x, why) ? x : NULL;
 }
 
 bool answers_score(answers *a, int n, score_item *items, refusal *why)

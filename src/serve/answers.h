@@ -71,6 +71,8 @@ typedef struct refusal {
 
 /* Copies the question.  NULL where it is refused. */
 answer *answers_ask(answers *a, const question *q, refusal *why);
+/* The same for n questions of one request, which are taken all or none; `to` has room for n answers. */
+bool answers_ask_all(answers *a, int n, const question *q, answer **to, refusal *why);
 
 typedef enum answer_end {
     ANSWER_GOES_ON,

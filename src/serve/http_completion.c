@@ -8,19 +8,8 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "serve/http_echo.h"
 #include "serve/serve_reply.h"
-
-/* One choice, as far as it is decoded. */
-typedef struct choice {
-    char      *text;
-    size_t     used, room;
-    char     **tokens; /* with log probabilities */
-    double    *log_probabilities;
-    cJSON    **alternatives; /* to each token, an object; NULL where none were wanted */
-    int        ntokens, token_room;
-    answer_end end;
-    int64_t    offset; /* streams: bytes sent before */
-} choice;
 
 typedef struct completion {
     http_exchange      exchange; /* a copy, which outlives the caller's */
@@ -41,131 +30,17 @@ typedef struct completion {
 
 /* ---- memory ---- */
 
-static void forget_tokens(choice *c)
-{
-    for (; c->ntokens; c->ntokens--) {
-        free(c->tokens[c->ntokens - 1]);
-        cJSON_Delete(c->alternatives[c->ntokens - 1]);
-    }
-}
-
-static void free_choice(choice *c)
-{
-    forget_tokens(c);
-    free(c->tokens);
-    free(c->alternatives);
-    free(c->log_probabilities);
-    free(c->text);
-    *c = (choice){.text = NULL};
-}
-
 static void completion_end(void *context)
 {
     completion *c = context;
     for (int k = 0; c->answers && k < c->request.nprompts; k++)
         if (c->answers[k]) answer_free(c->answers[k]);
-    for (int k = 0; c->choices && k < c->nchoices; k++) free_choice(&c->choices[k]);
-    free_choice(&c->out);
+    for (int k = 0; c->choices && k < c->nchoices; k++) choice_free(&c->choices[k]);
+    choice_free(&c->out);
     free(c->answers);
     free(c->choices);
     completion_free(&c->request);
     free(c);
-}
-
-static bool add_text(choice *c, const char *text)
-{
-    size_t n = strlen(text);
-    if (c->used + n + 1 > c->room) {
-        size_t room = 2 * (c->used + n) + 64;
-        char  *grown = realloc(c->text, room);
-        TRY(grown != NULL);
-        c->text = grown;
-        c->room = room;
-    }
-    memcpy(c->text + c->used, text, n + 1);
-    c->used += n;
-    return true;
-}
-
-/* Takes the alternatives. */
-static bool add_token(choice *c, const char *text, double log_probability, cJSON *alternatives)
-{
-    if (c->ntokens == c->token_room) {
-        int    room = 2 * c->token_room + 16;
-        char **tokens = realloc(c->tokens, sizeof *tokens * (size_t)room);
-        if (tokens) c->tokens = tokens;
-        double *values = realloc(c->log_probabilities, sizeof *values * (size_t)room);
-        if (values) c->log_probabilities = values;
-        cJSON **others = realloc(c->alternatives, sizeof *others * (size_t)room);
-        if (others) c->alternatives = others;
-        if (tokens && values && others) c->token_room = room;
-    }
-    char *copy = c->ntokens < c->token_room ? strdup(text) : NULL;
-    if (!copy) {
-        cJSON_Delete(alternatives);
-        return false;
-    }
-    c->tokens[c->ntokens] = copy;
-    c->alternatives[c->ntokens] = alternatives;
-    c->log_probabilities[c->ntokens++] = log_probability;
-    return true;
-}
-
-/* ---- echo of the prompt ---- */
-
-static bool prompt_ids(const opened_model *m, const request_prompt *p, id_list *to)
-{
-    if (p->text) return model_encode_prompt(m, p->text, p->bytes, to);
-    return model_take_prompt(m, p->ids, p->nids, to);
-}
-
-/* The log probabilities of the prompt's tokens; without a start token the first has no alternatives. */
-static bool echo_tokens(completion *c, const id_list *ids, choice *to, refusal *why)
-{
-    const opened_model *m = answers_model(c->exchange.engine);
-    int64_t             n = c->request.like.how.alternatives;
-    size_t              room = (size_t)(ids->count * n) + 1;
-    mtf_alternative    *others = calloc(room, sizeof *others);
-    double             *each = calloc((size_t)ids->count + 1, sizeof *each);
-    score_item          item = {.ids = ids->ids,
-                                .nids = ids->count,
-                                .log_probability = each,
-                                .nalternatives = n,
-                                .alternatives = others};
-    bool ok = each && others && scorer_takes(m, &item, why->text, sizeof why->text) &&
-              answers_score(c->exchange.engine, 1, &item, why);
-    for (int64_t k = 0; ok && k < ids->count; k++) {
-        bool   unknown = k == 0 && m->model->opts.no_shift;
-        cJSON *list = n && !unknown
-                          ? reply_alternatives(m, (int)n, others + k * n, ids->ids[k], each[k])
-                          : NULL;
-        char  *text = model_text(m, &ids->ids[k], 1);
-        ok = add_token(to, text ? text : "", each[k], list) && text;
-        free(text);
-    }
-    free(others);
-    free(each);
-    return ok;
-}
-
-static bool echo(completion *c, int number, refusal *why)
-{
-    const opened_model   *m = answers_model(c->exchange.engine);
-    const request_prompt *p = &c->request.prompts[number];
-    fault                 own = {0};
-    id_list               ids = model_ids(&own);
-    *why = (refusal){.kind = REFUSED_BUSY, .text = "there is no memory for the prompt"};
-    bool  ok = prompt_ids(m, p, &ids);
-    char *text = !ok ? NULL : p->text ? strdup(p->text) : model_text(m, p->ids, p->nids);
-    ok = text != NULL;
-    for (int k = 0; ok && k < c->results; k++) {
-        choice *to = &c->choices[number * c->results + k];
-        ok = add_text(to, text) && (!c->request.log_probabilities || echo_tokens(c, &ids, to, why));
-    }
-    if (!c->answers) c->usage.prompt_tokens += ids.count;
-    free(text);
-    ids_free(&ids);
-    return ok;
 }
 
 /* ---- requests ---- */
@@ -181,6 +56,25 @@ static void make_head(completion *c)
                            .created = (int64_t)time(NULL),
                            .log_probabilities = c->request.log_probabilities,
                            .alternatives = c->request.like.how.alternatives > 0};
+}
+
+/* All prompts are taken, or none. */
+static bool ask_engine(completion *c, refusal *why)
+{
+    int       n = c->request.nprompts;
+    question *all = calloc((size_t)n, sizeof *all);
+    TRY(all != NULL);
+    for (int k = 0; k < n; k++) {
+        const request_prompt *p = &c->request.prompts[k];
+        all[k] = c->request.like;
+        all[k].text = p->text, all[k].bytes = p->bytes, all[k].ids = p->ids, all[k].nids = p->nids;
+        all[k].how.row = k;
+    }
+    bool ok = answers_ask_all(c->exchange.engine, n, all, c->answers, why);
+    free(all);
+    c->usage.prompt_tokens = 0;
+    for (int k = 0; ok && k < n; k++) c->usage.prompt_tokens += answer_prompt_tokens(c->answers[k]);
+    return ok;
 }
 
 static bool ask(completion *c, refusal *why)
@@ -200,20 +94,12 @@ static bool ask(completion *c, refusal *why)
     TRY(c->choices && (c->answers || c->request.nothing_new));
     for (int k = 0; k < c->nchoices; k++) {
         if (!c->answers) c->choices[k].end = ANSWER_LENGTH;
-        TRY(add_text(&c->choices[k], ""));
+        TRY(choice_add_text(&c->choices[k], ""));
     }
-    for (int k = 0; k < n; k++) {
-        const request_prompt *p = &c->request.prompts[k];
-        question              q = c->request.like;
-        q.text = p->text, q.bytes = p->bytes, q.ids = p->ids, q.nids = p->nids;
-        q.how.row = k;
-        if (c->request.echo) TRY(echo(c, k, why));
-        if (!c->answers) continue;
-        c->answers[k] = answers_ask(c->exchange.engine, &q, why);
-        TRY(c->answers[k] != NULL);
-        c->usage.prompt_tokens += answer_prompt_tokens(c->answers[k]);
-    }
-    return true;
+    if (c->request.echo)
+        TRY(http_echo(c->exchange.engine, &c->request, c->results, c->choices,
+                      &c->usage.prompt_tokens, why));
+    return !c->answers || ask_engine(c, why);
 }
 
 /* ---- complete replies ---- */
@@ -227,9 +113,9 @@ static void take_piece(completion *c, int prompt, const answer_piece *p)
     if (p->end == ANSWER_FAILED) {
         snprintf(c->failed, sizeof c->failed, "%s", p->text);
     } else {
-        ok = add_text(to, p->text);
+        ok = choice_add_text(to, p->text);
         if (ok && c->request.log_probabilities && p->tokens)
-            ok = add_token(to, p->text, p->log_probability,
+            ok = choice_add_token(to, p->text, p->log_probability,
                            p->nalternatives
                                ? reply_alternatives(answers_model(c->exchange.engine),
                                                     p->nalternatives, p->alternatives, p->id,
@@ -298,7 +184,7 @@ static enum MHD_Result reply_whole(http_exchange *x, completion *c)
 static bool add_event(completion *c, char *json)
 {
     bool ok =
-        json && add_text(&c->out, "data: ") && add_text(&c->out, json) && add_text(&c->out, "\n\n");
+        json && choice_add_text(&c->out, "data: ") && choice_add_text(&c->out, json) && choice_add_text(&c->out, "\n\n");
     cJSON_free(json);
     return ok;
 }
@@ -312,7 +198,7 @@ static bool add_choice_event(completion *c, int index)
     from->offset += (int64_t)from->used;
     from->used = 0;
     from->text[0] = 0;
-    forget_tokens(from);
+    choice_forget_tokens(from);
     return ok;
 }
 
@@ -331,7 +217,7 @@ static bool add_last_events(completion *c)
 {
     c->over = true;
     if (c->request.usage) TRY(add_event(c, reply_completion(&c->head, 0, NULL, &c->usage)));
-    return add_text(&c->out, "data: [DONE]\n\n");
+    return choice_add_text(&c->out, "data: [DONE]\n\n");
 }
 
 /* Waits for something to send; false: the client disconnected, or there is no memory. */

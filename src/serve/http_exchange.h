@@ -14,6 +14,7 @@ typedef struct http_exchange {
     char                  *body;
     size_t                 used, room;
     bool                   too_large;
+    bool                   last; /* there are too many clients: the connection ends with the reply */
     const char            *allow; /* the methods that the path allows, where this one is not allowed */
 } http_exchange;
 
@@ -28,8 +29,6 @@ enum MHD_Result http_scores(http_exchange *x);
 /* Suspends the client's timeout while a thread waits for the engine, and restores it for sending. */
 void http_patience(http_exchange *x, bool waiting);
 bool http_hung_up(const http_exchange *x); /* whether the client has disconnected */
-
-enum { HTTP_SECONDS = 30 }; /* timeout for a client to send or receive something */
 
 #endif
 #endif

@@ -5,8 +5,6 @@
 
 #if MTF_HAVE_MICROHTTPD
 #include <errno.h>
-#include <netdb.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,15 +16,17 @@
 
 #include "base/numbers.h"
 #include "base/thread.h"
+#include "serve/http_clients.h"
+#include "serve/http_listen.h"
 #include "serve/serve_assets.h"
 #include "serve/serve_reply.h"
 
 struct http_server {
     answers           *engine;
-    struct MHD_Daemon *daemon;
+    http_sockets       at;
+    struct MHD_Daemon *daemon[HTTP_ADDRESSES]; /* one for each socket */
+    http_clients      *clients;
     size_t             max_body;
-    int                listener; /* the listening socket */
-    char               address[200];
     time_t             started;
     _Atomic int        exchanges;
 };
@@ -40,7 +40,8 @@ static enum MHD_Result queue(http_exchange *x, int status, struct MHD_Response *
     MHD_add_response_header(r, "Cache-Control", "no-store");
     MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
     if (x->allow) MHD_add_response_header(r, "Allow", x->allow);
-    if (status == MHD_HTTP_TOO_MANY_REQUESTS) MHD_add_response_header(r, "Retry-After", "1");
+    if (x->last) MHD_add_response_header(r, "Connection", "close");
+    if (status == MHD_HTTP_TOO_MANY_REQUESTS || x->last) MHD_add_response_header(r, "Retry-After", "1");
     enum MHD_Result result = MHD_queue_response(x->connection, (unsigned)status, r);
     MHD_destroy_response(r);
     return result;
@@ -159,10 +160,19 @@ static enum MHD_Result route(http_server *h, http_exchange *x, const char *url, 
 
 /* ---- requests as they arrive ---- */
 
-static bool announces_too_much(const http_server *h, struct MHD_Connection *c)
+/* Bytes that a body has, or may have. */
+static size_t announced(const http_server *h, struct MHD_Connection *c)
 {
     const char *length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
-    return length && strtoull(length, NULL, 10) > h->max_body;
+    const char *coding = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Transfer-Encoding");
+    return length ? (size_t)strtoull(length, NULL, 10) : coding ? h->max_body : 0;
+}
+
+static http_client *client_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
 }
 
 static enum MHD_Result too_large(const http_server *h, http_exchange *x)
@@ -174,7 +184,7 @@ static enum MHD_Result too_large(const http_server *h, http_exchange *x)
 static bool keep(const http_server *h, http_exchange *x, const char *data, size_t n)
 {
     if (x->used + n > h->max_body) x->too_large = true;
-    if (x->too_large) return true;
+    if (x->too_large || x->last) return true;
     if (x->used + n + 1 > x->room) {
         size_t room = 2 * (x->used + n) + 1000;
         char  *body = realloc(x->body, room);
@@ -185,6 +195,23 @@ static bool keep(const http_server *h, http_exchange *x, const char *data, size_
     memcpy(x->body + x->used, data, n);
     x->used += n;
     return true;
+}
+
+/* The header has arrived. */
+static enum MHD_Result begin(http_server *h, http_exchange *x)
+{
+    size_t bytes = announced(h, x->connection);
+    x->last = !http_clients_admit(h->clients, client_of(x->connection), bytes);
+    return bytes > h->max_body ? too_large(h, x) : MHD_YES;
+}
+
+/* The whole request has arrived: a client that still sends would not see the reply. */
+static enum MHD_Result reply(http_server *h, http_exchange *x, const char *url, const char *method)
+{
+    http_clients_read(h->clients, client_of(x->connection));
+    if (x->last && strcmp(url, "/health") != 0)
+        return http_error(x, MHD_HTTP_SERVICE_UNAVAILABLE, "there are too many clients: try again");
+    return x->too_large ? too_large(h, x) : route(h, x, url, method);
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
@@ -199,14 +226,14 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         if (!x) return MHD_NO;
         *x = (http_exchange){.engine = h->engine, .connection = connection};
         h->exchanges++;
-        return announces_too_much(h, connection) ? too_large(h, x) : MHD_YES;
+        return begin(h, x);
     }
     if (*bytes) {
         if (!keep(h, x, data, *bytes)) return MHD_NO;
         *bytes = 0;
         return MHD_YES;
     }
-    return x->too_large ? too_large(h, x) : route(h, x, url, method);
+    return reply(h, x, url, method);
 }
 
 static void on_completed(void *context, struct MHD_Connection *connection, void **state,
@@ -214,81 +241,77 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 {
     http_server   *h = context;
     http_exchange *x = *state;
-    (void)connection, (void)how;
+    (void)how;
     if (!x) return;
     free(x->body);
     free(x);
     *state = NULL;
     h->exchanges--;
+    http_clients_answered(h->clients, client_of(connection));
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **client,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    http_server *h = context;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *client = info ? http_clients_add(h->clients, info->connect_fd) : NULL;
+    } else {
+        http_clients_remove(h->clients, *client);
+        *client = NULL;
+    }
 }
 
 /* ---- listening ---- */
 
-static bool listen_at(http_server *h, mtf_session *s, const char *host, int port)
+/* Starts the daemon of a socket, which closes it in the end. */
+static bool start(http_server *h, int k, int max_clients)
 {
-    struct addrinfo  hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-    struct addrinfo *list = NULL;
-    char             number[16], place[100];
-    snprintf(number, sizeof number, "%d", port);
-    int wrong = getaddrinfo(host, number, &hints, &list);
-    if (wrong) return fail(&s->fault, ERR_VALUE, "--host %s: %s", host, gai_strerror(wrong));
-    int one = 1;
-    h->listener = socket(list->ai_family, list->ai_socktype | SOCK_CLOEXEC, list->ai_protocol);
-    bool ok = h->listener >= 0 &&
-              setsockopt(h->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0 &&
-              bind(h->listener, list->ai_addr, list->ai_addrlen) == 0 &&
-              listen(h->listener, SOMAXCONN) == 0;
-    int why = errno;
-    freeaddrinfo(list);
-    if (!ok)
-        return fail(&s->fault, ERR_VALUE, "cannot listen on %s, port %d: %s", host, port,
-                    strerror(why));
-    struct sockaddr_storage at;
-    socklen_t               size = sizeof at;
-    getsockname(h->listener, (struct sockaddr *)&at, &size);
-    getnameinfo((struct sockaddr *)&at, size, place, sizeof place, number, sizeof number,
-                NI_NUMERICHOST | NI_NUMERICSERV);
-    bool colons = strchr(place, ':') != NULL;
-    snprintf(h->address, sizeof h->address, "http://%s%s%s:%s", colons ? "[" : "", place,
-             colons ? "]" : "", number);
-    return true;
+    h->daemon[k] = MHD_start_daemon(
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC, 0,
+        NULL, NULL, on_request, h, MHD_OPTION_LISTEN_SOCKET, h->at.socket[k],
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_SECONDS, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)(max_clients + HTTP_EXTRA), MHD_OPTION_END);
+    return h->daemon[k] != NULL;
 }
 
 http_server *http_start(answers *engine, const http_opts *o)
 {
     mtf_session *s = answers_model(engine)->session;
     http_server *h = arena_new(&s->arena, http_server);
+    int          most = o->max_clients ? o->max_clients : 64;
     if (!h) return NULL;
     h->engine = engine;
     h->max_body = o->max_body ? o->max_body : 1 << 20;
-    h->listener = -1;
     h->started = time(NULL);
-    if (listen_at(h, s, o->host ? o->host : "127.0.0.1", o->port)) {
-        sigset_t before = thread_block_signals(); /* its threads inherit the mask */
-        h->daemon = MHD_start_daemon(
-            MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
-                MHD_USE_ITC,
-            0, NULL, NULL, on_request, h, MHD_OPTION_LISTEN_SOCKET, h->listener,
-            MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_CONNECTION_TIMEOUT,
-            (unsigned)HTTP_SECONDS, MHD_OPTION_CONNECTION_LIMIT,
-            (unsigned)(o->max_clients ? o->max_clients : 64), MHD_OPTION_END);
-        thread_restore_signals(&before);
-        if (h->daemon) return h;
-        fail(&s->fault, ERR_VALUE, "libmicrohttpd cannot start to listen on %s", h->address);
-    }
-    if (h->listener >= 0) close(h->listener);
+    if (!http_listen(s, o->host ? o->host : "127.0.0.1", o->port, &h->at)) return NULL;
+    h->clients = http_clients_new(most);
+    int      started = 0;
+    sigset_t before = thread_block_signals(); /* its threads inherit the mask */
+    while (h->clients && started < h->at.n && start(h, started, most)) started++;
+    thread_restore_signals(&before);
+    if (started == h->at.n) return h;
+    for (int k = started; k < h->at.n; k++) close(h->at.socket[k]);
+    h->at.n = started;
+    http_stop(h);
+    fail(&s->fault, ERR_VALUE, "libmicrohttpd cannot start to listen on %s", h->at.address);
     return NULL;
 }
 
 const char *http_address(const http_server *h)
 {
-    return h->address;
+    return h->at.address;
 }
 
 void http_quiet(http_server *h)
 {
-    int listener = MHD_quiesce_daemon(h->daemon);
-    if (listener >= 0) close(listener);
+    for (int k = 0; k < h->at.n; k++) {
+        int listener = MHD_quiesce_daemon(h->daemon[k]);
+        if (listener >= 0) close(listener);
+    }
 }
 
 bool http_busy(const http_server *h)
@@ -298,7 +321,8 @@ bool http_busy(const http_server *h)
 
 void http_stop(http_server *h)
 {
-    MHD_stop_daemon(h->daemon);
+    for (int k = 0; k < h->at.n; k++) MHD_stop_daemon(h->daemon[k]);
+    if (h->clients) http_clients_free(h->clients);
 }
 
 #else

@@ -12,7 +12,9 @@ enum { SIZES = 5, TOKENS = 1024, ALTERNATIVES = 20 };
 static const int64_t sizes[SIZES] = {16, 64, 256, 1024, 4096};
 
 typedef struct score_graph {
-    mtf_program *program;
+    mtf_graph   *graph;   /* NULL: not made yet */
+    mtf_program *program; /* NULL: not compiled, or freed */
+    int64_t      used;    /* by which step, the last time */
     mtf_tensor  *inputs, *inputs_segment, *targets, *targets_segment, *result;
     mtf_tensor  *best, *best_ids; /* [batch, length, choices]; NULL: not computed */
     int64_t      rows, length, inputs_length;
@@ -21,6 +23,7 @@ typedef struct score_graph {
 struct scorer {
     const opened_model *model;
     int64_t             batch;
+    int64_t             steps;
     /* By the size of an encoder's inputs, and of the text; with alternatives, and without. */
     score_graph graphs[SIZES][SIZES][2];
     int32_t    *ids, *segment;
@@ -142,7 +145,7 @@ static bool make_graph(const scorer *s, int inputs_size, int size, bool alternat
     mtf_dim    batch = {"batch", rows};
     mtf_graph *g = mtf_graph_new(s->model->session);
     TRY(g != NULL);
-    *to = (score_graph){.rows = rows, .length = length, .inputs_length = inputs};
+    *to = (score_graph){.graph = g, .rows = rows, .length = length, .inputs_length = inputs};
     if (encodes) {
         to->inputs = input(g, "inputs", batch, inputs);
         to->inputs_segment = input(g, "inputs_segment", batch, inputs);
@@ -156,10 +159,33 @@ static bool make_graph(const scorer *s, int inputs_size, int size, bool alternat
                                                        .targets = to->targets,
                                                        .targets_segment = to->targets_segment},
                               NULL);
-    TRY(log_probabilities(m, r.logits, alternatives, to));
-    mtf_tensor *fetches[] = {to->result, to->best, to->best_ids};
-    to->program = mtf_compile_n(g, alternatives ? 3 : 1, fetches);
-    return to->program != NULL;
+    return log_probabilities(m, r.logits, alternatives, to);
+}
+
+int scorer_programs(const scorer *s)
+{
+    const score_graph *all = &s->graphs[0][0][0];
+    int                n = 0;
+    for (size_t k = 0; k < sizeof s->graphs / sizeof *all; k++) n += all[k].program != NULL;
+    return n;
+}
+
+static void free_oldest(scorer *s)
+{
+    score_graph *all = &s->graphs[0][0][0], *oldest = NULL;
+    for (size_t k = 0; k < sizeof s->graphs / sizeof *all; k++)
+        if (all[k].program && (!oldest || all[k].used < oldest->used)) oldest = &all[k];
+    if (!oldest) return;
+    mtf_program_free(oldest->program);
+    oldest->program = NULL;
+}
+
+static bool compile(scorer *s, score_graph *g)
+{
+    mtf_tensor *fetches[] = {g->result, g->best, g->best_ids};
+    if (scorer_programs(s) == SCORER_PROGRAMS) free_oldest(s);
+    g->program = mtf_compile_n(g->graph, g->best ? 3 : 1, fetches);
+    return g->program != NULL;
 }
 
 /* ---- steps ---- */
@@ -234,7 +260,9 @@ int scorer_step(scorer *s, int n, score_item *items)
     bool         others = items[0].nalternatives > 0;
     score_graph *g = &s->graphs[inputs][size][others];
     if (others && !s->best && !make_best(s)) return 0;
-    if (!g->program && !make_graph(s, inputs, size, others, g)) return 0;
+    if (!g->graph && !make_graph(s, inputs, size, others, g)) return 0;
+    if (!g->program && !compile(s, g)) return 0;
+    g->used = ++s->steps;
     int count = 0;
     while (count < n && count < g->rows && row_length(s->model, &items[count]) <= g->length &&
            (items[count].nalternatives > 0) == others &&

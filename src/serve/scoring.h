@@ -19,9 +19,12 @@ typedef struct score_item {
 
 typedef struct scorer scorer;
 
-/* Compiles a program for each range of lengths when it is first needed, for up to `batch` texts.  NULL:
- * no memory. */
+/* Compiles a program for each range of lengths when it is needed, for up to `batch` texts.  Each has
+ * logits in memory, so there are a few: the one not used for the longest time makes room for another.
+ * NULL: no memory. */
+enum { SCORER_PROGRAMS = 4 };
 scorer *scorer_new(const opened_model *m, int64_t batch);
+int     scorer_programs(const scorer *s); /* that are compiled */
 /* Whether a text of this length can be scored; writes the reason where not.  Any thread may call it. */
 bool scorer_takes(const opened_model *m, const score_item *item, char *why, size_t room);
 /* Scores the first items, as many as fit into one step; returns how many, 0 after an

@@ -2,6 +2,7 @@
 #include "serve/serve.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -10,21 +11,33 @@
 static const char   shutting_down[] = "the server is shutting down";
 static const double grace = 3; /* seconds for answers to complete at shutdown */
 
-/* Compiles the programs for decoding, so that the first request need not wait for it. */
+/* Decodes one token of n sequences together. */
+static bool try_together(answers *engine, int64_t n, bool drawn)
+{
+    answer **all = calloc((size_t)n, sizeof *all);
+    bool     ok = all != NULL;
+    refusal  why = {.text = "there is no memory"};
+    for (int64_t k = 0; ok && k < n; k++) {
+        question q = {.text = "", .how = {.temperature = drawn, .max_tokens = 1}};
+        ok = (all[k] = answers_ask(engine, &q, &why)) != NULL;
+    }
+    if (!ok) fail(&answers_model(engine)->session->fault, ERR_VALUE, "%s", why.text);
+    while (ok && !answers_idle(engine)) ok = answers_turn(engine, 0);
+    for (int64_t k = 0; all && k < n && all[k]; k++) answer_free(all[k]);
+    free(all);
+    return ok && answers_turn(engine, 0);
+}
+
+/* Compiles the programs for decoding, of every number of rows, so that no request need wait for it. */
 static bool warm_up(answers *engine)
 {
-    bool beams = answers_limits(engine)->beams > 1;
-    for (int drawn = 0; drawn < (beams ? 1 : 2); drawn++) {
-        question q = {.text = "", .how = {.temperature = drawn, .max_tokens = 1}};
-        refusal  why;
-        answer  *x = answers_ask(engine, &q, &why);
-        if (!x) return fail(&answers_model(engine)->session->fault, ERR_VALUE, "%s", why.text);
-        bool ok = true;
-        while (ok && !answers_idle(engine)) ok = answers_turn(engine, 0);
-        answer_free(x);
-        TRY(ok && answers_turn(engine, 0));
+    const answers_opts *o = answers_limits(engine);
+    int64_t             most = o->batch < o->max_waiting ? o->batch : o->max_waiting;
+    for (int64_t n = 1; n <= most; n += n < 3 ? 1 : n / 3) { /* as close as the sizes of programs */
+        TRY(try_together(engine, n, false));
+        if (o->beams == 1) TRY(try_together(engine, n, true));
     }
-    return true;
+    return try_together(engine, most, false) && (o->beams > 1 || try_together(engine, most, true));
 }
 
 /* Waits a while for current answers to complete, and then ends them. */

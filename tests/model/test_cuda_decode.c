@@ -186,10 +186,11 @@ static int kernels_of(int layers)
 {
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = "cuda"});
     decode_sizes size = {
-        .model = make_model(s, layers, MTF_BF16), .scope = "cache", .rows = 1, .length = LENGTH};
+        .model = make_model(s, layers, MTF_BF16), .scope = "cache", .rows = 1, .parts = 1, .beams = 1,
+        .length = LENGTH};
     decode_graph g;
     int          n = 0;
-    if (!decode_graph_make(&size, DECODE_STEP_BEST, 1, &g)) fail_msg("%s", mtf_error(s));
+    if (!decode_graph_make(&size, DECODE_STEP_BEST, size.rows, 1, &g)) fail_msg("%s", mtf_error(s));
     const program *p = first_program(g.program);
     for (int k = 0; k < p->ninstrs; n++) {
         slim_group all = slim_group_at(p, k);

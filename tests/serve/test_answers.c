@@ -2,7 +2,8 @@
 #include <pthread.h>
 
 #include "base/thread.h"
-#include "serve/answers.h"
+#include "mtf_build.h"
+#include "serve/http_echo.h"
 #include "serve_model.h"
 
 #include "ground.h"
@@ -331,6 +332,88 @@ static void refused(answers *a, question q, refusal_kind kind, const char *sente
     assert_contains(why.text, sentence);
 }
 
+/* The questions of one request are taken all or none. */
+static void test_all_or_none(void **state)
+{
+    opened_model m = serve_model(SERVE_LM, NULL, NULL);
+    answers     *a = answers_open(&m, &(answers_opts){.batch = 2, .max_waiting = 4});
+    question     q[5];
+    answer      *x[5], *y[5];
+    refusal      why;
+    (void)state;
+    for (int k = 0; k < 5; k++) q[k] = (question){.text = "x", .bytes = 1, .how.max_tokens = 3};
+    assert_false(answers_ask_all(a, 5, q, x, &why));
+    assert_int_equal(why.kind, REFUSED_WRONG);
+    assert_non_null(strstr(why.text, "5 sequences in one request; there can be 4"));
+    assert_true(answers_idle(a));
+    assert_true(answers_ask_all(a, 3, q, x, &why));
+    assert_false(answers_ask_all(a, 2, q, y, &why));
+    assert_int_equal(why.kind, REFUSED_BUSY);
+    assert_null(y[0]);
+    q[1].ids = (const int32_t[]){999}, q[1].nids = 1;
+    assert_false(answers_ask_all(a, 2, q, y, &why));
+    assert_int_equal(why.kind, REFUSED_WRONG);
+    assert_null(y[0]);
+    while (!answers_idle(a)) assert_true(answers_turn(a, 0));
+    for (int k = 0; k < 3; k++) {
+        heard h = {0};
+        assert_true(listen(x[k], &h));
+        assert_int_equal(h.tokens[0], 3);
+        answer_free(x[k]);
+    }
+    close_model(a, &m);
+}
+
+#if MTF_HAVE_MICROHTTPD
+typedef struct echoing {
+    answers           *engine;
+    completion_request request;
+    choice             choices[6];
+    bool               ok;
+    _Atomic bool       over;
+} echoing;
+
+static void *echo(void *context)
+{
+    echoing *e = context;
+    int64_t  tokens;
+    refusal  why;
+    e->ok = http_echo(e->engine, &e->request, 3, e->choices, &tokens, &why) && tokens == 7;
+    e->over = true;
+    return NULL;
+}
+
+/* Two prompts with three choices each fit into one step. */
+static void test_an_echo_is_scored_once(void **state)
+{
+    static const char body[] =
+        "{\"prompt\": [\"once\", \"abc\"], \"n\": 3, \"echo\": true, \"logprobs\": 0}";
+    opened_model m = serve_model(SERVE_LM, NULL, NULL);
+    echoing      e = {.engine = answers_open(&m, NULL)};
+    pthread_t    thread;
+    char         why[300];
+    int          steps = 0;
+    (void)state;
+    assert_true(completion_parse(body, sizeof body - 1, &e.request, why, sizeof why));
+    assert_true(thread_start(&thread, echo, &e));
+    while (!e.over) {
+        if (answers_idle(e.engine)) continue;
+        assert_true(answers_turn(e.engine, 0));
+        steps++;
+    }
+    pthread_join(thread, NULL);
+    assert_true(e.ok);
+    assert_int_equal(steps, 1);
+    for (int k = 0; k < 6; k++) {
+        assert_string_equal(e.choices[k].text, k < 3 ? "once" : "abc");
+        assert_int_equal(e.choices[k].ntokens, k < 3 ? 4 : 3);
+        choice_free(&e.choices[k]);
+    }
+    completion_free(&e.request);
+    close_model(e.engine, &m);
+}
+#endif
+
 static void test_limits(void **state)
 {
     static const char    long_text[] = "123456789 123456789 123456789 123456789 123456789 ";
@@ -373,6 +456,36 @@ static void test_limits(void **state)
 }
 
 /* ---- scores ---- */
+
+/* Eight combinations of lengths, with alternatives and without, take turns. */
+static void test_few_programs_of_scores(void **state)
+{
+    enum { KINDS = 8 };
+    opened_model m = serve_model(SERVE_ENCODER, NULL, NULL);
+    scorer      *s = scorer_new(&m, 3);
+    int32_t      ids[32];
+    double       each[32], before[KINDS];
+    (void)state;
+    for (int k = 0; k < 32; k++) ids[k] = 40 + k;
+    for (int turn = 0; turn < 2 * KINDS; turn++) {
+        int             k = turn % KINDS;
+        mtf_alternative others[64];
+        score_item      x = {.prompt = ids,
+                             .nprompt = k & 1 ? 32 : 4,
+                             .ids = ids,
+                             .nids = k & 2 ? 32 : 4,
+                             .log_probability = each,
+                             .nalternatives = k & 4 ? 2 : 0,
+                             .alternatives = others};
+        assert_true(scorer_run(s, 1, &x));
+        assert_int_equal(scorer_programs(s), turn < SCORER_PROGRAMS ? turn + 1 : SCORER_PROGRAMS);
+        if (turn < KINDS)
+            before[k] = x.sum;
+        else
+            assert_true(x.sum == before[k]);
+    }
+    close_model(NULL, &m);
+}
 
 static void test_scores_are_what_decoding_says(void **state)
 {
@@ -436,7 +549,12 @@ int main(void)
                                        cmocka_unit_test(test_given_up),
                                        cmocka_unit_test(test_time_is_limited),
                                        cmocka_unit_test(test_the_end_reaches_all),
+                                       cmocka_unit_test(test_all_or_none),
+#if MTF_HAVE_MICROHTTPD
+                                       cmocka_unit_test(test_an_echo_is_scored_once),
+#endif
                                        cmocka_unit_test(test_limits),
+                                       cmocka_unit_test(test_few_programs_of_scores),
                                        cmocka_unit_test(test_scores_are_what_decoding_says),
                                        cmocka_unit_test(test_what_cannot_be_scored)};
     return cmocka_run_group_tests(tests, NULL, NULL);

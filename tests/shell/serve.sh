@@ -280,6 +280,28 @@ stop INT
 wait $client_pid && pass || lose "what is being answered ends" "the last event" "$(tail -n 3 complaint)"
 [ $status = 130 ] && pass || lose "SIGINT" 130 "$status: $(cat errors)"
 
+start --max-waiting 4 --batch 2
+five='["a", "b", "c", "d", "e"]'
+for _ in 1 2 3; do
+    asks "more prompts than there can be" 400 '5 sequences in one request; there can be 4' -d "{\"prompt\": $five, \"max_tokens\": 30}" /v1/completions
+    asks "as many as there can be" 200 '"index":3' -d '{"prompt": ["a", "b", "c", "d"], "max_tokens": 3}' /v1/completions
+done
+asks "echoes of as many" 200 '"index":3' -d '{"prompt": ["a", "b"], "n": 2, "echo": true, "logprobs": 1, "max_tokens": 3}' /v1/completions
+stop TERM
+
+start --max-clients 4
+client crowd
+asks "after the crowd" 200 '{"status":"ok"}' /health
+stop TERM
+
+start --host localhost
+for address in $(getent ahosts localhost | awk '{ print $1 }' | sort -u); do
+    case $address in *:*) address="[$address]" ;; esac
+    got=$(curl -s -m 60 "http://$address:$port/health")
+    [ "$got" = '{"status":"ok"}' ] && pass || lose "every address of a name: $address" '{"status":"ok"}' "$got"
+done
+stop TERM
+
 start --max-seconds 0.001
 client timeout
 refuses "a port that is taken" "cannot listen on 127.0.0.1, port $port: Address already in use" serve "${small[@]}" --port "$port"

@@ -193,4 +193,47 @@ def case_timeout():
     assert status == 503 and "in the 0.001 seconds that it may take" in text or '"finish_reason":"timeout"' in text, text
 
 
+def get(path):
+    c = http.client.HTTPConnection("127.0.0.1", PORT, timeout=60)
+    c.request("GET", path)
+    reply = c.getresponse()
+    return reply.status, reply.read().decode("utf-8")
+
+
+def case_crowd():
+    """Four clients send their bodies byte by byte, as many as there may be: the others are told, and it ends."""
+    head = b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"
+    slow = [socket.create_connection(("127.0.0.1", PORT)) for _ in range(4)]
+    over = [False] * 4
+
+    def drip(k):
+        try:
+            while True:
+                slow[k].sendall(b" ")
+                slow[k].settimeout(0.2)
+                try:
+                    if slow[k].recv(1000) == b"": break
+                except socket.timeout: pass
+        except OSError: pass
+        over[k] = True
+
+    for s in slow: s.sendall(head)
+    threads = [threading.Thread(target=drip, args=(k,)) for k in range(4)]
+    for t in threads: t.start()
+    for body in ({"prompt": "x", "max_tokens": 1}, {"prompt": "x" * 200000}):
+        status, text = post("/v1/completions", body)
+        assert status == 503 and "too many clients" in text or any(over), (status, text)
+        assert get("/health")[0] == 200
+    silent = []
+    for _ in range(60):                 # more than there is room for
+        silent.append(socket.create_connection(("127.0.0.1", PORT)))
+        time.sleep(0.01)
+    assert get("/health")[0] == 200
+    assert post("/v1/completions", {"prompt": "x"})[0] == 503 or any(over)
+    for t in threads: t.join(60)
+    assert all(over), "slow bodies never end"
+    assert complete("x", max_tokens=1)
+    for s in silent + slow: s.close()
+
+
 globals()["case_" + CASE]()

@@ -24,6 +24,12 @@ bool cache_check(fault *f);
 bool cache_path(const char *kind, cache_key key, char path[CACHE_PATH]);
 /* Makes the folders that a path goes through; whether that worked is seen when the file is written. */
 void cache_make_folders(char *path);
+/* Keeps a file that was read now longer than others. */
+void cache_used(const char *path);
+/* After a file was written: if its folder has more than CACHE_FILES of them, those that were not used for the
+ * longest time are deleted, a quarter of all. */
+enum { CACHE_FILES = 2048 };
+void cache_trim(const char *path);
 /* Writes a file unless there is one; of several processes that do so at once, one succeeds. */
 bool cache_put_first(const char *path, const piece *whole);
 

@@ -59,6 +59,7 @@ bool kernel_cache_read(arena *a, cache_key key, kernel_images *images)
         arena_back(a, before);
         images->n = 0;
     }
+    if (ok) cache_used(path);
     return ok;
 }
 
@@ -75,5 +76,5 @@ void kernel_cache_write(cache_key key, const kernel_images *images)
         pieces[k + 1] = (piece){images->image[k].bytes, images->image[k].size};
     }
     cache_make_folders(path);
-    put_file(&ignored, path, images->n + 1, pieces);
+    if (put_file(&ignored, path, images->n + 1, pieces)) cache_trim(path);
 }

@@ -55,6 +55,7 @@ static bool read_choice(const char *path, const choice_for *what, product_call *
     TRY(whole && k.hash == hash_of(&k) && memcmp(&k.what, what, sizeof *what) == 0);
     to->algorithm = k.algorithm;
     to->refused = k.refused;
+    cache_used(path);
     return true;
 }
 
@@ -81,6 +82,8 @@ bool product_cache_settle(const cuda_context *c, product_call *p)
     mine.hash = hash_of(&mine);
     TRY(path_of(&mine.what, path));
     cache_make_folders(path);
-    if (cache_put_first(path, &whole) || read_choice(path, &mine.what, p)) return true;
+    bool first = cache_put_first(path, &whole);
+    if (first) cache_trim(path);
+    if (first || read_choice(path, &mine.what, p)) return true;
     return put_file(&ignored, path, 1, &whole); /* what was there is damaged */
 }

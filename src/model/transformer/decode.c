@@ -8,45 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/transformer/beam.h"
-#include "model/transformer/decode_graph.h"
-#include "model/transformer/sample.h"
-
-enum { CHUNKS = 5, NO_POSITION = -1 };
+#include "model/transformer/decoder.h"
 
 /* Prompts are processed in chunks of these lengths; a program is compiled when first needed. */
 static const int64_t chunk_lengths[CHUNKS] = {16, 64, 256, 1024, 4096};
-
-/* One sequence that is being decoded. */
-typedef struct slot {
-    mtf_decode_job *job; /* NULL: free */
-    mtf_sampling    how;
-    int64_t         position; /* of the next input */
-    int64_t         most;     /* tokens at most */
-    int64_t         made;
-    int32_t         next; /* the next input */
-    int64_t         seen; /* prefix models: the number of positions that see each other */
-    double          score;
-    int32_t        *ids; /* of a sequence that is sampled */
-    beam_search    *beam;
-} slot;
-
-struct mtf_decoder {
-    mtf_session *session;
-    decode_sizes sizes;
-    int64_t      slots, beams;
-    slot        *slot;
-    sampler     *sampler;
-    decode_graph step, best, barred;
-    decode_graph prompts[CHUNKS], rows[CHUNKS];
-    encode_graph encoders[CHUNKS];
-    /* buffers for feeds and fetches */
-    int32_t *ids, *first, *seen, *parent, *tokens, *segment, *not_chosen;
-    int32_t *parent_of; /* beams: the row that each row continues */
-    bool     barred_fed; /* not_chosen is what the program has */
-    float   *logits, *log_probability;
-    int32_t  end_only[2]; /* the model's end, which stops a sequence unless a job says more */
-};
 
 /* ---- opening ---- */
 
@@ -87,8 +52,11 @@ static bool make_slot(mtf_decoder *d, slot *s)
     arena    *a = &d->session->arena;
     beam_opts o = {(int)d->beams, d->sizes.model->opts.output_vocab, d->sizes.length, 0, d->end_only};
     s->ids = arena_array(a, int32_t, d->sizes.length);
-    if (d->beams > 1) s->beam = beam_new(d->session, &o);
-    return s->ids && (d->beams == 1 || s->beam);
+    if (d->beams == 1) return s->ids != NULL;
+    s->beam = beam_new(d->session, &o);
+    s->beam_next = arena_array(a, int32_t, d->beams);
+    s->beam_parent = arena_array(a, int32_t, d->beams);
+    return s->ids && s->beam && s->beam_next && s->beam_parent;
 }
 
 static bool make_room(mtf_decoder *d)
@@ -103,13 +71,12 @@ static bool make_room(mtf_decoder *d)
     d->parent = arena_array(a, int32_t, rows);
     d->tokens = arena_array(a, int32_t, rows);
     d->not_chosen = arena_array(a, int32_t, rows * MOST_BARRED);
-    d->parent_of = arena_array(a, int32_t, rows);
-    d->segment = arena_array(a, int32_t, rows * (d->sizes.inputs + 1));
+    d->segment = arena_array(a, int32_t, d->sizes.inputs + 1);
     d->log_probability = arena_array(a, float, rows);
     d->logits = arena_array(a, float, rows * d->sizes.model->opts.output_vocab);
     d->slot = arena_array(a, slot, d->slots);
     d->sampler = sampler_new(d->session, d->sizes.model->opts.output_vocab);
-    TRY(d->ids && d->first && d->seen && d->parent && d->parent_of && d->tokens && d->not_chosen && d->segment &&
+    TRY(d->ids && d->first && d->seen && d->parent && d->tokens && d->not_chosen && d->segment &&
         d->log_probability && d->logits && d->slot && d->sampler);
     for (int64_t k = 0; k < d->slots; k++) TRY(make_slot(d, &d->slot[k]));
     return true;
@@ -130,9 +97,10 @@ mtf_decoder *mtf_decoder_new(const mtf_transformer *m, const mtf_decoder_opts *o
                        .sizes = {.model = m,
                                  .scope = arena_text(&m->session->arena, scope),
                                  .rows = o.batch * o.beams,
+                                 .parts = 1,
                                  .length = o.max_length,
                                  .inputs = transformer_has_encoder(m) ? o.max_inputs : 0,
-                                 .reorder = o.beams > 1}};
+                                 .beams = o.beams}};
     return d->sizes.scope && make_room(d) ? d : NULL;
 }
 
@@ -144,18 +112,6 @@ static int chunk_for(int64_t length)
     int k = 0;
     while (k < CHUNKS - 1 && chunk_lengths[k] < length) k++;
     return k;
-}
-
-static bool ready(mtf_decoder *d, decode_graph *g, decode_kind kind, int64_t length)
-{
-    if (length > d->sizes.length) length = d->sizes.length;
-    return g->program || decode_graph_make(&d->sizes, kind, length, g);
-}
-
-static void nothing_kept(mtf_decoder *d)
-{
-    for (int64_t k = 0; k < d->sizes.rows; k++)
-        d->first[k] = (int32_t)d->sizes.length, d->seen[k] = 0;
 }
 
 /* The input at a position: the prompt, after the start token in a model that shifts its inputs. */
@@ -178,7 +134,8 @@ static bool run_chunk(mtf_decoder *d, const slot *s, int64_t row, int64_t begin,
     int           size = chunk_for(count);
     decode_graph *g = &d->rows[size];
     int32_t       where = (int32_t)row, first = (int32_t)begin, seen = (int32_t)s->seen;
-    TRY(ready(d, g, DECODE_PROMPT_ROW, chunk_lengths[size]));
+    int64_t length = chunk_lengths[size] < d->sizes.length ? chunk_lengths[size] : d->sizes.length;
+    TRY(g->program || decode_graph_make(&d->sizes, DECODE_PROMPT_ROW, d->sizes.rows, length, g));
     for (int64_t k = 0; k < g->length; k++)
         d->ids[k] = k < count ? input_at(d, s->job, begin + k) : 0;
     TRY(mtf_feed(g->program, g->ids, d->ids) && mtf_feed(g->program, g->first, &first) &&
@@ -203,27 +160,19 @@ static bool run_prompt(mtf_decoder *d, const slot *s, int64_t row)
 
 /* ---- inputs of an encoder ---- */
 
-static bool run_encoder(mtf_decoder *d, int64_t slot_number)
+static bool run_encoder(mtf_decoder *d, const mtf_decode_job *job, int64_t row)
 {
-    const mtf_decode_job *job = d->slot[slot_number].job;
-    int                   size = chunk_for(job->length);
-    encode_graph         *g = &d->encoders[size];
-    int64_t               length = chunk_lengths[size], rows = d->sizes.rows;
+    int           size = chunk_for(job->length);
+    encode_graph *g = &d->encoders[size];
+    int64_t       length = chunk_lengths[size];
+    int32_t       where = (int32_t)row;
     if (length > d->sizes.inputs) length = d->sizes.inputs;
     TRY(g->program || encode_graph_make(&d->sizes, length, g));
-    memset(d->ids, 0, sizeof *d->ids * (size_t)(rows * length));
-    memset(d->segment, 0, sizeof *d->segment * (size_t)(rows * d->sizes.inputs));
-    for (int64_t k = 0; k < rows; k++) d->first[k] = (int32_t)d->sizes.inputs;
-    for (int64_t b = 0; b < d->beams; b++) {
-        int64_t row = slot_number * d->beams + b;
-        d->first[row] = 0;
-        for (int64_t k = 0; k < job->length; k++) {
-            d->ids[row * length + k] = job->prompt[k];
-            d->segment[row * d->sizes.inputs + k] = 1;
-        }
-    }
+    memset(d->ids, 0, sizeof *d->ids * (size_t)length);
+    memset(d->segment, 0, sizeof *d->segment * (size_t)d->sizes.inputs);
+    for (int64_t k = 0; k < job->length; k++) d->ids[k] = job->prompt[k], d->segment[k] = 1;
     return mtf_feed(g->program, g->ids, d->ids) && mtf_feed(g->program, g->segment, d->segment) &&
-           mtf_feed(g->program, g->first, d->first) && mtf_step(g->program);
+           mtf_feed(g->program, g->row, &where) && mtf_step(g->program);
 }
 
 /* ---- jobs ---- */
@@ -291,13 +240,12 @@ static void begin_slot(mtf_decoder *d, slot *s, mtf_decode_job *job)
 bool mtf_decode_start(mtf_decoder *d, mtf_decode_job *job)
 {
     if (!d || !mtf_ok(d->session)) return false;
-    int64_t k = 0;
-    while (k < d->slots && d->slot[k].job) k++;
-    if (k == d->slots || !check_job(d, job)) return false;
+    TRY(places_prepare(d));
+    int64_t k = places_free(d);
+    TRY(k >= 0 && check_job(d, job));
     slot *s = &d->slot[k];
     begin_slot(d, s, job);
-    if (d->sizes.inputs) return run_encoder(d, k);
-    return run_prompt(d, s, k * d->beams);
+    return d->sizes.inputs ? run_encoder(d, job, k * d->beams) : run_prompt(d, s, k * d->beams);
 }
 
 /* ---- results ---- */
@@ -375,24 +323,17 @@ static void take(mtf_decoder *d, slot *s, int32_t token, double log_probability)
     if (!goes_on || ends(s, token) || s->made == s->most) finish(d, s);
 }
 
-static void feed_rows(mtf_decoder *d)
+/* A row without a sequence keeps nothing. */
+static void feed_rows(mtf_decoder *d, const decode_graph *g)
 {
-    nothing_kept(d);
-    for (int64_t k = 0; k < d->sizes.rows; k++) d->ids[k] = 0, d->parent[k] = (int32_t)k;
-    for (int64_t k = 0; k < d->slots; k++) {
-        const slot *s = &d->slot[k];
-        if (!s->job) continue;
-        for (int64_t b = 0; b < d->beams; b++) {
-            int64_t row = k * d->beams + b;
-            d->first[row] = (int32_t)s->position;
-            d->seen[row] = (int32_t)s->seen;
-            d->ids[row] = s->next;
-            if (!s->beam) continue;
-            d->parent[row] = (int32_t)(k * d->beams);
-            if (s->made == 0) continue; /* all continue the prompt, which is in the first row */
-            d->ids[row] = d->tokens[row];
-            d->parent[row] = d->parent_of[row];
-        }
+    for (int64_t row = 0; row < g->rows; row++) {
+        const slot *s = places_slot(d, g, row);
+        int64_t     beam = row % d->beams;
+        bool        goes_on = s->beam && s->made > 0; /* at first all continue the prompt, in the first row */
+        d->first[row] = (int32_t)(s->job ? s->position : d->sizes.length);
+        d->seen[row] = s->job ? (int32_t)s->seen : 0;
+        d->ids[row] = !s->job ? 0 : goes_on ? s->beam_next[beam] : s->next;
+        d->parent[row] = (int32_t)(row - beam) + (s->job && goes_on ? s->beam_parent[beam] : 0);
     }
 }
 
@@ -406,22 +347,25 @@ static int count_ends(const slot *s)
 /* Tokens that end a sequence are not chosen in slots that never end.  They are fed when they change. */
 static bool bar_ends(mtf_decoder *d, const decode_graph *g)
 {
-    bool same = d->barred_fed;
-    for (int64_t k = 0; k < d->slots; k++) {
-        const slot *s = &d->slot[k];
+    bool same = d->barred == g;
+    for (int64_t row = 0; row < g->rows; row++) {
+        const slot *s = places_slot(d, g, row);
         int         n = s->job && s->how.never_end ? count_ends(s) : 0;
         for (int t = 0; t < MOST_BARRED; t++) {
-            int32_t *at = &d->not_chosen[k * MOST_BARRED + t], token = t < n ? s->how.stop[t] : -1;
+            int32_t *at = &d->not_chosen[row * MOST_BARRED + t], token = t < n ? s->how.stop[t] : -1;
             same = same && *at == token;
             *at = token;
         }
     }
-    return same || (d->barred_fed = mtf_feed(g->program, g->barred, d->not_chosen));
+    if (same) return true;
+    d->barred = g;
+    return mtf_feed(g->program, g->barred, d->not_chosen);
 }
 
 static bool run_step(mtf_decoder *d, decode_graph *g)
 {
-    feed_rows(d);
+    d->last = g;
+    feed_rows(d, g);
     if (g->barred) TRY(bar_ends(d, g));
     TRY(mtf_feed(g->program, g->ids, d->ids) && mtf_feed(g->program, g->first, d->first));
     if (g->seen) TRY(mtf_feed(g->program, g->seen, d->seen));
@@ -442,10 +386,8 @@ static void leave_out_ends(mtf_decoder *d, const slot *s, int64_t row)
 
 static void advance_beam(mtf_decoder *d, slot *s, int64_t row)
 {
-    int64_t  vocab = d->sizes.model->opts.output_vocab;
-    int32_t *parent = d->parent_of + row;
-    beam_advance(s->beam, d->logits + row * vocab, parent, d->tokens + row);
-    for (int64_t b = 0; b < d->beams; b++) parent[b] += (int32_t)row;
+    int64_t vocab = d->sizes.model->opts.output_vocab;
+    beam_advance(s->beam, d->logits + row * vocab, s->beam_parent, s->beam_next);
     s->made++;
     s->position++;
     if (beam_done(s->beam)) finish(d, s);
@@ -477,12 +419,12 @@ int mtf_decode_step(mtf_decoder *d)
                 (!s->how.never_end || count_ends(s) <= MOST_BARRED);
     }
     if (!left) return 0;
-    decode_graph *g = !plain ? &d->step : bars ? &d->barred : &d->best;
     decode_kind   kind = !plain ? DECODE_STEP : bars ? DECODE_STEP_BARRED : DECODE_STEP_BEST;
-    if (!ready(d, g, kind, 1) || !run_step(d, g)) return -1;
-    for (int64_t k = 0; k < d->slots; k++) {
-        slot   *s = &d->slot[k];
-        int64_t row = k * d->beams, vocab = d->sizes.model->opts.output_vocab;
+    decode_graph *g = places_program(d, kind);
+    if (!g || !run_step(d, g)) return -1;
+    for (int64_t row = 0; row < g->rows; row += d->beams) {
+        slot   *s = places_slot(d, g, row);
+        int64_t vocab = d->sizes.model->opts.output_vocab;
         if (!s->job) continue;
         if (s->how.never_end && !plain) leave_out_ends(d, s, row);
         if (s->beam) {

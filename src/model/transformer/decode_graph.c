@@ -1,15 +1,16 @@
 /* The programs of a decoder. */
 #include "model/transformer/decode_graph.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #include "graph/node.h"
 #include "model/transformer/span_places.h"
 #include "model/transformer/token_loss.h"
+#include "run/store.h"
 
-static mtf_dim rows_of(const decode_sizes *d)
+static kept_rows rows_of(const decode_sizes *d, int64_t used)
 {
-    return (mtf_dim){"batch", d->rows};
+    return (kept_rows){.all = {"batch", d->rows}, .parts = d->parts, .used = used};
 }
 
 /* A new graph, in the scope of the model's variables. */
@@ -20,22 +21,24 @@ static mtf_graph *graph_of_decoder(const mtf_transformer *m)
     return g;
 }
 
-static stack_call begin(const decode_sizes *d, const stack *s, mtf_graph *g)
+static stack_call begin(const decode_sizes *d, const stack *s, mtf_graph *g, int64_t rows)
 {
     stack_call c = call_of(d->model, s, CALL_DECODE, true);
     c.graph = g;
     c.outside = g ? g->scope : "";
     c.cache_scope = d->scope;
-    c.rows = rows_of(d);
+    c.rows = rows_of(d, rows);
+    c.row_copies = 1;
     c.cache = (mtf_dim){"memory_length", d->length};
     c.memory = (mtf_dim){"memory_length", d->inputs};
     return c;
 }
 
 /* [rows, ..], or without rows in a program for a single row. */
-static mtf_shape over_rows(const decode_sizes *d, decode_kind kind, mtf_shape rest)
+static mtf_shape over_rows(const stack_call *c, decode_kind kind, mtf_shape rest)
 {
-    return kind == DECODE_PROMPT_ROW ? rest : mtf_shape_plus(mtf_shape(rows_of(d)), rest);
+    mtf_dim rows = {c->rows.all.name, c->rows.used};
+    return kind == DECODE_PROMPT_ROW ? rest : mtf_shape_plus(mtf_shape(rows), rest);
 }
 
 /* The cached segments of the encoder's output, for the layers that attend to it. */
@@ -47,7 +50,7 @@ static bool find_encoded(const decode_sizes *d, stack_call *c, decode_kind kind)
     if (span_places_needed(d->model))
         c->encoded_spans = call_kept(c, "spans", MTF_I32, mtf_shape());
     mtf_scope_pop(c->graph);
-    c->segment = mtf_ones(c->graph, MTF_I32, over_rows(d, kind, mtf_shape(c->length)));
+    c->segment = mtf_ones(c->graph, MTF_I32, over_rows(c, kind, mtf_shape(c->length)));
     return c->encoded_segment && c->segment;
 }
 
@@ -97,31 +100,32 @@ static bool read_inputs(const decode_sizes *d, decode_kind kind, int64_t length,
     mtf_dim    next = {"length", length};
     c->length = next;
     to->length = length;
-    to->ids = mtf_input(g, "ids", MTF_I32, over_rows(d, kind, mtf_shape(next)));
-    to->first = mtf_input(g, "first", MTF_I32, over_rows(d, kind, mtf_shape()));
+    to->ids = mtf_input(g, "ids", MTF_I32, over_rows(c, kind, mtf_shape(next)));
+    to->first = mtf_input(g, "first", MTF_I32, over_rows(c, kind, mtf_shape()));
     c->first = to->first;
     c->position = mtf_add(to->first, mtf_range(g, next, MTF_I32));
     if (d->model->opts.prefix) {
-        to->seen = mtf_input(g, "seen", MTF_I32, over_rows(d, kind, mtf_shape()));
+        to->seen = mtf_input(g, "seen", MTF_I32, over_rows(c, kind, mtf_shape()));
         c->priority = mtf_maximum(c->position, mtf_add_scalar(to->seen, -1));
     }
     if (kind == DECODE_STEP_BARRED)
         to->barred = mtf_input(g, "barred", MTF_I32,
-                               over_rows(d, kind, mtf_shape((mtf_dim){"barred", MOST_BARRED})));
+                               over_rows(c, kind, mtf_shape((mtf_dim){"barred", MOST_BARRED})));
     if (kind == DECODE_PROMPT_ROW) c->row = to->row = mtf_input(g, "row", MTF_I32, mtf_shape());
-    if (d->reorder && kind == DECODE_STEP)
-        c->parent = to->parent = mtf_input(g, "parent", MTF_I32, mtf_shape(rows_of(d)));
+    if (d->beams > 1 && kind == DECODE_STEP)
+        c->parent = to->parent = mtf_input(g, "parent", MTF_I32, over_rows(c, kind, mtf_shape()));
     return mtf_ok(d->model->session);
 }
 
-bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t length, decode_graph *to)
+bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t rows, int64_t length,
+                       decode_graph *to)
 {
     const mtf_transformer *m = d->model;
     mtf_graph             *g = graph_of_decoder(m);
-    stack_call             c = begin(d, &m->decoder, g);
+    stack_call             c = begin(d, &m->decoder, g, rows);
     mtf_tensor            *fetches[2];
     int                    n = 0;
-    *to = (decode_graph){0};
+    *to = (decode_graph){.rows = rows};
     TRY(g && read_inputs(d, kind, length, to, &c));
     mtf_scope_push(g, m->decoder.opts.name);
     TRY(find_encoded(d, &c, kind));
@@ -161,17 +165,19 @@ bool encode_graph_make(const decode_sizes *d, int64_t length, encode_graph *to)
 {
     const mtf_transformer *m = d->model;
     mtf_graph             *g = graph_of_decoder(m);
-    mtf_dim rows = rows_of(d), part = {"length", length}, all = {"length", d->inputs};
+    mtf_dim                part = {"length", length}, all = {"length", d->inputs};
     if (!g) return false;
     *to = (encode_graph){.length = length,
-                         .ids = mtf_input(g, "ids", MTF_I32, mtf_shape(rows, part)),
-                         .segment = mtf_input(g, "segment", MTF_I32, mtf_shape(rows, all)),
-                         .first = mtf_input(g, "first", MTF_I32, mtf_shape(rows))};
-    stack_call c = begin(d, &m->decoder, g), run = {.context = {.frozen = true}};
+                         .ids = mtf_input(g, "ids", MTF_I32, mtf_shape(part)),
+                         .segment = mtf_input(g, "segment", MTF_I32, mtf_shape(all)),
+                         .row = mtf_input(g, "row", MTF_I32, mtf_shape())};
+    stack_call c = begin(d, &m->decoder, g, d->rows), run = {.context = {.frozen = true}};
     TRY(encoder_run(m, &(mtf_transformer_batch){.inputs = to->ids}, CALL_EVALUATE, &run));
-    c.first = to->first;
+    c.first = mtf_constant(g, 0, MTF_I32, mtf_shape());
+    c.row = to->row;
+    c.row_copies = d->beams;
     c.length = part;
-    c.batch = mtf_shape_plus(m->ensemble, mtf_shape(rows));
+    c.batch = m->ensemble;
     mtf_scope_push(g, m->decoder.opts.name);
     keep_for_layers(&c, mtf_rename_dimension(run.encoded, "memory_length", "length"));
     mtf_scope_push(g, "inputs");
@@ -182,6 +188,42 @@ bool encode_graph_make(const decode_sizes *d, int64_t length, encode_graph *to)
     call_keep_encoded(&c, "segment", to->segment);
     mtf_scope_pop(g);
     mtf_scope_pop(g);
+    to->program = mtf_compile_n(g, 0, NULL);
+    return to->program != NULL;
+}
+
+/* ---- moving ---- */
+
+/* Rules of the layout name dimensions of the model, most of which caches lack: they must be in the graph,
+ * though nothing is computed of them. */
+static bool mention_dims(const decode_sizes *d, const layout *l, mtf_graph *g)
+{
+    mtf_variable_opts o = {.type = MTF_I32, .init = "zeros", .untrainable = true};
+    mtf_scope_push(g, d->scope);
+    for (int k = 0; k < l->nrules; k++) mtf_zeros(g, MTF_I32, mtf_shape((mtf_dim){l->rules[k].dim, 1}));
+    for (int k = 0; k < l->nstate; k++)
+        mtf_variable(g, l->state[k].dim, mtf_shape((mtf_dim){l->state[k].dim, 1}), &o);
+    mtf_scope_pop(g);
+    return mtf_ok(g->session);
+}
+
+bool move_graph_make(const decode_sizes *d, move_graph *to)
+{
+    mtf_graph   *g = mtf_graph_new(d->model->session);
+    const store *s = store_of(d->model->session);
+    kept_rows    rows = rows_of(d, d->rows);
+    mtf_shape    parts = mtf_shape((mtf_dim){rows.all.name, rows.parts});
+    size_t       n = strlen(d->scope);
+    TRY(g && s && mention_dims(d, &s->layout, g));
+    *to = (move_graph){.from = mtf_input(g, "from", MTF_I32, parts),
+                       .to = mtf_input(g, "to", MTF_I32, parts)};
+    for (int k = 0; k < s->count; k++) {
+        const store_entry *e = s->all[k];
+        if (strncmp(e->name, d->scope, n) != 0 || e->name[n] != '/') continue;
+        mtf_variable_opts o = {.type = e->type, .init = "zeros", .untrainable = true};
+        mtf_tensor       *kept = mtf_variable(g, e->name, e->shape, &o);
+        mtf_assign(kept, kept_rows_move(&rows, kept, to->from, to->to));
+    }
     to->program = mtf_compile_n(g, 0, NULL);
     return to->program != NULL;
 }

@@ -8,14 +8,16 @@
 typedef struct decode_sizes {
     const mtf_transformer *model;
     const char            *scope;   /* of the cache variables */
-    int64_t                rows;    /* sequences */
+    int64_t                rows;    /* sequences, or beams of sequences */
+    int64_t                parts;   /* equal ones that the layout cuts the rows into, or 1 */
     int64_t                length;  /* cached positions of each */
     int64_t                inputs;  /* longest input of an encoder; 0: there is none */
-    bool                   reorder; /* beams: a sequence may continue another's cache */
+    int64_t                beams;   /* above 1: a row may continue another's cache */
 } decode_sizes;
 
 typedef struct decode_graph {
     mtf_program *program;
+    int64_t      rows;   /* that it computes */
     int64_t      length; /* positions that a step processes */
     mtf_tensor  *ids;    /* [rows, length], or [length] of one row */
     mtf_tensor  *first;  /* [rows]: position of the first; beyond the end: this row is not cached */
@@ -28,24 +30,32 @@ typedef struct decode_graph {
 } decode_graph;
 
 typedef enum decode_kind {
-    DECODE_PROMPT,     /* fills the cache */
-    DECODE_PROMPT_ROW, /* the same for one sequence */
-    DECODE_STEP,       /* one position, and its logits */
-    DECODE_STEP_BEST,  /* one position, and its most probable token */
-    DECODE_STEP_BARRED /* the same, but for some tokens */
+    DECODE_STEP,        /* one position, and its logits */
+    DECODE_STEP_BEST,   /* one position, and its most probable token */
+    DECODE_STEP_BARRED, /* the same, but for some tokens */
+    DECODE_PROMPT_ROW   /* fills the cache of one sequence */
 } decode_kind;
 enum { MOST_BARRED = 4 };
 
-bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t length, decode_graph *g);
+/* A program of the first `rows` rows of the cache, as many of each part. */
+bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t rows, int64_t length,
+                       decode_graph *g);
 
-/* Runs the encoder, and caches the keys and values that the decoder needs. */
+/* Runs the encoder for one sequence, and caches the keys and values that the decoder needs. */
 typedef struct encode_graph {
     mtf_program *program;
     int64_t      length;
-    mtf_tensor  *ids;     /* [rows, length] */
-    mtf_tensor  *segment; /* [rows, inputs]: 1 where there is a token */
-    mtf_tensor  *first;   /* [rows]: 0; beyond the end: this row is not cached */
+    mtf_tensor  *ids;     /* [length] */
+    mtf_tensor  *segment; /* [inputs]: 1 where there is a token */
+    mtf_tensor  *row;     /* scalar: the first of its rows */
 } encode_graph;
 bool encode_graph_make(const decode_sizes *d, int64_t length, encode_graph *g);
+
+/* Copies a row of the cache to another, in each part by itself. */
+typedef struct move_graph {
+    mtf_program *program;
+    mtf_tensor  *from, *to; /* [parts]: rows of the part */
+} move_graph;
+bool move_graph_make(const decode_sizes *d, move_graph *g);
 
 #endif

@@ -52,7 +52,7 @@ static mtf_tensor *kept_variable(const stack_call *c, const char *name, mtf_dtyp
     mtf_graph  *g = c->graph;
     const char *scope = g->scope;
     textbuf     full = {.arena = &g->arena};
-    mtf_shape   shape = mtf_shape_plus(c->model->ensemble, mtf_shape(c->rows, positions));
+    mtf_shape   shape = mtf_shape_plus(c->model->ensemble, mtf_shape(c->rows.all, positions));
     text_add(&full, "%s/%s%s", c->cache_scope, scope, name);
     g->scope = ""; /* the name already contains the scope */
     mtf_tensor *kept =
@@ -67,25 +67,41 @@ static mtf_shape rest_of(const stack_call *c, const mtf_tensor *x)
     return mtf_shape_minus(x->shape, mtf_shape_plus(c->batch, mtf_shape(c->length)));
 }
 
+/* Replaces positions of the caches of one sequence by `more`; with beams its rows are equal. */
+static mtf_tensor *keep_row(const stack_call *c, mtf_tensor *kept, mtf_tensor *more, mtf_dim positions)
+{
+    mtf_tensor *own = mtf_gather(kept, c->row, c->rows.all), *all = kept;
+    own = mtf_update(own, more, c->first, positions.name);
+    for (int64_t k = 0; k < c->row_copies; k++)
+        all = mtf_update(all, own, k ? mtf_add_scalar(c->row, (double)k) : c->row, c->rows.all.name);
+    mtf_assign(kept, all);
+    return own;
+}
+
 mtf_tensor *call_keep(const stack_call *c, const char *name, mtf_tensor *more)
 {
     if (!graph_of(more)) return NULL;
-    mtf_tensor *kept = kept_variable(c, name, more->type, c->cache, rest_of(c, more));
+    const kept_rows *rows = &c->rows;
+    mtf_tensor      *kept = kept_variable(c, name, more->type, c->cache, rest_of(c, more));
     more = mtf_rename_dimension(more, c->length.name, c->cache.name);
-    if (c->row) {
-        mtf_tensor *own = mtf_gather(kept, c->row, c->rows);
+    if (c->row) return keep_row(c, kept, more, c->cache);
+    if (c->parent) {
+        mtf_dim     used = {rows->all.name, rows->used};
+        mtf_tensor *own = mtf_gather(kept_rows_take(rows, kept), c->parent, used);
         own = mtf_update(own, more, c->first, c->cache.name);
-        mtf_assign(kept, mtf_update(kept, own, c->row, c->rows.name));
+        mtf_assign(kept, kept_rows_put(rows, kept, own));
         return own;
     }
-    mtf_tensor *old = c->parent ? mtf_gather(kept, c->parent, c->rows) : kept;
-    return mtf_assign(kept, mtf_update(old, more, c->first, c->cache.name));
+    /* Only the new positions are written, in place: rows that are not in use have none. */
+    more = kept_rows_spread(rows, more, 0);
+    mtf_tensor *first = kept_rows_spread(rows, c->first, (double)c->cache.size);
+    return kept_rows_take(rows, mtf_assign(kept, mtf_update(kept, more, first, c->cache.name)));
 }
 
 mtf_tensor *call_kept(const stack_call *c, const char *name, mtf_dtype type, mtf_shape rest)
 {
     mtf_tensor *kept = kept_variable(c, name, type, c->memory, rest);
-    return c->row ? mtf_gather(kept, c->row, c->rows) : kept;
+    return c->row ? mtf_gather(kept, c->row, c->rows.all) : kept_rows_take(&c->rows, kept);
 }
 
 void call_keep_encoded(const stack_call *c, const char *name, mtf_tensor *more)
@@ -94,6 +110,5 @@ void call_keep_encoded(const stack_call *c, const char *name, mtf_tensor *more)
     mtf_shape   rest = rest_of(c, more);
     mtf_tensor *kept = kept_variable(c, name, more->type, c->memory, rest);
     more = mtf_broadcast(more, call_shape(c, rest)); /* tokens are those of all members */
-    more = mtf_rename_dimension(more, c->length.name, c->memory.name);
-    mtf_assign(kept, mtf_update(kept, more, c->first, c->memory.name));
+    keep_row(c, kept, mtf_rename_dimension(more, c->length.name, c->memory.name), c->memory);
 }

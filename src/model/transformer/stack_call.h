@@ -6,6 +6,7 @@
 #ifndef MODEL_STACK_CALL_H
 #define MODEL_STACK_CALL_H
 
+#include "model/transformer/kept_rows.h"
 #include "model/transformer/transformer.h"
 
 typedef enum call_mode {
@@ -38,10 +39,11 @@ typedef struct stack_call {
     /* CALL_DECODE */
     const char *cache_scope; /* of the cache variables */
     mtf_dim     cache;       /* cached positions of each sequence */
-    mtf_dim     rows;        /* cached sequences */
+    kept_rows   rows;        /* cached sequences, and those that this call computes */
     mtf_tensor *first;  /* i32 [rows], or scalar with `row`: the position of the first input */
     mtf_tensor *parent; /* i32 [rows]: the row whose cache each row continues; NULL: its own */
     mtf_tensor *row;    /* i32 scalar: only this sequence, without batch dimensions; NULL: all */
+    int64_t     row_copies; /* with `row`: rows from there on that are to hold the same */
 } stack_call;
 
 /* A variable in the current scope, of the model's types. */
@@ -64,7 +66,7 @@ mtf_shape call_shape(const stack_call *c, mtf_shape rest);
 mtf_tensor *call_keep(const stack_call *c, const char *name, mtf_tensor *more);
 /* CALL_DECODE: reads the cache that call_keep_encoded filled: [batch.., memory_length, rest..]. */
 mtf_tensor *call_kept(const stack_call *c, const char *name, mtf_dtype type, mtf_shape rest);
-/* Fills that cache with `more` [batch.., length, rest..], in the rows that `first` selects. */
+/* Fills that cache with `more` [batch.., length, rest..], in the rows from `row` on. */
 void call_keep_encoded(const stack_call *c, const char *name, mtf_tensor *more);
 
 /* ---- layers: x [batch.., length, d_model] to the same ---- */
