@@ -161,9 +161,14 @@ static void say_found(const job *j)
 
 static bool shrink(job *j)
 {
+    mtf_dim batch = j->graph->batch;
+    int64_t divided = j->graph->parts;
     TRY(shrink_graph(j->graph, j->nfetches, j->fetches, &j->choice.layout, &j->small));
     j->graph = j->small.graph;
     j->fetches = j->small.fetches;
+    if (batch.name) batch.size = resize_of(&j->small.rules, batch.name, batch.size);
+    if (batch.name) mtf_microbatches(j->graph, batch, divided);
+    TRY(microbatch_graph(j->graph, j->nfetches, j->fetches, &j->choice.planned));
     if (!option_given(j->options, "json")) say_shrunk(&j->small);
     return true;
 }
@@ -178,13 +183,13 @@ static bool verify_file(job *j, uint64_t seed)
         return fail(&j->session->fault, ERR_USAGE, "\"%s\" computes nothing that could be verified",
                     j->options->words[0]);
     TRY(choose_mesh(j->options, j->graph, j->nfetches, j->fetches, &rates, &j->choice));
-    j->graph = j->choice.planned.graph;
-    j->fetches = j->choice.planned.fetches;
     TRY(settle_tell(j->session, &j->choice.layout));
     if (!option_given(j->options, "json")) say_found(j);
     if (option_given(j->options, "shrink")) TRY(shrink(j));
     verify_opts how = {
         .layout = &j->choice.layout, .seed = seed, .small = j->small.graph != NULL};
+    how.planned = j->choice.planned.graph; /* its batch may come in parts: the graph says what is right */
+    how.planned_fetches = j->choice.planned.fetches;
     TRY(verify_graph(j->graph, j->nfetches, j->fetches, &how, &j->answer));
     return option_given(j->options, "json") ? print_json(j) : print_text(j);
 }

@@ -88,6 +88,21 @@ static bool rule_assign(reference *r, const node *n, const tensor_value *in, ten
     return true;
 }
 
+/* The position of element k in the whole tensor, of which the result may be a part. */
+static int64_t whole_position(const node *n, int64_t part, int64_t k)
+{
+    const mtf_shape *shape = &n->out[0]->shape;
+    int64_t          position = 0, stride = 1;
+    for (int d = shape->ndims - 1; d >= 0; d--) {
+        int64_t size = shape->dims[d].size, at = k % size;
+        bool    in_parts = strcmp(node_attr(n, "part_of")->text, shape->dims[d].name) == 0;
+        position += stride * (in_parts ? part + node_attr(n, "parts")->i * at : at);
+        stride *= in_parts ? node_attr(n, "whole")->i : size;
+        k /= size;
+    }
+    return position;
+}
+
 static bool rule_draw(reference *r, const node *n, const tensor_value *in, tensor_value *out)
 {
     const char *name = n->op->name;
@@ -99,8 +114,12 @@ static bool rule_draw(reference *r, const node *n, const tensor_value *in, tenso
                        .b = node_attr(n, even ? "high" : "stddev")->r,
                        .key = (uint32_t)node_attr(n, "key")->i};
     uint64_t    stream = exact_stream(&r->exact, &how);
-    for (int k = 0; k < n->nargs; k++) stream = hash_pair(stream, (uint64_t)in[k].at[0]);
-    for (int64_t k = 0; k < out->n; k++) out->at[k] = exact_drawn(&how, out->type, stream, k);
+    bool        in_parts = *node_attr(n, "part_of")->text;
+    int         last = n->nargs - in_parts;
+    int64_t     part = in_parts ? (int64_t)in[last].at[0] : 0;
+    for (int k = 0; k < last; k++) stream = hash_pair(stream, (uint64_t)in[k].at[0]);
+    for (int64_t k = 0; k < out->n; k++)
+        out->at[k] = exact_drawn(&how, out->type, stream, whole_position(n, part, k));
     out->degree = exact_is_real(out->type);
     return true;
 }

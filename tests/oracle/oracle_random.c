@@ -139,6 +139,21 @@ static number truncated(const stream *s, uint64_t g, double a, double b, mtf_dty
 
 /* ---- the ops ---- */
 
+/* The index in the whole tensor of element k of a part of it. */
+static uint64_t whole_index(const node *n, int64_t part, int64_t k)
+{
+    const mtf_shape *s = &n->out[0]->shape;
+    int64_t          index = 0, of[MTF_SHAPE_ROOM];
+    for (int d = s->ndims - 1; d >= 0; k /= s->dims[d--].size) of[d] = k % s->dims[d].size;
+    for (int d = 0; d < s->ndims; d++) {
+        if (strcmp(s->dims[d].name, node_attr(n, "part_of")->text))
+            index = index * s->dims[d].size + of[d];
+        else
+            index = index * node_attr(n, "whole")->i + part + of[d] * node_attr(n, "parts")->i;
+    }
+    return (uint64_t)index;
+}
+
 static void rule_random(oracle *o, const node *n, const value *const *in, value *out)
 {
     const char *name = n->op->name;
@@ -147,18 +162,19 @@ static void rule_random(oracle *o, const node *n, const value *const *in, value 
            b = node_attr(n, even ? "high" : "stddev")->r;
     bool known = true;
     for (int i = 0; i < n->nargs; i++) known = known && number_known(in[i]->at[0]);
-    stream s = inside((stream){o->seed, (uint32_t)node_attr(n, "key")->i, (uint32_t)o->step},
-                      n->nargs, in);
+    int     turns = n->nargs - (*node_attr(n, "part_of")->text != 0);
+    int64_t part = turns < n->nargs ? in[turns]->at[0].i : 0;
+    stream  s = inside((stream){o->seed, (uint32_t)node_attr(n, "key")->i, (uint32_t)o->step}, turns, in);
     /* What stands in a loop is another number in each turn of it.  Copies, which have no name yet, are
      * those of a gradient: they repeat what was drawn where the original stands. */
-    if (n->out[0]->name && n->nargs != o->loops && !o->complaint[0])
+    if (n->out[0]->name && turns != o->loops && !o->complaint[0])
         snprintf(o->complaint, sizeof o->complaint, "%s draws for %d turns inside of %d loops",
-                 tensor_name(n->out[0]), n->nargs, o->loops);
+                 tensor_name(n->out[0]), turns, o->loops);
     for (int64_t g = 0; g < out->n; g++)
         out->at[g] = !known           ? number_unknown()
-                     : even           ? uniform(&s, (uint64_t)g, a, b, out->type)
-                     : name[0] == 'r' ? normal(&s, (uint64_t)g, a, b, out->type)
-                                      : truncated(&s, (uint64_t)g, a, b, out->type);
+                     : even           ? uniform(&s, whole_index(n, part, g), a, b, out->type)
+                     : name[0] == 'r' ? normal(&s, whole_index(n, part, g), a, b, out->type)
+                                      : truncated(&s, whole_index(n, part, g), a, b, out->type);
 }
 
 const named_rule random_rules[] = {{"random_uniform", rule_random},
