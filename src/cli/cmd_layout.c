@@ -46,6 +46,10 @@ static void write_proof(const job *j, textbuf *t)
                  "; %d of the equal layers were left out, which misses the step's time by %.2g %%",
                  a->layers_left_out, 100 * a->reduced_error);
     if (a->late) text_add(t, "; the search stopped after its time limit");
+    if (j->graph->batch.name) {
+        text_add(t, "; for a batch of %lld", (long long)j->graph->batch.size);
+        if (j->graph->parts > 1) text_add(t, " in %lld micro-batches", (long long)j->graph->parts);
+    }
     text_add(t, "\n\n");
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/config_setup.h"
 #include "cli/graph_file.h"
+#include "cli/replicas.h"
 
 static const option_spec *find_spec(const command *c, const char *name)
 {
@@ -108,12 +109,15 @@ int config_complete(options *o)
     mtf_config_run  run;
     if (!s) return STATUS_FAILED;
     mtf_config *config = config_files(o, s, &files) ? mtf_config_open(s, &files) : NULL;
-    bool        ok = config && mtf_config_get_run(config, &run) && add_layout(o, &run) &&
+    bool        finds = strcmp(c->name, "layout") == 0;
+    bool        ok = config && mtf_config_get_run(config, &run) &&
+              (!finds || add_option(o, "layout", "auto")) && add_layout(o, &run) &&
               add_option(o, "checkpoint-dir", run.model_dir);
     if (!ok) {
         status = close_session(s);
         return status == STATUS_DONE ? STATUS_FAILED : status;
     }
+    bool per_replica = run.per_replica;
     session_free(s); /* mtf_close would join the other ranks and end MPI */
-    return -1;
+    return per_replica ? replicas_choose(o) : -1;
 }

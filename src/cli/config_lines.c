@@ -46,13 +46,22 @@ static bool add_parameters(const options *o, lines *l)
     return true;
 }
 
-/* Batch sizes may depend on the mesh, so the files must see which it is. */
+/* Batch sizes may depend on the mesh and its rules, so the files must see those that are given. */
 static bool add_binding(const options *o, const char *option, const char *name, lines *l)
 {
-    const char *value = option_nth(o, option + 2, 0);
-    textbuf     t = {.arena = l->arena};
-    if (!value || strstr(value, "auto")) return true;
-    text_add(&t, "%s = '%s'", name, value);
+    static const char gaps[] = ",.; \t\n";
+    const char       *value = option_nth(o, option + 2, 0);
+    textbuf           t = {.arena = l->arena};
+    if (!value || strncmp(value, "auto:", 5) == 0) return true;
+    text_add(&t, "%s = '", name);
+    for (const char *at = value, *before = ""; *at; at += strcspn(at, gaps)) {
+        at += strspn(at, gaps);
+        int length = (int)strcspn(at, gaps);
+        if (length == 0 || (length == 4 && strncmp(at, "auto", 4) == 0)) continue;
+        text_add(&t, "%s%.*s", before, length, at);
+        before = ",";
+    }
+    text_add(&t, "'");
     return add(l, text_done(&t), option);
 }
 

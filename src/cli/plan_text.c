@@ -139,6 +139,10 @@ void plan_write_header(estimate *e, textbuf *t)
     text_add(t, "; %d processor%s", e->processors, e->processors == 1 ? "" : "s");
     if (r->site && r->site->ranks > 1) text_add(t, " in %d ranks", r->site->ranks);
     if (r->site && r->site->hosts > 1) text_add(t, " on %d hosts", r->site->hosts);
+    if (e->batch.name) {
+        text_add(t, "\nbatch            %lld example%s", (long long)e->batch.size, e->batch.size == 1 ? "" : "s");
+        if (e->parts > 1) text_add(t, ", in %lld micro-batches one after the other", (long long)e->parts);
+    }
     text_add(t, "\nlayout           ");
     plan_write_layout(e->opts.layout, t);
     for (int d = 0; d < e->opts.layout->ndeclined; d++) {

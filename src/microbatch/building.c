@@ -24,6 +24,9 @@ bool building_open(building *b)
     TRY(b->to != NULL);
     b->to->file = b->from->file;
     b->to->next_key = b->from->next_key;
+    b->to->batch = b->batch;
+    b->to->parts = 1;
+    b->to->divided = b->parts;
     b->whole = arena_array(a, mtf_tensor *, tensors);
     b->lines = arena_array(a, mtf_tensor *, tensors);
     b->here = arena_array(a, mtf_tensor *, tensors);

@@ -313,6 +313,8 @@ estimate *estimate_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     if (!e) return NULL;
     *e = (estimate){.session = s, .opts = *opts, .processors = mesh_size(opts->mesh)};
     e->arena = arena_make(&s->allocator, &s->fault);
+    e->batch = g->batch;
+    e->parts = g->divided > 1 ? g->divided : 1;
     arena     scratch = arena_make(&s->allocator, &s->fault);
     reckoning r = {.e = e, .census = census_of(g, nfetches, fetches, opts, &scratch)};
     free_list_open(&r.idle, &s->allocator);

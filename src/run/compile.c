@@ -298,15 +298,29 @@ static bool find_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
                   share_text(s, r, what, &o->state_layout));
 }
 
+static bool say_parts(const mtf_graph *g, int64_t limit)
+{
+    textbuf t = {.arena = &g->session->arena};
+    if (g->parts <= 1) return true;
+    text_add(&t, "mtf: the batch of %lld comes in %lld micro-batches, the fewest that fit %s of a processor\n",
+             (long long)g->batch.size, (long long)g->parts, unit_bytes(limit).s);
+    const char *text = text_done(&t);
+    TRY(text != NULL);
+    session_say(g->session, text);
+    return true;
+}
+
 /* How many parts the batch of a graph comes in, where that is open.  The first rank decides for all: its
  * memory is not always that of the others. */
-static bool divide_batch(store *s, mtf_graph *g, int n, mtf_tensor *const *fetches)
+static bool divide_batch(store *s, mtf_graph *g, int n, mtf_tensor *const *fetches, bool open)
 {
     estimate_opts o = {.mesh = &s->mesh, .layout = &s->layout, .rates = PRICE_RATES};
     bool          first = !s->ranks || ranks_number(s->ranks) == 0;
     o.rates.site = &s->site;
-    if (!g->batch.name || g->parts > 0) return true;
-    if (first) TRY(microbatch_fewest(g, n, fetches, &o, store_memory_each(g->session)));
+    int64_t       limit = store_memory_each(g->session);
+    if (!open) return true;
+    if (first && g->parts == 0) TRY(microbatch_fewest(g, n, fetches, &o, limit));
+    if (first) TRY(say_parts(g, limit));
     if (!s->ranks) return true;
     textbuf t = {.arena = &g->session->arena};
     text_add(&t, "%lld", (long long)g->parts);
@@ -328,10 +342,11 @@ static mtf_program *compile(mtf_graph *g, int n, mtf_tensor *const *fetches, boo
             return NULL;
         }
     }
+    bool open = g->batch.name && g->parts == 0;
     if (!find_layout(g, n, fetches)) return NULL;
     microbatched m;
     store       *s = store_of(g->session);
-    if (!s || !divide_batch(s, g, n, fetches) || !microbatch_graph(g, n, fetches, &m)) return NULL;
+    if (!s || !divide_batch(s, g, n, fetches, open) || !microbatch_graph(g, n, fetches, &m)) return NULL;
     if (!settle_state(s, m.graph, m.nfetches, m.fetches)) return NULL;
     mtf_program *p = arena_new(&g->session->arena, mtf_program);
     if (!p) return NULL;

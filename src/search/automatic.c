@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "microbatch/microbatch.h"
 #include "plan/decline.h"
 #include "search/shapes.h"
 #include "search/with_state.h"
@@ -14,9 +15,10 @@ enum { TRIED_WITH_STATE = 6, HASTE = 300 * 1000 };
 #define SECONDS 10.0 /* of search, by default */
 
 typedef struct finding {
-    mtf_graph            *graph;
+    mtf_graph            *graph; /* of the whole batch */
     int                   nfetches;
     mtf_tensor *const    *fetches;
+    microbatched          planned; /* with its batch in parts */
     const automatic_opts *opts;
     automatic_answer     *answer;
     int                   room;
@@ -104,13 +106,13 @@ static bool decline(finding *f, layout *l, cost *c)
     mtf_session  *s = f->graph->session;
     estimate_opts how = {.mesh = l->mesh, .rates = f->opts->rates};
     subject       whole;
-    TRY(decline_state_rules(f->graph, f->nfetches, f->fetches, &how, l));
+    TRY(decline_state_rules(f->planned.graph, f->nfetches, f->planned.fetches, &how, l));
     if (!l->ndeclined) return true;
     arena scratch = arena_make(&s->allocator, &s->fault);
     how.layout = l;
-    bool ok = subject_whole(f->graph, f->nfetches, f->fetches, &scratch, &whole) &&
+    bool ok = subject_whole(f->planned.graph, f->nfetches, f->planned.fetches, &scratch, &whole) &&
               cost_of(&whole, l, &f->opts->rates, NULL, NULL, c) &&
-              estimate_peak(f->graph, f->nfetches, f->fetches, &how, &c->peak);
+              estimate_peak(f->planned.graph, f->nfetches, f->planned.fetches, &how, &c->peak);
     arena_free(&scratch);
     forget_found(f, l);
     return ok;
@@ -231,6 +233,9 @@ static bool try_all(finding *f)
 
 /* ---- nothing fits ---- */
 
+static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const automatic_opts *opts,
+                      bool last, automatic_answer *answer);
+
 /* The layout of least memory on the mesh or meshes that `m` describes; a short search. */
 static bool find_smallest(const finding *f, const char *m, automatic_answer *least)
 {
@@ -241,7 +246,7 @@ static bool find_smallest(const finding *f, const char *m, automatic_answer *lea
     o.want = 1;
     o.tell = NULL;
     o.work = HASTE;
-    return automatic_find(f->graph, f->nfetches, f->fetches, &o, least);
+    return find_once(f->graph, f->nfetches, f->fetches, &o, true, least);
 }
 
 /* The mesh with `times` times the processors along an axis; NULL where there are too many. */
@@ -296,8 +301,9 @@ static bool nothing_fits(const finding *f)
                 more ? more : "");
 }
 
-bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
-                    const automatic_opts *opts, automatic_answer *answer)
+/* One search; `answer` has no layouts where nothing fits. */
+static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const automatic_opts *opts,
+                      bool last, automatic_answer *answer)
 {
     mtf_session *s = g->session;
     finding      f = {.graph = g,
@@ -311,8 +317,8 @@ bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     f.room = opts->want < 1 ? 1 : opts->want < MOST_KEPT ? opts->want : MOST_KEPT;
     answer->best = arena_array(&s->arena, found_layout, f.room + 1);
     f.last = arena_new(&s->arena, search_answer);
-    TRY(answer->best && f.last && try_all(&f));
-    if (answer->n == 0) return nothing_fits(&f);
+    TRY(answer->best && f.last && microbatch_graph(g, nfetches, fetches, &f.planned) && try_all(&f));
+    if (answer->n == 0) return !last || nothing_fits(&f);
     answer->search.late = f.late;
     if (isinf(f.state_bound)) return true; /* no rules for state were searched */
     double best = worth_here(&f, &answer->best[0].cost).value;
@@ -320,4 +326,17 @@ bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     if (best > f.state_bound * (1 + SAME_PRICE))
         answer->search.gap = fmax(answer->search.gap, (best - f.state_bound) / best);
     return true;
+}
+
+/* Where it is open how many parts the batch comes in, as few are taken as let some layout fit: 1, 2, 4, ... */
+bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const automatic_opts *opts,
+                    automatic_answer *answer)
+{
+    if (!g->batch.name || g->parts > 0) return find_once(g, nfetches, fetches, opts, true, answer);
+    for (int64_t n = 1;; n *= 2) {
+        bool last = n * 2 > g->batch.size;
+        g->parts = n;
+        TRY(find_once(g, nfetches, fetches, opts, last, answer));
+        if (answer->n > 0 || last) return true;
+    }
 }

@@ -49,6 +49,8 @@ static bool prepare(quest *q)
     if (q->reduced.copies && (t->smallest || t->limit))
         TRY(subject_reduce(&q->whole, false, q->scratch, &q->fewer));
     TRY(space_make(t->graph, q->whole.survey.live, t->given, q->scratch, &q->space));
+    TRY(subject_divide(&q->whole, q->scratch) && subject_divide(&q->reduced, q->scratch));
+    TRY(!q->fewer.graph || subject_divide(&q->fewer, q->scratch));
     q->opts = (state_opts){.whole = &q->whole,
                            .reduced = &q->reduced,
                            .fewer = &q->fewer,

@@ -88,6 +88,12 @@ static bool rule_assign(reference *r, const node *n, const tensor_value *in, ten
     return true;
 }
 
+static const char *part_of(const node *n)
+{
+    const char *dim = node_attr(n, "part_of")->text;
+    return dim ? dim : "";
+}
+
 /* The position of element k in the whole tensor, of which the result may be a part. */
 static int64_t whole_position(const node *n, int64_t part, int64_t k)
 {
@@ -95,7 +101,7 @@ static int64_t whole_position(const node *n, int64_t part, int64_t k)
     int64_t          position = 0, stride = 1;
     for (int d = shape->ndims - 1; d >= 0; d--) {
         int64_t size = shape->dims[d].size, at = k % size;
-        bool    in_parts = strcmp(node_attr(n, "part_of")->text, shape->dims[d].name) == 0;
+        bool    in_parts = strcmp(part_of(n), shape->dims[d].name) == 0;
         position += stride * (in_parts ? part + node_attr(n, "parts")->i * at : at);
         stride *= in_parts ? node_attr(n, "whole")->i : size;
         k /= size;
@@ -114,7 +120,7 @@ static bool rule_draw(reference *r, const node *n, const tensor_value *in, tenso
                        .b = node_attr(n, even ? "high" : "stddev")->r,
                        .key = (uint32_t)node_attr(n, "key")->i};
     uint64_t    stream = exact_stream(&r->exact, &how);
-    bool        in_parts = *node_attr(n, "part_of")->text;
+    bool        in_parts = *part_of(n);
     int         last = n->nargs - in_parts;
     int64_t     part = in_parts ? (int64_t)in[last].at[0] : 0;
     for (int k = 0; k < last; k++) stream = hash_pair(stream, (uint64_t)in[k].at[0]);

@@ -118,6 +118,7 @@ static void call_graph(mtf_graph *g, mtf_tensor *x, calls *c)
     EXPECT(mtf_serialize_training_step, !mtf_serialize_training_step(g, 1, xs, &micro).loss);
     EXPECT(mtf_layout_find,
            mtf_layout_find(g, 1, xs, &(mtf_layout_opts){.mesh = "x:2"}, 1, found) == 0);
+    CALL(mtf_microbatches, g, a, 2);
     EXPECT(mtf_compile_n, !mtf_compile_n(g, 1, xs));
     CALL(mtf_use_averages, g, g);
     EXPECT(mtf_train, !mtf_train(g, x, &(mtf_train_opts){.steps = 1, .quiet = true}));

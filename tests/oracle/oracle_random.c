@@ -139,6 +139,12 @@ static number truncated(const stream *s, uint64_t g, double a, double b, mtf_dty
 
 /* ---- the ops ---- */
 
+static const char *part_of(const node *n)
+{
+    const char *dim = node_attr(n, "part_of")->text;
+    return dim ? dim : "";
+}
+
 /* The index in the whole tensor of element k of a part of it. */
 static uint64_t whole_index(const node *n, int64_t part, int64_t k)
 {
@@ -146,7 +152,7 @@ static uint64_t whole_index(const node *n, int64_t part, int64_t k)
     int64_t          index = 0, of[MTF_SHAPE_ROOM];
     for (int d = s->ndims - 1; d >= 0; k /= s->dims[d--].size) of[d] = k % s->dims[d].size;
     for (int d = 0; d < s->ndims; d++) {
-        if (strcmp(s->dims[d].name, node_attr(n, "part_of")->text))
+        if (strcmp(s->dims[d].name, part_of(n)))
             index = index * s->dims[d].size + of[d];
         else
             index = index * node_attr(n, "whole")->i + part + of[d] * node_attr(n, "parts")->i;
@@ -162,7 +168,7 @@ static void rule_random(oracle *o, const node *n, const value *const *in, value 
            b = node_attr(n, even ? "high" : "stddev")->r;
     bool known = true;
     for (int i = 0; i < n->nargs; i++) known = known && number_known(in[i]->at[0]);
-    int     turns = n->nargs - (*node_attr(n, "part_of")->text != 0);
+    int     turns = n->nargs - (*part_of(n) != 0);
     int64_t part = turns < n->nargs ? in[turns]->at[0].i : 0;
     stream  s = inside((stream){o->seed, (uint32_t)node_attr(n, "key")->i, (uint32_t)o->step}, turns, in);
     /* What stands in a loop is another number in each turn of it.  Copies, which have no name yet, are

@@ -1,0 +1,13 @@
+/* How many replicas a batch is for, where its size is given for one. */
+#ifndef CLI_REPLICAS_H
+#define CLI_REPLICAS_H
+
+#include "cli/options.h"
+
+/* A configuration may give the tokens of one replica: then the batch depends on how the layout cuts it.
+ * Where the layout is to be found, this finds how the best one, by time per example, cuts the batch, and
+ * writes that rule into the option --layout, so that every command plans the same batch.  -1, or the exit
+ * status after an error, which was reported. */
+int replicas_choose(options *o);
+
+#endif
