@@ -138,7 +138,8 @@ static void tame(maker *m, int index)
 
 static const line_template *choose_template(maker *m, unsigned with)
 {
-    unsigned without = m->depth ? ROOT : 0;
+    /* Large tensors of aimed lines would cost the oracle half a minute. */
+    unsigned without = (m->depth ? ROOT : 0) | (m->scale > 1 ? AIM : 0);
     if (m->plain) with |= BOTH;
     if (m->npool == POOL && !(with & AIM) && dice_odds(&m->dice, 30)) with |= WIDE;
     for (;;) {
@@ -398,7 +399,7 @@ static void make(property_case *c, maker *m, int wanted, bool wide)
     c->check = dice_odds(&m->dice, 20);
     choose_pool(m, wide);
     fill_program(m, wanted - 2);
-    bool aimed = dice_odds(&m->dice, 50);
+    bool aimed = m->scale == 1 && dice_odds(&m->dice, 50);
     for (int tries = 0; tries < 8 && aimed && !add_line_with(m, AIM); tries++) continue;
     for (int tries = 0; tries < 5 && dice_odds(&m->dice, 70) && !add_gradient(m); tries++) continue;
 }
