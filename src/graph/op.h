@@ -33,7 +33,8 @@ typedef enum dim_split {
 typedef enum debt {
     DEBT_SETTLE, /* not linear in it: the sum must be completed first */
     DEBT_SUM,    /* linear in all such inputs together: passed on where all owe the same axes */
-    DEBT_PRODUCT /* linear in each: passed on where one input owes and the others are complete */
+    DEBT_PRODUCT /* linear in each: passed on where one input owes, the others are complete, and
+                    none of these is a factor that could overflow (plan/spread.c) */
 } debt;
 
 enum op_flags {

@@ -181,12 +181,13 @@ static bool lower_scalar(emitter *e, const node *n, const slice *in, slice *out,
     return emit_scalar(e, fn, n->nargs, in, &out[0]);
 }
 
-/* By one nonzero number: partial sums divided by 0 are infinities, which do not add up. */
+/* By one number of magnitude 1 or more: divided by others, partial sums may overflow where the whole
+ * does not. */
 static bool divides_by_constant(const node *n)
 {
     const node *by = n->in[1]->node;
     return by->op == &op_constant && !node_attr(by, "data")->data.bytes &&
-           node_attr(by, "value")->number.r != 0;
+           fabs(node_attr(by, "value")->number.r) >= 1;
 }
 
 /* Owed sums pass through linear operations. */

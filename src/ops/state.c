@@ -54,6 +54,9 @@ static bool infer_variable(node *n)
                          "normal_each has %d deviations; it needs one for each index of the first "
                          "dimension",
                          init.n);
+    if (init.kind == INIT_NORMAL_EACH && n->attrs[TYPE].type == MTF_BOOL)
+        return node_fail(n, ERR_TYPE, "normal_each multiplies, and the variable is bool; give it "
+                                      "zeros, ones or constant(v)");
     char        text[DTYPE_REFUSAL];
     const char *refusal =
         init.kind == INIT_CONSTANT ? dtype_refuses(n->attrs[TYPE].type, init.a, text) : NULL;
@@ -253,6 +256,11 @@ static bool infer_assign(node *n)
     char              a[SHAPE_TEXT], b[SHAPE_TEXT];
     if (strcmp(mode, "set") != 0 && strcmp(mode, "add") != 0 && strcmp(mode, "sub") != 0)
         return node_fail(n, ERR_USAGE, "mode is set, add or sub, not \"%s\"", mode);
+    if (w->type == MTF_BOOL && strcmp(mode, "set") != 0)
+        return node_fail(n, ERR_TYPE,
+                         "variable \"%s\" is bool, and mode %s is for numbers: use set, or make "
+                         "the variable i32",
+                         tensor_name(w), mode);
     if (!shape_same_set(&w->shape, &x->shape) || !node_sizes_agree(n))
         return node_fail(n, ERR_SHAPE, "variable \"%s\" is %s but the value \"%s\" is %s",
                          tensor_name(w), shape_text(&w->shape, a), tensor_name(x),

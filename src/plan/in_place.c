@@ -70,6 +70,7 @@ static bool may_share(const program *p, const int *loop, const bool *gone, int k
             return false;
         }
     }
+    if (kind == BUFFER_FETCH && *back < 0) return false; /* read after the step */
     /* Stored state may only change by its final move; a loop-carried value must be as the iteration
      * before left it. */
     if (kind == BUFFER_VARIABLE && (*back < 0 || loop[k] != loop[*back])) return false;

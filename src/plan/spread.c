@@ -8,6 +8,8 @@
  */
 #include "plan/spread.h"
 
+#include <math.h>
+
 #include "plan/planner.h"
 #include "plan/spread_dims.h"
 
@@ -29,6 +31,15 @@ static bool rounds(const node *n, int input)
 {
     mtf_dtype type = n->in[input]->type;
     return dtype_compute(type) != type && !(n->op->flags & OP_MOVES);
+}
+
+/* May partial sums be multiplied by this factor as well as the whole sum?  They may be much larger
+ * than it, with opposite signs: of 3e38 - 2e38, three times each part is infinite and the difference
+ * is NaN, and so is a product of both parts with an infinity.  So floats are multiplied by one number
+ * of magnitude 1 or less only; integers wrap around, which is linear. */
+static bool factor_is_safe(const slice *s)
+{
+    return !dtype_is_float(s->type) || (slice_is_uniform(s) && fabs(s->value.real) <= 1);
 }
 
 /* The debt that passes through n, 0 if all must be paid first. */
@@ -62,7 +73,7 @@ static unsigned carried_debt(emitter *e, const node *n, shard **in)
         /* A partial sum of constants may be 0 here but not on other processors. */
         bool zero = slice_is_uniform(s) && dtype_is_zero(s->type, s->value) && !s->owed;
         if (rule == DEBT_SUM && s->owed != owed && !zero) return 0;
-        if (rule == DEBT_PRODUCT && owing > 1) return 0;
+        if (rule == DEBT_PRODUCT && (owing > 1 || (!carries && !factor_is_safe(s)))) return 0;
         if (rule != DEBT_SUM && !carries && placement_axes(&where, n->in[i]->shape.ndims) & owed)
             return 0;
     }

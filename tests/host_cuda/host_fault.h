@@ -1,7 +1,8 @@
 /* Failures on purpose, so that tests see what follows from them.
  *
  * MTF_HOST_CUDA_FAIL=KIND:N lets call number N of a kind fail, counted from 1 in each process:
- * memory and pinned allocate, launch starts a kernel, kernel runs one, play plays a recorded step.
+ * memory and pinned allocate, launch starts a kernel, kernel runs one, play plays a recorded step,
+ * group begins messages that NCCL sends together.
  */
 #ifndef HOST_FAULT_H
 #define HOST_FAULT_H
@@ -15,6 +16,7 @@ typedef enum fault_kind {
     FAULT_LAUNCH,
     FAULT_KERNEL,
     FAULT_PLAY,
+    FAULT_GROUP,
     FAULT_KINDS
 } fault_kind;
 

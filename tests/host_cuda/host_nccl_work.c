@@ -237,6 +237,7 @@ static ncclResult_t take(nccl_call c)
 
 ncclResult_t ncclGroupStart(void)
 {
+    if (host_fails(FAULT_GROUP)) return ncclInternalError;
     depth++;
     return ncclSuccess;
 }

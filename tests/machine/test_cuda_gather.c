@@ -106,6 +106,27 @@ static void test_sorted_scatters(void **state)
     assert_int_equal(list.launches, 4);
 }
 
+/* Tiles that are joined in one, two and three passes. */
+static void test_many_tiles(void **state)
+{
+    (void)state;
+    static const int64_t places[] = {2049, 8 * 2048, 8 * 2048 + 1, 64 * 2048 + 77};
+    for (int k = 0; k < 4; k++) {
+        index_case c = {.size = {1, places[k], 1, 1},
+                        .along = k == 3 ? 70000 : 3000,
+                        .plain = true,
+                        .type = MTF_I32,
+                        .index_type = MTF_I32};
+        seed_state = 56;
+        card_trials_start(&list, 1);
+        add_case(&c, true);
+        c.set = true;
+        add_case(&c, true);
+        card_trials_run(&list, kernel_scatter);
+        assert_int_equal(list.launches, k < 2 ? 4 : k < 3 ? 5 : 6);
+    }
+}
+
 /* Sums of short floats are rounded once: so are those of the CPU if they are exact. */
 static void test_short_floats_are_rounded_once(void **state)
 {
@@ -159,6 +180,7 @@ int main(void)
         cmocka_unit_test(test_gathers),
         cmocka_unit_test(test_scatters),
         cmocka_unit_test(test_sorted_scatters),
+        cmocka_unit_test(test_many_tiles),
         cmocka_unit_test(test_short_floats_are_rounded_once),
         cmocka_unit_test(test_scatters_that_overlap),
     };

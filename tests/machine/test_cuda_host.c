@@ -188,6 +188,25 @@ static void test_text_that_is_wrong_is_refused(void **state)
     assert_non_null(strstr(f.text, "no_such"));
 }
 
+/* A plan has room for so many kernels, and no more are written beside it. */
+static void test_launches_have_a_bound(void **state)
+{
+    (void)state;
+    mtf_session  *s = card.session;
+    kernel_source source = kernel_source_make(&s->arena);
+    struct {
+        kernel_plan   plan;
+        kernel_launch beyond;
+    } room = {0};
+    for (int k = 0; k < MOST_LAUNCHES; k++)
+        assert_true(kernel_launch_add(&source, &room.plan, (kernel_launch){.name = "reversed"}));
+    assert_false(kernel_launch_add(&source, &room.plan, (kernel_launch){.name = "one_more"}));
+    assert_contains(mtf_error(s), "kernel \"one_more\" would be number 7 of an instruction");
+    assert_int_equal(room.plan.nlaunches, MOST_LAUNCHES);
+    assert_null(room.beyond.name);
+    fault_clear(&s->fault);
+}
+
 static void test_same_text_compiles_for_a_card(void **state)
 {
     (void)state;
@@ -209,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_mistakes_end_with_a_sentence),
         cmocka_unit_test(test_recordings_are_played),
         cmocka_unit_test(test_text_that_is_wrong_is_refused),
+        cmocka_unit_test(test_launches_have_a_bound),
         cmocka_unit_test(test_same_text_compiles_for_a_card),
         cmocka_unit_test(test_the_kernel_of_loops_compiles_for_a_card),
     };

@@ -141,7 +141,7 @@ static cost owed_sum(const char *then)
     return c;
 }
 
-/* A sum is paid where it has fewest elements. */
+/* A sum is paid where it has fewest elements, but before it is multiplied by what may be large. */
 static void test_paid_while_small(void **state)
 {
     (void)state;
@@ -153,7 +153,13 @@ static void test_paid_while_small(void **state)
         {"y = reduce_sum(s)\n", 1},
         {"y: [b, m] = s * t\n", 8},
         {"y: [b, m] = einsum(s, t)\n", 8},
-        {"y: [m] = einsum(s, t)\n", 5},
+        {"y: [m] = einsum(s, t)\n", 8},
+        {"y = reduce_sum(s * 0.5)\n", 1},
+        {"y = reduce_sum(s * -1)\n", 1},
+        {"y = reduce_sum(s / 4)\n", 1},
+        {"y = reduce_mean(s)\n", 1},
+        {"y = reduce_sum(s * 1.5)\n", 8},
+        {"y = reduce_sum(s / 0.5)\n", 8},
         {"y: [b, m=5] = broadcast(s)\n", 8},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {

@@ -173,6 +173,7 @@ static int write_number(maker *m, line_choice *l, char place, char *text, size_t
     case 'n': return snprintf(text, room, "%d", k);
     case 'm': return snprintf(text, room, "%d", k + 1);
     case 'Z': return snprintf(text, room, "%d", size);
+    case 'W': return snprintf(text, room, "%d", 2 * size - 1);
     case 'R': return snprintf(text, room, "%d, %d", k, size - k);
     default: return snprintf(text, room, "%d", dice_below(&m->dice, 2 * size + 3) - size - 1);
     }
@@ -265,7 +266,7 @@ static int write_place(maker *m, const line_template *t, line_choice *l, char pl
         return (int)strlen(text);
     }
     if (strchr("dfeDNLl", place)) return write_dims(m, l, place, text, room);
-    if (strchr("nmsZR", place)) return write_number(m, l, place, text, room);
+    if (strchr("nmsZRW", place)) return write_number(m, l, place, text, room);
     if (strchr("kKGtPTFYI", place)) return write_fixed(m, l, place, text, room);
     const made_value *v = operand_at(m, l, place);
     return v ? snprintf(text, room, "%s", v->name) : 0;

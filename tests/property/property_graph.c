@@ -136,10 +136,12 @@ static void tame(maker *m, int index)
     maker_accept(m, text, 1, name, &from);
 }
 
-static const line_template *choose_template(maker *m)
+static const line_template *choose_template(maker *m, unsigned with)
 {
-    unsigned without = m->depth ? ROOT : 0, with = m->plain ? BOTH : 0;
-    if (m->npool == POOL && dice_odds(&m->dice, 30)) with |= WIDE;
+    /* Large tensors of aimed lines would cost the oracle half a minute. */
+    unsigned without = (m->depth ? ROOT : 0) | (m->scale > 1 ? AIM : 0);
+    if (m->plain) with |= BOTH;
+    if (m->npool == POOL && !(with & AIM) && dice_odds(&m->dice, 30)) with |= WIDE;
     for (;;) {
         int total = 0, at;
         for (int i = 0; i < nline_templates; i++) total += line_templates[i].weight;
@@ -150,11 +152,11 @@ static const line_template *choose_template(maker *m)
     }
 }
 
-bool add_line(maker *m)
+static bool add_line_with(maker *m, unsigned flags)
 {
     char                 text[2 * LINE_ROOM], names[3][NAME_ROOM];
     line_choice          l;
-    const line_template *t = choose_template(m);
+    const line_template *t = choose_template(m, flags);
     if (!fill_template(m, t, &l, text, sizeof text)) return false;
     int      n = 0, before = m->nvalues;
     ancestry from = {{0}};
@@ -165,6 +167,11 @@ bool add_line(maker *m)
     for (int k = 0; k < l.noperands; k++) m->values[l.operand[k] - m->values].used = true;
     for (int i = before, end = m->nvalues; i < end; i++) tame(m, i);
     return true;
+}
+
+bool add_line(maker *m)
+{
+    return add_line_with(m, 0);
 }
 
 /* Summed and repeated until the dimensions are the same; then cut to what may be carried on. */
@@ -204,6 +211,21 @@ bool add_alike(maker *m, const made_value *like, char name[NAME_ROOM])
 
 /* ---- gradients and assignments ---- */
 
+/* A sum of the same dimensions that is owed where `owed` is cut: what is assigned is scattered. */
+static bool add_owed(maker *m, const made_value *like, char name[NAME_ROOM])
+{
+    char     text[2 * LINE_ROOM], shape[LINE_ROOM - 80], names[2][NAME_ROOM];
+    ancestry none = {{0}};
+    if (like->type == MTF_BOOL) return false;
+    write_shape_of(like, shape, sizeof shape);
+    fresh_name(m, names[0]);
+    fresh_name(m, names[1]);
+    snprintf(text, sizeof text, "%s: %s[owed=3%s%s] = input\n%s = reduce_sum(%s, over=(owed))",
+             names[0], mtf_dtype_name(like->type), *shape ? ", " : "", shape, names[1], names[0]);
+    memcpy(name, names[1], NAME_ROOM);
+    return maker_accept(m, text, 2, names, &none);
+}
+
 static void add_assignment(maker *m)
 {
     static const char *const modes[] = {"", ", mode=add", ", mode=sub"};
@@ -213,7 +235,7 @@ static void add_assignment(maker *m)
         if (m->values[i].variable && dice_below(&m->dice, ++seen) == 0) which = i;
     if (which < 0 || m->depth) return;
     made_value w = m->values[which];
-    if (!add_alike(m, &w, fresh)) return;
+    if (!(dice_odds(&m->dice, 40) ? add_owed : add_alike)(m, &w, fresh)) return;
     ancestry from = m->values[m->nvalues - 1].from;
     fresh_name(m, name[0]);
     snprintf(text, sizeof text, "%s = assign(%s, %s%s)", name[0], w.name, fresh,
@@ -376,7 +398,9 @@ static void make(property_case *c, maker *m, int wanted, bool wide)
     c->seed = dice_bits(&m->dice) % 1000;
     c->check = dice_odds(&m->dice, 20);
     choose_pool(m, wide);
-    fill_program(m, wanted);
+    fill_program(m, wanted - 2);
+    bool aimed = m->scale == 1 && dice_odds(&m->dice, 50);
+    for (int tries = 0; tries < 8 && aimed && !add_line_with(m, AIM); tries++) continue;
     for (int tries = 0; tries < 5 && dice_odds(&m->dice, 70) && !add_gradient(m); tries++) continue;
 }
 

@@ -106,6 +106,31 @@ static void make_state_layout(property_case *c, dice *d, int ndims, char dims[][
                                  firm ? "!" : "");
 }
 
+/* What is owed along the second axis is scattered along it, in parts of parts along the first. */
+static void aim_at_scatters(property_case *c, dice *d, int ndims, char dims[][NAME_ROOM])
+{
+    size_t room = sizeof c->state_layout, used = 0;
+    int    first = dice_below(d, c->naxes), second = (first + 1) % c->naxes;
+    c->state_layout[0] = 0;
+    for (int i = 0; i < ndims && c->nrules < MAX_RULES - 1; i++) {
+        bool owed = !strcmp(dims[i], "owed");
+        if (!owed && !dice_odds(d, 50)) continue;
+        cut_rule *r = &c->rules[c->nrules++];
+        *r = (cut_rule){.naxes = 1, .axis = {owed ? second : first}};
+        snprintf(r->dim, NAME_ROOM, "%s", dims[i]);
+        if (!owed && used + NAME_ROOM + 6 < room)
+            used += (size_t)snprintf(c->state_layout + used, room - used, "%s%s:%c?!",
+                                     used ? "," : "", dims[i], 'x' + second);
+    }
+}
+
+static bool has_owed(int ndims, char dims[][NAME_ROOM])
+{
+    for (int i = 0; i < ndims; i++)
+        if (!strcmp(dims[i], "owed")) return true;
+    return false;
+}
+
 void case_no_layout(property_case *c)
 {
     c->naxes = c->nrules = 0;
@@ -119,6 +144,10 @@ void case_make_layout(property_case *c, dice *d, int ndims, char dims[][NAME_ROO
     case_no_layout(c);
     if (dice_odds(d, 8)) return; /* one processor */
     make_mesh(c, d);
+    if (c->naxes > 1 && has_owed(ndims, dims) && dice_odds(d, 30)) {
+        aim_at_scatters(c, d, ndims, dims);
+        return;
+    }
     if (dice_odds(d, 40)) make_state_layout(c, d, ndims, dims);
     if (dice_odds(d, 3)) { /* a search: one rule that stands, or none */
         c->automatic = true;

@@ -202,6 +202,25 @@ const line_template line_templates[] = {
     { 3, "%o = mod(reduce_sum(%i, over=(%d)), 7)",                    SHAPE_NONE,   BOTH},
     { 2, "%o = mod(einsum(%i, %j, over=(%d)), 7)",                    SHAPE_NONE,   BOTH},
 
+    /* aimed: updates, of what is read again, too; a bias by distance; sums that are scattered where they
+     * are stored; products of owed sums; nodes that differ in an attribute that is true or false */
+    { 3, "%o = update(%a, slice(%h, dim=%d, begin=%n, size=1), reduce_max(%i), dim=%d)", SHAPE_NONE, AIM | BOTH},
+    { 3, "%o = update(%a, slice(%h, dim=%d, begin=0, size=%m), reduce_max(%i), dim=%d)", SHAPE_NONE, AIM | BOTH},
+    { 1, "%o = update(%a, reduce_first(%h, dim=%d), reduce_max(%v, over=(%d)), dim=%d)", SHAPE_NONE, AIM | BOTH},
+    { 2, "%p = cumsum(%A, dim=%d)\n"
+         "%q = update(%p, slice(%A, dim=%d, begin=%n, size=1), reduce_max(%i), dim=%d)\n"
+         "%o = %p - %q",                                              SHAPE_NONE,   AIM | BOTH},
+    { 3, "%q: %F[rel=%W] = input\n"
+         "%o, %p = attention(%x, rename_dimension(%y, from=%d, to=%N), rename_dimension(%x, from=%d, to=%N), %q, query=%d, memory=%N, key=%f, value=%f, bias_relative=rel, with=(bias))", SHAPE_NONE, ROOT | AIM | BOTH},
+    { 4, "%p: %F[%S] = variable\n"
+         "%q: %F[owed=3, %S] = input\n"
+         "%o = assign(%p, reduce_sum(%q * %x, over=(owed)))",         SHAPE_ORDER,  ROOT | AIM},
+    { 2, "%o = reduce_sum(%A, over=(%d)) * reduce_sum(square(%A), over=(%d))", SHAPE_NONE, AIM | BOTH},
+    { 1, "%o: [%S] = einsum(reduce_sum(%A, over=(%d)), reduce_sum(abs(%A), over=(%d)))", SHAPE_SUBSET, AIM},
+    { 2, "%o = cumsum(%A, dim=%d, reverse=%t) - cumsum(%A, dim=%d, exclusive=%t, reverse=%t)", SHAPE_NONE, AIM | BOTH},
+    { 1, "%o = shift(%A, dim=%d, offset=1) - shift(%A, dim=%d, offset=1, wrap=%t)", SHAPE_NONE, AIM | BOTH},
+    { 1, "%o = argsort(%A, dim=%d) - argsort(%A, dim=%d, descending=%t)", SHAPE_NONE, AIM},
+
     /* windows */
     { 3, "%q: %F[k1=%k, %L, %D] = input\n"
          "%o = conv1d(%x, %q, padding=%P)",                           SHAPE_NONE,   ROOT | BOTH},

@@ -9,7 +9,7 @@
  *     %a            any type;  %h: of the same type and dimensions, the size of %d may differ
  *     %d %f         names of two dimensions of the first operand;  %e: of one of the last
  *     %n %m %s %Z   0 .. size-1, 1 .. size, -size-1 .. size+1, size; of dimension %d
- *     %R            two numbers that sum to that size
+ *     %R            two numbers that sum to that size;  %W: twice that size less 1
  *     %D %N         a dimension the first operand lacks: name=size, and its name
  *     %L %l         the first operand's last dimension: name=size, and its size
  *     %S            a shape as `shape` says
@@ -36,6 +36,7 @@ enum {
     ROOT = 1, /* not inside blocks */
     WIDE = 2, /* of interest with many dimensions; all operands together may have more than 16 */
     BOTH = 4, /* for plain graphs, too */
+    AIM = 8,  /* aimed at what planners get wrong: half of the programs end with one of these */
 };
 
 typedef struct line_template {

@@ -202,6 +202,27 @@ static void test_assignments(void **state)
     assert_int_equal(mtf_close(c.s), 1);
 }
 
+/* bool is no number: nothing is added to it, and its initial values are not multiplied. */
+static void test_bool_variables(void **state)
+{
+    (void)state;
+    static const char head[] = "w: bool[a=2] = variable(init=\"zeros\")\n"
+                               "x: bool[a=2] = constant(value=true)\n";
+    for (int k = 0; k < 2; k++) {
+        char        text[200], sentence[200];
+        const char *mode = k == 0 ? "add" : "sub";
+        snprintf(text, sizeof text, "%sn = assign(w, x, mode=%s)\n", head, mode);
+        snprintf(sentence, sizeof sentence,
+                 "type: model.mtf:3:5: assign: variable \"w\" is bool, and mode %s is for numbers: "
+                 "use set, or make the variable i32",
+                 mode);
+        refuse_text(text, sentence);
+    }
+    refuse_text("w: bool[a=2] = variable(init=\"normal_each(1, 2)\")\n",
+                "type: model.mtf:1:16: variable: normal_each multiplies, and the variable is bool; "
+                "give it zeros, ones or constant(v)");
+}
+
 /* ---- running ---- */
 
 static void test_feeding_and_fetching(void **state)
@@ -355,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_bad_shapes),          cmocka_unit_test(test_type_mismatch),
         cmocka_unit_test(test_no_type_and_no_data), cmocka_unit_test(test_gradient_of_an_integer),
         cmocka_unit_test(test_assignments),         cmocka_unit_test(test_feeding_and_fetching),
+        cmocka_unit_test(test_bool_variables),
         cmocka_unit_test(test_freed_program),       cmocka_unit_test(test_unknown_device),
         cmocka_unit_test(test_first_nan),           cmocka_unit_test(test_options),
         cmocka_unit_test(test_sound_options),

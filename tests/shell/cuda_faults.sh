@@ -121,6 +121,8 @@ rank_fails "a rank's kernel that fails late" kernel:30 "device: rank 1, processo
 rank_fails "a rank's recorded step" play:2 "device: rank 1, processor x=1: the card could not play a step: $refused" "${train[@]}" "${two[@]}"
 rank_fails "a rank's memory" memory:1 'memory: rank 1, processor x=1: card 1 ' "${net[@]}" "${two[@]}"
 rank_fails "a rank's variable that does not fit" memory:3 'memory: rank 1, processor x=1: card 1 .* for the variable "w"' "${net[@]}" "${two[@]}"
+printf 'x: f32[a=4, b=6] = constant(data={%s})\ny: [b=4, c=6] = reshape(x)\n' "$(seq -s, 24)" >swap.mtf
+rank_fails "a rank's messages that do not begin" group:1 'device: rank 1, processor x=1: NCCL could not begin to exchange parts: ' run swap.mtf --fetch y --device cuda --mesh x:2 --layout b:x
 
 # A rank that is killed while it trains.
 rm -f pid.* out

@@ -26,6 +26,16 @@ int kernel_number(kernel_plan *plan, uint64_t value)
     return plan->nnumbers++;
 }
 
+bool kernel_launch_add(kernel_source *s, kernel_plan *plan, kernel_launch launch)
+{
+    if (plan->nlaunches == MOST_LAUNCHES)
+        return fail(s->arena->fault, ERR_INTERNAL,
+                    "kernel \"%s\" would be number %d of an instruction, which may have %d",
+                    launch.name, MOST_LAUNCHES + 1, MOST_LAUNCHES);
+    plan->launch[plan->nlaunches++] = launch;
+    return true;
+}
+
 static void write_parameters(textbuf *t, const instr *i, const kernel_plan *plan)
 {
     for (int k = 0; k < i->nout; k++) text_add(t, "%s *out%d, ", kernel_type(i->out[k].type), k);
@@ -86,9 +96,10 @@ bool kernel_add_shaped(kernel_source *s, kernel_plan *plan, const instr *i, cons
         text_add(&whole, "%s(%s\n", kept, text);
         TRY(add_entry(s, kept, text_done(&whole)));
     }
-    plan->launch[plan->nlaunches++] = (kernel_launch){
-        .name = kept, .blocks = blocks, .threads = shape->threads, .shared = shape->shared};
-    return true;
+    return kernel_launch_add(
+        s, plan,
+        (kernel_launch){
+            .name = kept, .blocks = blocks, .threads = shape->threads, .shared = shape->shared});
 }
 
 kernel_writer *kernel_writer_of(instr_kind kind)

@@ -82,6 +82,8 @@ bool kernel_add_shaped(kernel_source *s, kernel_plan *plan, const instr *i, cons
 
 /* Adds an argument to those of the kernels that are added to the plan afterwards; its number. */
 int kernel_number(kernel_plan *plan, uint64_t value);
+/* Appends a launch; false, with an error, where the plan has no room for it. */
+bool kernel_launch_add(kernel_source *s, kernel_plan *plan, kernel_launch launch);
 
 /* Adds a kernel with parameters of its own: its whole text, and a name that no other text has. */
 bool kernel_source_put(kernel_source *s, const char *name, const char *text);

@@ -5,7 +5,7 @@
  * The same bits in each run: no element has two writers at a time.  Loops i are those that
  * move the output, and those along which several indices may be equal: places.  With few
  * places, the first of equal ones adds the data of all of them (of a store: the last one
- * stores).  Many are sorted by their index.  The sorted list is gone through in tiles; a run
+ * stores).  Many are sorted by their index, in tiles that are then joined.  The sorted list is gone through in tiles; a run
  * of equal indices that begins in a tile and goes on beyond it is completed by a further
  * kernel from what the next tiles found.  Sums are made in the compute type.
  */
@@ -86,6 +86,26 @@ static bool scatter_few(scattering *c)
 
 /* ---- many places ---- */
 
+/* How sorted tiles are joined.  In a pass each item finds its place among the `fan` tiles of its group, by
+ * halving, and groups become the tiles of the next pass. */
+typedef struct joining {
+    int64_t tiles, n; /* of n items, a power of two */
+    int64_t fan;      /* a power of two */
+    int     passes;
+} joining;
+
+/* With sort_tiles and add_runs a plan has at most MOST_LAUNCHES kernels. */
+enum { JOIN_PASSES = 3, JOIN_FAN = 8 };
+
+static joining joining_of(int64_t turns)
+{
+    joining j = {.n = kernel_power(turns, SORT_TILE), .fan = JOIN_FAN};
+    j.tiles = kernel_parts(turns, j.n);
+    while (j.fan * j.fan * j.fan < j.tiles) j.fan *= 2;
+    for (int64_t left = j.tiles; left > 1; left = kernel_parts(left, j.fan)) j.passes++;
+    return j;
+}
+
 /* An item: number of the outer iteration times the dimension plus the index, then the place. */
 static const char sort_tiles[] =
     "    $SORTDECLARE\n"
@@ -104,16 +124,25 @@ static const char sort_tiles[] =
     "$SORT"
     "    for (int t = THREAD; t < $N; t += THREADS) ((u64 *)scratch)[BLOCK * $N + t] = item[t];\n";
 
-static const char join_tiles[] = "    i64 at = BLOCK * 256 + THREAD;\n"
-                                 "    if (at >= $TURNS) return;\n"
-                                 "    const u64 *sorted = (const u64 *)scratch;\n"
-                                 "    u64 mine = sorted[at];\n"
-                                 "    i64 rank = at % $N;\n"
-                                 "    for (i64 tile = 0; tile < $TILES; tile++) {\n"
-                                 "        if (tile == at / $N) continue;\n"
-                                 "$SORTBEFORE"
-                                 "    }\n"
-                                 "    ((u64 *)(scratch + $SORTEDAT))[rank] = mine;\n";
+/* What is beyond the last turn comes last in the last tile, and is in no other. */
+static const char join_tiles[] =
+    "    i64 at = BLOCK * 256 + THREAD;\n"
+    "    if (at >= $TURNS) return;\n"
+    "    const u64 *sorted = (const u64 *)(scratch + $JOINFROM);\n"
+    "    u64 mine = sorted[at];\n"
+    "    i64 own = at / $SIZE, group = own & ~($FAN - 1ll), rank = at % $SIZE;\n"
+    "    for (i64 tile = group; tile < group + $FAN && tile * $SIZE < $TURNS; tile++) {\n"
+    "        if (tile == own) continue;\n"
+    "        const u64 *theirs = sorted + tile * $SIZE;\n"
+    "        i64 low = 0, high = $TURNS - tile * $SIZE < $SIZE ? $TURNS - tile * $SIZE : $SIZE;\n"
+    "        while (low < high) {\n"
+    "            i64 middle = (low + high) / 2;\n"
+    "            if (mine > theirs[middle]) low = middle + 1;\n"
+    "            else high = middle;\n"
+    "        }\n"
+    "        rank += low;\n"
+    "    }\n"
+    "    ((u64 *)(scratch + $JOINTO))[group * $SIZE + rank] = mine;\n";
 
 static const char run_set[] =
     "    $U at = ($U)BLOCK * 256 + THREAD;\n"
@@ -212,17 +241,32 @@ static bool add_runs(scattering *c)
     return kernel_done(k, c->plan, kernel_parts(units, BLOCK_THREADS), BLOCK_THREADS, 0);
 }
 
+/* From the first `bytes` of the working space to the next ones, and back. */
+static bool join_sorted(scattering *c, const joining *j, int64_t bytes)
+{
+    kernel_text *k = &c->k;
+    int64_t      size = j->n;
+    kernel_set_number(k, "FAN", j->fan);
+    for (int pass = 0; pass < j->passes; pass++, size *= j->fan) {
+        kernel_set_number(k, "SIZE", size);
+        kernel_set_number(k, "JOINFROM", pass % 2 ? bytes : 0);
+        kernel_set_number(k, "JOINTO", pass % 2 ? 0 : bytes);
+        kernel_say(k, join_tiles);
+        TRY(kernel_done(k, c->plan, kernel_parts(c->turns, BLOCK_THREADS), BLOCK_THREADS, 0));
+    }
+    return true;
+}
+
 static bool scatter_sorted(scattering *c)
 {
     kernel_text *k = &c->k;
-    int64_t      n = kernel_power(c->turns, SORT_TILE), tiles = kernel_parts(c->turns, n);
-    int64_t      bytes = tiles * n * (int64_t)sizeof(uint64_t);
-    sort_set_words(k, n, n, false);
-    kernel_set_number(k, "TILES", tiles);
+    joining      j = joining_of(c->turns);
+    int64_t      bytes = j.tiles * j.n * (int64_t)sizeof(uint64_t), all = j.passes ? 2 * bytes : bytes;
+    sort_set_words(k, j.n, j.n, false);
     kernel_set_number(k, "TURNS", c->turns);
     kernel_set_number(k, "RUN", RUN_TILE);
-    kernel_set_number(k, "SORTEDAT", tiles > 1 ? bytes : 0);
-    kernel_set_number(k, "PARTSAT", tiles > 1 ? 2 * bytes : bytes);
+    kernel_set_number(k, "SORTEDAT", j.passes % 2 ? bytes : 0);
+    kernel_set_number(k, "PARTSAT", all);
     kernel_set_pattern(k, "SORTED", "const u64 *sorted = (const u64 *)(scratch + $SORTEDAT);");
     kernel_set_pattern(k, "FROM",
                        "$U outer = turn / $PLACES, place = turn % $PLACES; $OUTERLOOPS $PLACELOOPS "
@@ -232,14 +276,10 @@ static bool scatter_sorted(scattering *c)
                        "$T *to = out0 + ($GOALOUT + $EACHOUT + ($I)(key % $ALONG) * $STRIDE);");
     kernel_set_loops(k, "GOALLOOPS", &c->outer, 'g', "goal", 1);
     kernel_set_offset(k, "GOALOUT", &c->outer, 'g', &c->i->out[0]);
-    c->plan->scratch_bytes = tiles > 1 ? 2 * bytes : bytes;
+    c->plan->scratch_bytes = all;
     kernel_say(k, sort_tiles);
-    TRY(kernel_done(k, c->plan, tiles, BLOCK_THREADS, 0));
-    if (tiles > 1) {
-        kernel_say(k, join_tiles);
-        TRY(kernel_done(k, c->plan, kernel_parts(c->turns, BLOCK_THREADS), BLOCK_THREADS, 0));
-    }
-    return add_runs(c);
+    TRY(kernel_done(k, c->plan, j.tiles, BLOCK_THREADS, 0));
+    return join_sorted(c, &j, bytes) && add_runs(c);
 }
 
 /* ---- outputs that overlap ---- */
