@@ -22,7 +22,7 @@ if [ ${#kernels[@]} -eq 0 ]; then
 fi
 # Programs of `make test` whose sessions open the device that is asked for, the slowest first.
 whole=(test_gradients test_gin_models test_sublayers test_schedule test_layer_rules test_minimize test_adam
-    test_training test_initial test_serialize)
+    test_training test_initial test_serialize test_microbatch)
 shared=(test_decode test_decode_rows test_transformer test_transformer_values test_published test_layers test_models
     test_optimizers test_random_programs)
 cmake --build "$build" --target mtf test_cuda_layouts "${kernels[@]}" "${whole[@]}" "${shared[@]}" || exit 1
