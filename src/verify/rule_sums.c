@@ -29,12 +29,27 @@ static void add_all(const tensor_value *a, tensor_value *out)
     } while (tour_next(&w));
 }
 
-/* The product of two tensors, with the dimensions of both. */
-static bool join(reference *r, const tensor_value *a, const tensor_value *b, tensor_value *both)
+/* Is the dimension in the result of n, or in an input from `first` on? */
+static bool is_needed(const node *n, int first, const char *dim)
+{
+    bool found = shape_find(&n->out[0]->shape, dim) >= 0;
+    for (int k = first; k < n->nargs; k++) found = found || shape_find(&n->in[k]->shape, dim) >= 0;
+    return found;
+}
+
+/* The product of two tensors, summed over dimensions that nothing after input k needs: all together may be
+ * more than a shape holds. */
+static bool join(reference *r, const node *n, int k, const tensor_value *a, const tensor_value *b,
+                 tensor_value *both)
 {
     mtf_shape *shape = arena_new(&r->scratch, mtf_shape);
     TRY(shape != NULL);
-    *shape = mtf_shape_plus(*a->shape, *b->shape);
+    for (int i = 0; i < 2; i++) {
+        const mtf_shape *of = i ? b->shape : a->shape;
+        for (int d = 0; d < of->ndims && shape->ndims < MTF_SHAPE_ROOM; d++)
+            if (shape_find(shape, of->dims[d].name) < 0 && is_needed(n, k + 1, of->dims[d].name))
+                shape->dims[shape->ndims++] = of->dims[d];
+    }
     *both = (tensor_value){a->type, shape, shape_size(shape), NULL, a->degree + b->degree};
     TRY(mtf_ok(r->graph->session) && (both->at = reference_room(r, both->n)) != NULL);
     add_products(a, b, both);
@@ -47,7 +62,7 @@ static bool rule_einsum(reference *r, const node *n, const tensor_value *in, ten
     tensor_value product = in[0];
     for (int k = 1; k + 1 < n->nargs; k++) {
         tensor_value more;
-        TRY(join(r, &product, &in[k], &more));
+        TRY(join(r, n, k, &product, &in[k], &more));
         product = more;
     }
     out->degree = product.degree;
