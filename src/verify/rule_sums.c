@@ -37,22 +37,60 @@ static bool is_needed(const node *n, int first, const char *dim)
     return found;
 }
 
-/* The product of two tensors, summed over dimensions that nothing after input k needs: all together may be
- * more than a shape holds. */
+/* The dimensions of the product of two tensors, without those that nothing after input k needs; false: they
+ * are more than a shape holds. */
+static bool joined_shape(const node *n, int k, const mtf_shape *a, const mtf_shape *b, mtf_shape *shape)
+{
+    *shape = (mtf_shape){0};
+    for (int i = 0; i < 2; i++) {
+        const mtf_shape *of = i ? b : a;
+        for (int d = 0; d < of->ndims; d++) {
+            if (shape_find(shape, of->dims[d].name) >= 0 || !is_needed(n, k + 1, of->dims[d].name)) continue;
+            if (shape->ndims == MTF_SHAPE_ROOM) return false;
+            shape->dims[shape->ndims++] = of->dims[d];
+        }
+    }
+    return true;
+}
+
 static bool join(reference *r, const node *n, int k, const tensor_value *a, const tensor_value *b,
                  tensor_value *both)
 {
     mtf_shape *shape = arena_new(&r->scratch, mtf_shape);
     TRY(shape != NULL);
-    for (int i = 0; i < 2; i++) {
-        const mtf_shape *of = i ? b->shape : a->shape;
-        for (int d = 0; d < of->ndims && shape->ndims < MTF_SHAPE_ROOM; d++)
-            if (shape_find(shape, of->dims[d].name) < 0 && is_needed(n, k + 1, of->dims[d].name))
-                shape->dims[shape->ndims++] = of->dims[d];
-    }
+    joined_shape(n, k, a->shape, b->shape, shape);
     *both = (tensor_value){a->type, shape, shape_size(shape), NULL, a->degree + b->degree};
     TRY(mtf_ok(r->graph->session) && (both->at = reference_room(r, both->n)) != NULL);
     add_products(a, b, both);
+    return true;
+}
+
+/* Can inputs be multiplied one after the other, in tensors that are shapes? */
+static bool can_join(const node *n)
+{
+    mtf_shape product = n->in[0]->shape, more;
+    for (int k = 1; k + 1 < n->nargs; k++) {
+        if (!joined_shape(n, k, &product, &n->in[k]->shape, &more)) return false;
+        product = more;
+    }
+    return true;
+}
+
+static bool multiply_at_once(const node *n, const tensor_value *in, tensor_value *out)
+{
+    tour w = tour_over(out->shape);
+    int  track[TOUR_TRACKS];
+    if (n->nargs >= TOUR_TRACKS)
+        return node_fail(n, ERR_SHAPE, "its factors have too many dimensions together to be verified");
+    for (int k = 0; k < n->nargs; k++) tour_join(&w, in[k].shape);
+    for (int k = 0; k < n->nargs; k++) track[k] = tour_track(&w, in[k].shape);
+    int to = tour_track(&w, out->shape);
+    do {
+        cell product = in[0].at[w.at[track[0]]];
+        for (int k = 1; k < n->nargs; k++) product = exact_mul(out->type, product, in[k].at[w.at[track[k]]]);
+        out->at[w.at[to]] = exact_add(out->type, out->at[w.at[to]], product);
+    } while (tour_next(&w));
+    for (int k = 0; k < n->nargs; k++) out->degree += in[k].degree;
     return true;
 }
 
@@ -60,6 +98,7 @@ static bool join(reference *r, const node *n, int k, const tensor_value *a, cons
 static bool rule_einsum(reference *r, const node *n, const tensor_value *in, tensor_value *out)
 {
     tensor_value product = in[0];
+    if (!can_join(n)) return multiply_at_once(n, in, out);
     for (int k = 1; k + 1 < n->nargs; k++) {
         tensor_value more;
         TRY(join(r, n, k, &product, &in[k], &more));

@@ -4,7 +4,7 @@
 
 #include "space/shape.h"
 
-enum { TOUR_DIMS = 3 * MTF_SHAPE_ROOM, TOUR_TRACKS = 4 };
+enum { TOUR_TRACKS = 6, TOUR_DIMS = TOUR_TRACKS * MTF_SHAPE_ROOM };
 
 /* The last dimension is the fastest.  A track is the place in a tensor: what an iteration along each
  * dimension adds to it, 0 along those that the tensor lacks. */
