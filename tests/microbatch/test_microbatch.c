@@ -14,6 +14,12 @@
 
 enum { BATCH = 12, D = 4, H = 5, STEPS = 3, PROGRAMS = 40, TEXT = 4000 };
 
+/* Compiling for a GPU takes long. */
+static int programs(void)
+{
+    return asked_device() ? PROGRAMS / 10 : PROGRAMS;
+}
+
 /* ---- random programs ---- */
 
 typedef struct dice {
@@ -144,8 +150,9 @@ enum { PLACES = sizeof places / sizeof *places };
 static void test_losses(void **state)
 {
     (void)state;
-    dice d = {.state = 20};
-    for (int k = 0; k < PROGRAMS; k++) {
+    const char *seed = getenv("MTF_TEST_SEED");
+    dice        d = {.state = seed ? strtoull(seed, NULL, 10) : 20};
+    for (int k = 0; k < programs(); k++) {
         char text[TEXT];
         write_program(&d, text);
         mtf_minimize_opts how = random_optimizer(&d);
@@ -176,6 +183,54 @@ static void test_many_parts(void **state)
     mtf_minimize_opts how = {.optimizer = "sgd", .rate = 0.1};
     result            whole = train(text, &how, &places[0], 1), parts = train(text, &how, &places[0], 99);
     assert_true(agrees(&parts, &whole));
+}
+
+/* ---- bytes ---- */
+
+typedef struct moved {
+    int64_t planned, measured; /* bytes sent by all processors in a step */
+} moved;
+
+static moved send(mtf_dtype type, int64_t parts)
+{
+    mtf_session *s =
+        open_as_asked(&(mtf_session_opts){.mesh = "x:2", .layout = "batch:x", .measure = true});
+    char text[TEXT];
+    snprintf(text, TEXT,
+             "x: f32[batch=24, d=64] = random_normal\n"
+             "w1: f32[d=64, h=96] = variable(init=\"normal(0, 0.1)\")\n"
+             "w2: f32[h=96] = variable(init=\"normal(0, 0.1)\")\n"
+             "h: [batch, h] = einsum(cast(x, type=%s), cast(w1, type=%s))\n"
+             "y: [batch] = einsum(relu(h), cast(w2, type=%s))\n"
+             "loss = reduce_mean(square(cast(y, type=f32)))\n",
+             mtf_dtype_name(type), mtf_dtype_name(type), mtf_dtype_name(type));
+    mtf_graph *g = mtf_parse(s, text, "t");
+    mtf_minimize(g, mtf_find(g, "loss"), &(mtf_minimize_opts){.optimizer = "sgd", .rate = 0.1});
+    mtf_microbatches(g, (mtf_dim){"batch", 24}, parts);
+    mtf_program *p = mtf_compile(g, mtf_find(g, "loss"));
+    assert_string_equal(mtf_error(s), "");
+    assert_true(mtf_step(p));
+    moved m = {.planned = mtf_program_cost(p).sent_bytes};
+    for (int k = 0; k < 2; k++) m.measured += mtf_program_measured(p, k).received_bytes;
+    close_well(s);
+    return m;
+}
+
+/* However many parts, gradients are summed over processors once, and short ones in f32. */
+static void test_bytes(void **state)
+{
+    (void)state;
+    static const mtf_dtype types[] = {MTF_F32, MTF_BF16};
+    static const int64_t   parts[] = {2, 3, 4, 6, 12};
+    for (int t = 0; t < 2; t++) {
+        moved whole = send(types[t], 1);
+        assert_true(whole.planned >= 4 * 64 * 96); /* the gradient of w1 in f32 */
+        for (int k = 0; k < 5; k++) {
+            moved m = send(types[t], parts[k]);
+            assert_int_equal(m.planned, whole.planned);
+            assert_int_equal(m.measured, whole.measured);
+        }
+    }
 }
 
 /* ---- sentences ---- */
@@ -214,6 +269,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_losses),
         cmocka_unit_test(test_many_parts),
+        cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_too_many_passes),
     };
