@@ -121,8 +121,8 @@ static void test_a_program_keeps_less(void **state)
     assert_float_equal(least.loss, plain.loss, 0);
     assert_memory_equal(least.grads[0], plain.grads[0], MODEL * 2 * MODEL * 4);
     assert_memory_equal(least.grads[1], plain.grads[1], 2 * MODEL * VOCAB * 4);
-    assert_true(plain.large >= 2);
-    assert_int_equal(least.large, 0);
+    /* Chips without products of bf16 widen the factors: those copies are made either way. */
+    assert_true(least.large + 2 <= plain.large);
     assert_true(least.peak < plain.peak);
     for (int k = 0; k < 2; k++) free(least.grads[k]), free(plain.grads[k]);
 }
