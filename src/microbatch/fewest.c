@@ -45,9 +45,14 @@ static int64_t *divisors_of(int64_t n, arena *a, int *count)
 static bool find_fewest(const trial *t, int64_t limit, const int64_t *list, int n)
 {
     int     low = 0, high = n - 1;
-    int64_t peak;
-    TRY(peak_of(t, list[0], &peak));
-    if (!limit || peak <= limit) return true;
+    int64_t whole, peak;
+    TRY(peak_of(t, list[0], &whole));
+    if (whole <= limit) return true;
+    TRY(peak_of(t, list[high], &peak));
+    if (peak > limit) {
+        t->graph->parts = peak < whole ? list[high] : list[0];
+        return true;
+    }
     while (high - low > 1) {
         int middle = (low + high) / 2;
         TRY(peak_of(t, list[middle], &peak));

@@ -54,15 +54,15 @@ run train softmax.mtf --data x=x.npy --steps 3 --dtype f16 --loss-scale dynamic 
 check "softmax in f16" 0 err
 run show softmax.mtf --dtype f16
 check "the largest of f16" 0 out 'f16[] = constant(value=-65504)'
-# Each part of a batch draws numbers of its own: the number of the part is an input of the draw.
+# A part of a batch draws the numbers that the whole batch has there.
 cat >noise.mtf <<'END'
 x: f32[batch=16, a=5] = input
 n: f32[batch=16] = random_uniform
 w: f32[a=5] = variable(init="zeros")
 loss = reduce_mean(n) + reduce_mean(einsum(x, w))
 END
-run show noise.mtf --microbatches 4 --optimizer sgd
-check "random numbers of each part" 0 out 'f32[batch=4] = random_uniform(param_1, key=0)'
+run show noise.mtf --microbatches 4 --optimizer sgd --program
+check "parts of a batch" 0 out 'loop 4 iterations' 'draw [4]'
 # What leaves it as it is, up to rounding.
 for options in '--microbatches 4' '--loss-scale 128' '--loss-scale dynamic' '--average 0.9' '--dtype f32' '--dtype f64' \
     '--optimizer adamw --weight-decay 0' '--optimizer adamw --weight-decay 0.9 --no-decay .'; do
@@ -83,7 +83,8 @@ else lose "and not where nobody asks" "another loss than $(cat averaged)" "$(cat
 # ---- what is refused -----------------------------------------------------------------------------
 
 wrong() { misused "train $2" "$1" train net.mtf "${data[@]}" --steps 2 "${@:2}"; }      # wrong TEXT OPTION...
-wrong '--microbatches 3 does not divide the batch, which is 16' --microbatches 3
+wrong '--microbatches takes' --microbatches 0
+wrong '--microbatches takes' --microbatches some
 wrong '--momentum is an option of the optimizers momentum, nesterov; this one is adam' --momentum 0.5
 wrong '--beta1 takes a number above 0 and below 1, not "1"' --beta1 1
 wrong '--clip-norm takes a number above 0, not "-1"' --clip-norm=-1
@@ -137,6 +138,7 @@ needs() { run train net.mtf "${data[@]}" --steps 1000 --memory 1 "$@"
 planned() { run plan net.mtf --loss loss --steps 1000 --json "$@"; sed -n 's/^\t*"peak_bytes":[ \t]*\([0-9]*\),*/\1/p' out | head -n 1; }
 for options in '' '--optimizer sgd' '--optimizer momentum' '--optimizer adafactor' '--rate cosine' '--average 0.99' \
     '--clip-norm 1' '--microbatches 4' '--dtype bf16' '--loss-scale dynamic'; do
+    case $options in *microbatches*) ;; *) options="$options --microbatches 1" ;; esac
     want=$(needs $options) got=$(planned $options)
     if [ -n "$want" ] && [ "$want" = "$got" ]; then pass
     else lose "plan and train $options" "$want bytes" "$got: $(head -c 300 err)"; fi
@@ -154,8 +156,10 @@ run verify net.mtf --optimizer adam --clip-norm 1 --microbatches 2 --mesh x:2 --
 check "verify proves the step" 0 out "equal on all 2 processors"
 run plan toy --hidden 32 --layers 2 --mesh x:2 --layout hidden_odd:x
 check "plan takes the sizes of a built-in model" 0 out "mesh             x:2; 2 processors"
-run show net.mtf --microbatches 2 --dtype bf16
-check "parts of a batch, in another type" 0 out "loop(" "bf16[batch=8" "microbatch=2"
+run show net.mtf --microbatches 2 --dtype bf16 --program
+check "parts of a batch, in another type" 0 out "loop 2 iterations"
+run train net.mtf "${data[@]}" --steps 2 --memory "$(planned --microbatches 16)"
+check "as few parts as fit" 0 err "the batch of 16 comes in" "micro-batches, the fewest that fit"
 
 run train net.mtf "${data[@]}" --steps 2 --mesh auto:2 --layout auto
 check "train says what auto stood for" 0 out "found: --mesh mesh_0:2"
