@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "data/gzip_over.h"
@@ -124,15 +125,31 @@ static void leave(int file, const char *path)
     close(file);
 }
 
-/* Of the processes that find the file incomplete one unpacks, while the others wait. */
-static bool fill(int file, const char *path, shared_unpacked *u, bool *filled, fault *why)
+/* With nothing locked, and each process as long as no other, so that of two that both want to write one
+ * will find the file free. */
+static void step_aside(void)
 {
-    *filled = is_complete(u->file, &u->size);
-    if (*filled || !lock(u->file, LOCK_EX)) return true;
-    *filled = is_complete(u->file, &u->size);
-    if (!*filled) TRY(unpack(file, path, u->file, filled, why));
+    nanosleep(&(struct timespec){.tv_nsec = 100000L * (1 + getpid() % 32)}, NULL);
+}
+
+static bool write_locked(int file, const char *path, shared_unpacked *u, bool *filled, fault *why)
+{
+    TRY(unpack(file, path, u->file, filled, why));
     *filled = *filled && still_there(u->file, u->path) && is_complete(u->file, &u->size) &&
               lock(u->file, LOCK_SH);
+    return true;
+}
+
+/* Of the processes that find the file incomplete one unpacks, while the others wait.  They wait for its
+ * lock to be shared, never to be their own: those that read keep theirs as long as they live. */
+static bool fill(int file, const char *path, shared_unpacked *u, bool *filled, fault *why)
+{
+    while (!(*filled = is_complete(u->file, &u->size))) {
+        if (flock(u->file, LOCK_EX | LOCK_NB) == 0) return write_locked(file, path, u, filled, why);
+        if (errno != EWOULDBLOCK && errno != EINTR) return true;
+        step_aside(); /* the shared lock is lost by now */
+        if (!lock(u->file, LOCK_SH)) return true;
+    }
     return true;
 }
 

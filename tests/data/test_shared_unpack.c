@@ -1,5 +1,9 @@
 /* Tests gzip files that several processes unpack once: each open file stands for a process. */
+#include <poll.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "data/input_file.h"
 #include "data/shared_unpack.h"
@@ -73,6 +77,69 @@ static void left_behind(void **state)
     close_well(s);
 }
 
+/* ---- processes that begin at once ---- */
+
+enum { CROWD = 8, ROUNDS = 25, LONG_MS = 30000 };
+
+/* Opens the file when the gate is closed on the other side, says so, and keeps it till the exit is. */
+static void one_of_many(const char *path, int gate, int opened, int ending)
+{
+    char         byte = 1;
+    mtf_session *s = mtf_open_with(NULL);
+    input_files  files = {.session = s, .share = true};
+    ssize_t      end = read(gate, &byte, 1);
+    const input_file *file = input_open(&files, path);
+    bool right = end == 0 && file && file->shared && file->size == SIZE && !memcmp(file->bytes, bytes, SIZE);
+    byte = right ? 1 : 0;
+    end = write(opened, &byte, 1) == 1 ? read(ending, &byte, 1) : -1;
+    input_close(&files);
+    mtf_close(s);
+    _exit(right && end == 0 ? 0 : 1);
+}
+
+static int of_those_that_opened(int opened)
+{
+    int           n = 0;
+    char          byte;
+    struct pollfd ready = {.fd = opened, .events = POLLIN};
+    while (n < CROWD && poll(&ready, 1, LONG_MS) == 1 && read(opened, &byte, 1) == 1) n += byte;
+    return n;
+}
+
+/* All keep the file while they wait for one another, as ranks do in MPI_Init. */
+static void crowd(const char *path)
+{
+    int   gate[2], opened[2], ending[2];
+    pid_t who[CROWD];
+    assert_true(pipe(gate) == 0 && pipe(opened) == 0 && pipe(ending) == 0);
+    for (int i = 0; i < CROWD; i++) {
+        who[i] = fork();
+        assert_true(who[i] >= 0);
+        if (who[i]) continue;
+        close(gate[1]);
+        close(ending[1]);
+        one_of_many(path, gate[0], opened[1], ending[0]);
+    }
+    close(gate[1]);
+    int n = of_those_that_opened(opened[0]);
+    for (int i = 0; n < CROWD && i < CROWD; i++) kill(who[i], SIGKILL); /* one waits for ever */
+    close(ending[1]);
+    for (int i = 0; i < CROWD; i++) {
+        int status = 1;
+        assert_int_equal(waitpid(who[i], &status, 0), who[i]);
+        assert_int_equal(n < CROWD ? 0 : status, 0);
+    }
+    close(gate[0]), close(ending[0]), close(opened[0]), close(opened[1]);
+    assert_int_equal(n, CROWD);
+}
+
+static void all_at_once(void **state)
+{
+    (void)state;
+    const char *path = write_gzip("e.gz", bytes, SIZE);
+    for (int i = 0; i < ROUNDS; i++) crowd(path);
+}
+
 static void damaged(void **state)
 {
     (void)state;
@@ -108,6 +175,7 @@ static void no_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(unpacked_once), cmocka_unit_test(left_behind),
-                                       cmocka_unit_test(damaged), cmocka_unit_test(no_folder)};
+                                       cmocka_unit_test(all_at_once), cmocka_unit_test(damaged),
+                                       cmocka_unit_test(no_folder)};
     return cmocka_run_group_tests_name("shared_unpack", tests, prepare, scratch_drop);
 }
