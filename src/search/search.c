@@ -95,6 +95,12 @@ static bool memory_matters(const search *s)
     return s->opts->smallest || s->opts->limit || s->opts->tell;
 }
 
+/* A layout that is too slow need not be priced further: nothing but the time of the best is asked for. */
+static bool time_decides(const search *s)
+{
+    return !s->opts->smallest && !s->opts->tell && !s->opts->plain;
+}
+
 static bool prepare(search *s, mtf_graph *g, int nfetches, mtf_tensor *const *fetches)
 {
     const search_opts *o = s->opts;
@@ -148,21 +154,33 @@ static double to_beat(const search *s)
     return value_kept(s, s->others ? wanted(s) - 1 : 0);
 }
 
+/* The exact price, or of a layout that is too slow anyway as much as shows that. */
+static bool price_anew(search *s, const cuts *c, cost *x)
+{
+    layout l;
+    double beat = time_decides(s) ? to_beat(s) : INFINITY;
+    TRY(space_layout(&s->space, c, s->rules, NULL, &l));
+    s->reduced.enough = isinf(beat) ? 0 : beat;
+    TRY(parts_price(&s->parts, c, &l, &s->opts->rates, x));
+    s->work += (int64_t)s->reduced.graph->nnodes * x->programs;
+    x->rough = x->seconds > beat;
+    return x->rough || add_copies(s, &l, x);
+}
+
 /* A layout that was priced before is taken from the cache. */
 static bool price_cuts(search *s, const cuts *c, cost *x)
 {
-    layout      l;
-    const cost *known = price_cache_find(&s->priced, c);
-    if (known) {
+    cost *known = price_cache_find(&s->priced, c);
+    if (known && (!known->rough || known->seconds > to_beat(s))) {
         *x = *known;
         return true;
     }
-    TRY(space_layout(&s->space, c, s->rules, NULL, &l));
-    if (s->reduced.quick) s->reduced.enough = to_beat(s);
-    TRY(parts_price(&s->parts, c, &l, &s->opts->rates, x) && add_copies(s, &l, x));
-    s->work += (int64_t)s->reduced.graph->nnodes * x->programs;
-    s->answer->priced++;
-    return price_cache_add(&s->priced, c, x);
+    TRY(price_anew(s, c, x));
+    if (known)
+        *known = *x;
+    else
+        s->answer->priced++;
+    return known || price_cache_add(&s->priced, c, x);
 }
 
 /* Prices, and keeps what fits. */
@@ -284,7 +302,7 @@ static bool begin_well(search *s)
  * leave open: the rest of the proof is not worth its time. */
 static bool is_close(const search *s, double bound)
 {
-    return s->reduced.quick && value_kept(s, 0) * (1 - CLOSE) < bound;
+    return s->reduced.copies && time_decides(s) && value_kept(s, 0) * (1 - CLOSE) < bound;
 }
 
 /* First finds a local optimum, whose price is a bound; then tries all layouts that may be better.
@@ -379,7 +397,7 @@ static bool find_peak(search *s, candidate *x)
 static bool too_far(const search *s, const candidates *exact, const candidate *x)
 {
     double best = candidate_value(exact, &exact->list[0]);
-    return !memory_matters(s) &&
+    return time_decides(s) &&
            candidate_value(exact, x) * (1 - 2 * s->answer->reduced_error) > best * (1 + SAME_PRICE);
 }
 
@@ -393,7 +411,7 @@ static bool finish(search *s)
     for (int k = 0; k < s->kept.n && (k < want || s->reduced.copies); k++) {
         if (k >= want && too_far(s, &few, &s->kept.list[k])) break;
         s->whole.enough =
-            k >= want && s->reduced.quick ? candidate_value(&few, &few.list[want - 1]) : 0;
+            k >= want && time_decides(s) ? candidate_value(&few, &few.list[want - 1]) : 0;
         TRY(price_whole(s, &s->kept.list[k], &x));
         candidates_add(&few, &x);
     }
