@@ -130,29 +130,6 @@ static double product_seconds(const price *p, const instr *i, const price_line *
     return rates_product_seconds(r, i->cause->type, volume, products, &bytes);
 }
 
-static int64_t size_of_dim(const node *n, const char *dim)
-{
-    for (int k = 0; k < n->nout + n->nin; k++) {
-        const mtf_shape *s = k < n->nout ? &n->out[k]->shape : &n->in[k - n->nout]->shape;
-        int              d = shape_find(s, dim);
-        if (d >= 0) return s->dims[d].size;
-    }
-    return 0;
-}
-
-/* The mean work of processors as a fraction of the work of the one with the largest parts. */
-static double share_of(const price *p, const instr *i)
-{
-    double share = 1;
-    for (int r = 0; p->layout && i->cause && r < p->layout->nrules; r++) {
-        const layout_rule *rule = &p->layout->rules[r];
-        int64_t            size = size_of_dim(i->cause->node, rule->dim);
-        int64_t            parts = cut_parts(p->mesh, &rule->cut);
-        if (size) share *= (double)size / (double)((size + parts - 1) / parts * parts);
-    }
-    return share;
-}
-
 /* Seconds to load and store its operands; in any program at least `least`. */
 static double memory_seconds(const price *p, const reuse *x, const instr *i, const price_line *line,
                              double *least)
@@ -227,7 +204,7 @@ static void price_local(const price *p, const reuse *x, const instr *i, price_li
         product ? product_seconds(p, i, line) : instr_flops(i) * (double)line->turns / rate;
     if (!rows && updates(p->program, i)) flops = 0;
     double memory = memory_seconds(p, x, i, line, &least);
-    double speed = r->alone > 1 ? rates_speed(r, share_of(p, i)) : 1;
+    double speed = r->alone > 1 ? rates_speed(r, price_share(p, i)) : 1;
     double work = adds ? flops + memory : fmax(flops, memory);
     line->seconds = r->start * (double)line->turns + work / speed;
     /* Recomputation saves memory for the whole program, so its time may depend on the rest. */
@@ -280,8 +257,6 @@ static bool price_collective(price *p, const reuse *x, const instr *i, price_lin
     p->wire_flops = saturate_plus(p->wire_flops, line->flops);
     p->collectives = saturate_plus(p->collectives, line->turns);
     p->wire_seconds += line->seconds;
-    /* What else there is to do decides whether anything waits for it. */
-    if (p->program->session->can.overlaps) line->spare = line->seconds;
     return line->cause != NULL;
 }
 

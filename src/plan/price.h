@@ -72,6 +72,13 @@ bool price_beside(price *p, arena *a);
 /* Seconds of collectives that pass beside other work, if each line takes so many times as long; NULL:
  * once. */
 double price_hidden(const price *p, const double *times);
+/* By instruction, with the same factors: seconds that depend on the rest of the program; of a collective
+ * beside other work as many as there is work before something waits for it.  The step takes at least the
+ * sum of what is left of each line. */
+void price_spare(const price *p, const double *times, double *spare);
+
+/* The mean work of processors as a fraction of the work of the one with the largest parts. */
+double price_share(const price *p, const instr *i);
 
 /* Bytes of the program's memory: variables, slab and working space. */
 int64_t price_peak(const program *p, const site *s, const mesh *m, int processor);

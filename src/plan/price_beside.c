@@ -21,6 +21,25 @@ double price_hidden(const price *p, const double *times)
     return all - first;
 }
 
+/* Collectives come one after the other, so where the work before c's end is awaited takes s seconds since c
+ * began, that end comes max(0, c - s) later than the work alone would take; for several collectives these
+ * delays add up, also where the stretches of work overlap. */
+void price_spare(const price *p, const double *times, double *spare)
+{
+    const hazards *h = p->beside;
+    int            n = p->program->ninstrs, next = 0;
+    double         work = 0, *began = p->ended;
+    for (int k = 0; k <= n; k++) {
+        for (; h && next <= h->awaits[k]; next++)
+            if (h->beside[next])
+                spare[next] = fmax(spare[next], fmin(p->lines[next].seconds * times[next], work - began[next]));
+        if (k == n) break;
+        spare[k] = p->lines[k].spare * times[k];
+        if (h) began[k] = work;
+        if (!h || !h->beside[k]) work += p->lines[k].seconds * times[k];
+    }
+}
+
 static bool has_collectives(const program *p)
 {
     for (int k = 0; k < p->ninstrs; k++)

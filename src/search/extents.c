@@ -40,28 +40,37 @@ static int parts_of_axes(const mesh *m, unsigned axes)
     return n;
 }
 
-/* Decided dimensions are cut as decided, the others along every axis that is left.  Uneven parts
- * count as even ones, which is a lower bound. */
+/* May a dimension be cut along an axis that cuts another of the same extent?  Where no tensor has both. */
+static bool may_share(const space *s, const extent *x, const cuts *c, uint64_t decided, int d)
+{
+    for (int e = 0; e < x->ndims; e++) {
+        bool other = e != d && decided >> x->dim[e] & 1 && c->of[x->dim[e]];
+        if (other && !(s->dims[x->dim[d]].apart >> x->dim[e] & 1)) return true;
+    }
+    return false;
+}
+
+/* Decided dimensions are cut as decided, the others along every axis that is left.  An axis divides once,
+ * also where it cuts several dimensions: then, and wherever sizes are not known, parts count as even ones,
+ * which is a lower bound. */
 double extent_least(const space *s, const extents *e, int k, const cuts *c, uint64_t decided)
 {
     const extent *x = &e->list[k];
-    double        largest = x->amount, even = x->amount;
+    double        largest = x->amount;
     unsigned      used = 0;
-    bool          all = true;
+    bool          all = true, even_only = e->once;
     for (int d = 0; d < x->ndims; d++) {
-        if (!(decided >> x->dim[d] & 1)) {
-            all = false;
-            continue;
-        }
-        unsigned axes = c->of[x->dim[d]];
+        bool     open = !(decided >> x->dim[d] & 1);
+        unsigned axes = open ? 0 : c->of[x->dim[d]];
+        all = all && !open;
+        even_only = even_only || used & axes || (open && may_share(s, x, c, decided, d));
         if (!axes) continue; /* the most frequent case */
         int64_t n = parts_of_axes(s->mesh, axes);
         largest *= (double)((x->size[d] + n - 1) / n) / (double)x->size[d];
-        even /= (double)n;
         used |= axes;
     }
-    if (e->once) even = largest = x->amount / parts_of_axes(s->mesh, used);
-    double least = fmax(largest / fmax(e->alone, 1), even);
+    double even = x->amount / parts_of_axes(s->mesh, used);
+    double least = even_only ? even : fmax(largest / fmax(e->alone, 1), even);
     return all ? least : least / parts_of_axes(s->mesh, s->axes & ~used);
 }
 

@@ -18,7 +18,7 @@ typedef struct extent {
 typedef struct extents {
     extent *list;
     int     n, room;
-    bool    once; /* an axis divides them once, also where it cuts several dimensions */
+    bool    once; /* sizes of parts are not known */
     double  alone; /* seconds: the speedup of a processor while others idle (see rates_speed) */
 } extents;
 

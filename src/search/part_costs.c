@@ -53,7 +53,7 @@ static bool is_shared(const instr *i, const mtf_tensor *what)
 }
 
 /* A reduction counts for the tensor that owes it, an exchange for the one that needs it. */
-static void hear(void *context, const instr *i, const mtf_tensor *what, double seconds)
+static void hear(void *context, const instr *i, const mtf_tensor *what, double seconds, double beside)
 {
     parts *p = context;
     if (i->kind == INSTR_EXCHANGE) what = i->cause;
@@ -63,11 +63,12 @@ static void hear(void *context, const instr *i, const mtf_tensor *what, double s
              : instr_is_collective(i) ? p->of_wire[what->node->id]
                                       : p->of_node[what->node->id];
     p->list[of].now += seconds;
+    p->list[of].beside += beside;
 }
 
 bool parts_price(parts *p, const cuts *c, const layout *l, const price_rates *r, cost *all)
 {
-    for (int k = 0; k < p->n; k++) p->list[k].now = 0;
+    for (int k = 0; k < p->n; k++) p->list[k].now = p->list[k].beside = 0;
     TRY(make_room(p) && cost_of(p->subject, l, r, hear, p, all));
     uint64_t cut = dims_cut(p, c);
     for (int k = 0; k < p->n; k++) {
@@ -75,13 +76,14 @@ bool parts_price(parts *p, const cuts *c, const layout *l, const price_rates *r,
         part_cost *x = find_cost(p, key);
         double     seconds = p->list[k].now;
         if (!x->key) {
-            *x = (part_cost){key, seconds, seconds};
+            *x = (part_cost){key, seconds, seconds, p->list[k].beside};
             p->ncosts++;
             continue;
         }
         if (fabs(seconds - x->least) > 1e-9 * all->seconds) p->contradictions++;
         x->least = fmin(x->least, seconds);
         x->most = fmax(x->most, seconds);
+        x->beside = fmin(x->beside, p->list[k].beside);
     }
     return true;
 }
@@ -99,20 +101,21 @@ static const part_cost *known_cost(const parts *p, int k, const cuts *c, uint64_
 
 double parts_bound(const parts *p, const cuts *c, uint64_t decided)
 {
-    double   seconds = 0;
+    double   seconds = 0, beside = 0;
     uint64_t cut = dims_cut(p, c);
     uint64_t known = 0; /* parts; those beyond 64 are looked up again */
     for (int k = 0; k < p->n; k++) {
         const part_cost *x = known_cost(p, k, c, cut, decided);
         if (!x) continue;
         seconds += x->least;
+        beside += x->beside;
         if (k < 64) known |= (uint64_t)1 << k;
     }
-    for (int k = 0; k < p->products.n + p->attention.n; k++) {
-        const extents *of = k < p->products.n ? &p->products : &p->attention;
+    for (int k = 0; k < p->products.n + p->divided.n; k++) {
+        const extents *of = k < p->products.n ? &p->products : &p->divided;
         int            at = k < p->products.n ? k : k - p->products.n, x = of->list[at].part;
         if (x < 64 ? known >> x & 1 : known_cost(p, x, c, cut, decided) != NULL) continue;
         seconds += extent_least(p->space, of, at, c, decided);
     }
-    return seconds;
+    return fmax(seconds, beside);
 }

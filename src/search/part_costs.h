@@ -6,6 +6,10 @@
  * program that is priced records the costs of its parts under these cuts.  That gives a
  * lower bound for a layout not yet priced: the recorded cost for parts seen before, and
  * the flops that cannot be avoided for the others.
+ *
+ * Where collectives run beside other work, two sums are bounds: that of the other work, with as much of
+ * each collective as no work can hide before something waits for it; and that of the collectives, which
+ * come one after the other.
  */
 #ifndef SEARCH_PART_COSTS_H
 #define SEARCH_PART_COSTS_H
@@ -16,11 +20,13 @@
 typedef struct part {
     uint64_t scope; /* the dimensions it depends on */
     double   now;   /* seconds in the program that is being priced */
+    double   beside; /* seconds of its collectives that run beside other work */
 } part;
 
 typedef struct part_cost { /* what a part cost under some cuts of its scope */
     uint64_t key;          /* 0: empty */
     double   least, most;
+    double   beside; /* at least */
 } part_cost;
 
 typedef struct parts {
@@ -33,7 +39,7 @@ typedef struct parts {
     part          *list;
     int            n, room;
     extents        products; /* seconds */
-    extents        attention; /* seconds, by part */
+    extents        divided;  /* seconds of other work */
     extents    firm, loose;  /* of these, what rules for state do not cut, and what they may cut */
     extents    stored;       /* bytes of variables and inputs */
     extents    alive;        /* bytes that are live at the same time */

@@ -1,7 +1,6 @@
-/* Which nodes make up a part, and what a part must cost at least. */
-#include "search/part_costs.h"
+/* Which nodes make up a part of a program. */
+#include "search/sorting.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "ops/catalogue.h"
@@ -11,21 +10,7 @@
 
 /* ---- which nodes are a part ---- */
 
-typedef struct sorting {
-    parts        *p;
-    const survey *survey;
-    arena        *scratch;
-    double       *flops; /* by node id: seconds of products on one processor */
-    uint64_t     *dims;  /* by node id: dimensions of its inputs and outputs */
-    uint64_t *around; /* these, those whose owed sums may pass through it, and neighbours' that may
-                         decide how a sum is paid */
-    uint64_t *owed;   /* by tensor id: dimensions of sums that may still be owed */
-    int      *leader; /* by node id: another node of the same part */
-    bool     *touched; /* by node id: by rules for state */
-    double   *trips;   /* by node id: how often it is computed; 0: nobody knows */
-} sorting;
-
-static uint64_t dims_of(const space *s, const mtf_tensor *x)
+uint64_t sorting_dims(const space *s, const mtf_tensor *x)
 {
     uint64_t set = 0;
     for (int d = 0; d < x->shape.ndims; d++) {
@@ -53,7 +38,7 @@ static const mtf_tensor *same(const sorting *s, const mtf_tensor *x)
     return s->survey->same[subject_source(s->survey->same[x->id])->id];
 }
 
-static bool is_stored(const node *n)
+bool sorting_is_stored(const node *n)
 {
     return variable_is(n) || strcmp(n->op->name, "input") == 0;
 }
@@ -70,7 +55,7 @@ static uint64_t carried(const sorting *s, const node *n)
         if (rule == DEBT_SETTLE) continue;
         /* Owed sums in short floats are paid before arithmetic. */
         if (dtype_compute(x->type) != x->type && !(n->op->flags & OP_MOVES)) return 0;
-        if (x->node->nin == 0 && !is_stored(x->node)) continue; /* zeros do not prevent it */
+        if (x->node->nin == 0 && !sorting_is_stored(x->node)) continue; /* zeros do not prevent it */
         if (!mine && rule == DEBT_SUM) return 0;
         owed |= mine;
     }
@@ -99,9 +84,9 @@ static bool is_product(const sorting *s, const node *n)
 static void look_at(sorting *s, const node *n)
 {
     uint64_t through = carried(s, n), owed = through | reduced_dims(s, n);
-    for (int i = 0; i < n->nin; i++) s->dims[n->id] |= dims_of(s->p->space, n->in[i]);
+    for (int i = 0; i < n->nin; i++) s->dims[n->id] |= sorting_dims(s->p->space, n->in[i]);
     for (int o = 0; o < n->nout; o++) {
-        s->dims[n->id] |= dims_of(s->p->space, n->out[o]);
+        s->dims[n->id] |= sorting_dims(s->p->space, n->out[o]);
         s->owed[n->out[o]->id] = owed;
     }
     s->around[n->id] = s->dims[n->id] | through;
@@ -115,7 +100,7 @@ static void tie(sorting *s, const node *n, const node *owner)
     if (n->op == &op_loop && !owner) return;
     for (int i = 0; i < n->nin && !is_product(s, n); i++) {
         const mtf_tensor *x = same(s, n->in[i]);
-        if (!is_product(s, x->node) && dims_of(s->p->space, x)) join(s, n, x->node);
+        if (!is_product(s, x->node) && sorting_dims(s->p->space, x)) join(s, n, x->node);
     }
     for (int b = 0; n->op->blocks && n->op->blocks[b]; b++)
         for (int k = 0; k < n->blocks[b]->nnodes; k++) {
@@ -170,149 +155,6 @@ static bool number_parts(sorting *s, const mtf_graph *g)
     return s->p->everything >= 0;
 }
 
-/* ---- products ---- */
-
-/* Ops without `product` do not count in the bound. */
-static bool add_product(sorting *s, const node *n)
-{
-    parts     *p = s->p;
-    extents   *kind = s->touched[n->id] ? &p->loose : &p->firm;
-    op_product what = {0};
-    if (n->op->product) n->op->product(n, &what);
-    if (!what.ndims) return true;
-    return extents_add(&p->products, p->space, p->arena, p->of_node[n->id], what.ndims, what.dims,
-                       s->flops[n->id]) &&
-           extents_add(kind, p->space, p->arena, -1, what.ndims, what.dims, s->flops[n->id]);
-}
-
-static bool add_stored(sorting *s, const node *n)
-{
-    if (!is_stored(n)) return true;
-    const mtf_tensor *x = n->out[0];
-    double            bytes = (double)shape_size(&x->shape) * (double)mtf_dtype_bytes(x->type);
-    return extents_add(&s->p->stored, s->p->space, s->p->arena, -1, x->shape.ndims, x->shape.dims,
-                       bytes * s->p->subject->weight[n->id]);
-}
-
-/* No layout makes a product faster than this: cutting does not make its m * n * k larger, nor give
- * a convolution more channels.  The order in which more than two operands are multiplied may depend
- * on the cuts. */
-static double best_rate(const instr *i, const price_rates *r)
-{
-    double             volume = 1;
-    const window_args *w = &i->window;
-    if (i->kind == INSTR_WINDOW)
-        return rates_best_window(
-            r, &(window_rate){.type = i->cause->type,
-                              .channels = rates_channels((double)w->chans, (double)w->outs)});
-    for (int d = i->nloops - 3; d < i->nloops; d++) volume *= (double)i->size[d];
-    return rates_best_product(r, i->cause->type, i->cause->node->nin > 2 ? INFINITY : volume);
-}
-
-static void note_products(sorting *s, const program *q, const price_rates *r)
-{
-    const subject *what = s->p->subject;
-    for (int k = 0; k < q->ninstrs; k++) {
-        const instr *i = &q->instrs[k];
-        if (i->kind != INSTR_CONTRACT && i->kind != INSTR_WINDOW) continue;
-        const node *n = i->cause->node;
-        s->flops[n->id] += instr_flops(i) * what->weight[n->id] * s->trips[n->id] / best_rate(i, r);
-    }
-}
-
-/* ---- attention ---- */
-
-/* Attention is one instruction, whose work shrinks like a product's.  Where what a query sees depends on
- * its position, parts of a length are not equal: the margin covers what that may save. */
-#define ATTENTION_MARGIN 0.95
-
-static bool add_attention(sorting *s, const program *uncut, const price_rates *r)
-{
-    parts  *p = s->p;
-    price   q = {.program = uncut, .mesh = p->space->mesh, .rates = *r, .brief = true};
-    mtf_dim dims[MAX_SEARCHED];
-    TRY(price_program(&q, s->scratch));
-    for (int k = 0; k < uncut->ninstrs; k++) {
-        const price_line *line = &q.lines[k];
-        instr_kind        kind = uncut->instrs[k].kind;
-        if (!line->tensor || (kind != INSTR_ATTENTION && kind != INSTR_ATTENTION_GRAD)) continue;
-        const node *n = subject_source(line->tensor)->node;
-        int         of = p->of_node[n->id], ndims = 0;
-        for (int d = 0; d < p->space->ndims; d++)
-            if (p->list[of].scope >> d & 1)
-                dims[ndims++] = (mtf_dim){p->space->dims[d].name, p->space->dims[d].size};
-        if (ndims > 2 * MTF_SHAPE_ROOM) continue;
-        TRY(extents_add(&p->attention, p->space, p->arena, of, ndims, dims,
-                        ATTENTION_MARGIN * (line->seconds - line->spare) * p->subject->weight[n->id]));
-    }
-    return true;
-}
-
-/* ---- live ranges ---- */
-
-/* A buffer that was computed before instruction t, and that a product or convolution reads after
- * it, is live at t under every layout.  The most are live where the gradients begin. */
-typedef struct life {
-    int    from, to; /* instructions; to < from: not counted */
-    double bytes;
-} life;
-
-static void note_lives(const program *q, const subject *what, life *lives)
-{
-    for (int b = 0; b < q->nbuffers; b++) lives[b] = (life){.from = q->ninstrs, .to = -1};
-    for (int k = 0; k < q->ninstrs; k++) {
-        const instr *i = &q->instrs[k];
-        bool         reads = i->kind == INSTR_CONTRACT || i->kind == INSTR_WINDOW;
-        for (int o = 0; o < i->nout && (reads || i->kind == INSTR_MAP); o++)
-            if (k < lives[i->out[o].buffer].from) lives[i->out[o].buffer].from = k;
-        for (int n = 0; n < i->nin && reads; n++) lives[i->in[n].buffer].to = k;
-    }
-    for (int b = 0; b < q->nbuffers; b++) {
-        const buffer *x = &q->buffers[b];
-        bool          whole =
-            x->kind == BUFFER_TEMPORARY && x->cause &&
-            x->bytes == shape_size(&x->cause->shape) * (int64_t)mtf_dtype_bytes(x->cause->type);
-        if (whole)
-            lives[b].bytes = (double)x->bytes * what->weight[x->cause->node->id];
-        else
-            lives[b].to = -1;
-    }
-}
-
-/* The instruction at which the most bytes are live. */
-static int fullest(const program *q, const life *lives, double *change)
-{
-    double alive = 0, most = 0;
-    int    at = -1;
-    for (int b = 0; b < q->nbuffers; b++)
-        if (lives[b].to > lives[b].from)
-            change[lives[b].from] += lives[b].bytes, change[lives[b].to] -= lives[b].bytes;
-    for (int k = 0; k < q->ninstrs; k++) {
-        alive += change[k];
-        if (alive > most) most = alive, at = k;
-    }
-    return at;
-}
-
-static bool add_living(sorting *s, const program *q)
-{
-    arena  *a = s->scratch;
-    life   *lives = arena_array(a, life, q->nbuffers + 1);
-    double *change = arena_array(a, double, q->ninstrs + 1);
-    TRY(lives && change);
-    for (int k = 0; k < q->ninstrs; k++) /* in a loop, what is read may come from the iteration before */
-        if (q->instrs[k].kind == INSTR_TEST) return true;
-    note_lives(q, s->p->subject, lives);
-    int at = fullest(q, lives, change);
-    for (int b = 0; b < q->nbuffers; b++) {
-        if (lives[b].from > at || lives[b].to <= at) continue;
-        const mtf_shape *shape = &q->buffers[b].cause->shape;
-        TRY(extents_add(&s->p->alive, s->p->space, s->p->arena, -1, shape->ndims, shape->dims,
-                        lives[b].bytes));
-    }
-    return true;
-}
-
 /* ---- making ---- */
 
 static bool make_tables(sorting *s)
@@ -351,17 +193,6 @@ static void sort_block(sorting *s, const block *b)
     }
 }
 
-static bool add_extents(sorting *s, const block *b)
-{
-    for (int k = 0; k < b->nnodes; k++) {
-        const node *n = b->nodes[k];
-        if (n->op == &op_loop) TRY(add_extents(s, n->blocks[0]));
-        if (is_product(s, n)) TRY(add_product(s, n));
-        if (s->survey->live[n->id]) TRY(add_stored(s, n));
-    }
-    return true;
-}
-
 static bool sort_nodes(sorting *s, const program *uncut, const price_rates *r)
 {
     const subject *what = s->p->subject;
@@ -370,12 +201,11 @@ static bool sort_nodes(sorting *s, const program *uncut, const price_rates *r)
     count_trips(s, root, 1);
     s->touched = touched_by_state(s->survey, s->scratch);
     TRY(s->touched != NULL);
-    note_products(s, uncut, r);
+    sorting_note_products(s, uncut, r);
     for (int k = 0; k < what->graph->nnodes; k++) s->leader[k] = k;
     sort_block(s, root);
     widen(s, root);
-    return number_parts(s, what->graph) && add_living(s, uncut) && add_extents(s, root) &&
-           add_attention(s, uncut, r);
+    return number_parts(s, what->graph) && sorting_add_least(s, uncut, r);
 }
 
 bool parts_make(parts *p, const space *s, const subject *what, const price_rates *r, arena *a)
@@ -384,8 +214,8 @@ bool parts_make(parts *p, const space *s, const subject *what, const price_rates
     mtf_session *session = what->graph->session;
     *p = (parts){.space = s, .subject = what, .arena = a, .mask = COSTS - 1};
     p->costs = arena_array(a, part_cost, COSTS);
-    p->attention.once = true;
-    p->products.alone = p->attention.alone = p->firm.alone = p->loose.alone = r->alone;
+    p->divided.once = true;
+    p->products.alone = p->divided.alone = p->firm.alone = p->loose.alone = r->alone;
     TRY(p->costs != NULL);
     arena    scratch = arena_make(&session->allocator, &session->fault);
     sorting  nodes = {.p = p, .survey = &what->survey, .scratch = &scratch};
