@@ -26,6 +26,10 @@ typedef struct finding {
     double                state_bound; /* no layout with rules for state is better */
     layout                given;       /* on the current mesh */
     double                deadline;    /* by clock_thread() */
+    double                turn_ends;   /* of the current mesh, likewise */
+    int                   meshes_left; /* to be tried, with the current one */
+    double                bound;       /* no layout of a mesh that was tried is better */
+    const char           *starts;      /* rules to begin with: given, and the best of other meshes */
     bool                  late;        /* not all meshes were tried, or not all their layouts */
 } finding;
 
@@ -152,9 +156,9 @@ static bool search_mesh(finding *f, const layout *given, int64_t limit, int want
                      .smallest = f->opts->smallest,
                      .limit = limit,
                      .want = want,
-                     .starts = f->opts->starts,
+                     .starts = f->starts,
                      .work = f->opts->work,
-                     .deadline = f->deadline,
+                     .deadline = f->turn_ends,
                      .tell = f->opts->tell,
                      .context = f->opts->context};
     TRY(search_layout(f->graph, f->nfetches, f->fetches, &o, f->last));
@@ -183,7 +187,7 @@ static bool try_state(finding *f, const layout *given)
                     .limit = f->opts->limit,
                     .first = f->last,
                     .work = f->opts->work,
-                    .deadline = f->deadline,
+                    .deadline = f->turn_ends,
                     .tell = hear_state,
                     .context = f};
     TRY(search_mesh(f, given, 0, TRIED_WITH_STATE));
@@ -193,27 +197,85 @@ static bool try_state(finding *f, const layout *given)
     return true;
 }
 
-/* After the deadline no further mesh is tried once something is found. */
-static bool try_mesh(void *context, const mesh *m)
+/* What is best on one mesh is tried on the others: groups of dimensions that one axis cuts. */
+static bool begin_with_best(finding *f)
 {
-    finding              *f = context;
+    textbuf t = {.arena = &f->graph->session->arena};
+    if (f->meshes_left <= 1 || !f->answer->n) return true;
+    text_add(&t, "%s,%s", f->answer->best[0].layout_text, f->opts->starts ? f->opts->starts : "");
+    f->starts = text_done(&t);
+    return f->starts != NULL;
+}
+
+/* Meshes share the time that is left.  One that comes after the deadline is not tried once something is
+ * found: then only what is true of all meshes bounds it. */
+static bool may_begin(finding *f)
+{
+    double left = f->deadline - clock_thread();
+    f->turn_ends = f->deadline - left + left / f->meshes_left;
+    if (!f->answer->n || left > 0) return true;
+    f->bound = fmin(f->bound, f->last->root);
+    return !(f->late = true);
+}
+
+static bool search_here(finding *f, const mesh *m)
+{
     const automatic_opts *o = f->opts;
     mtf_session          *s = f->graph->session;
     layout               *given = &f->given;
     bool                  first;
-    if (f->answer->n && clock_thread() > f->deadline) {
-        f->late = true;
-        return true;
-    }
     f->answer->meshes++;
     TRY(layout_parse(s, o->layout, m, given) && layout_parse_state(s, o->state_layout, given));
     TRY(search_mesh(f, given, o->limit, f->room));
+    f->bound = fmin(f->bound, f->last->bound);
     for (int k = 0; k < f->last->n; k++) {
         const candidate *x = &f->last->best[k];
         TRY(keep(f, m, &x->layout, &x->cost, &first));
         if (first) f->answer->search = *f->last;
     }
     return !given->asks_state || try_state(f, given);
+}
+
+static bool try_mesh(finding *f, const mesh *m)
+{
+    bool ok = !may_begin(f) || (search_here(f, m) && begin_with_best(f));
+    f->meshes_left--;
+    return ok;
+}
+
+typedef struct mesh_list {
+    arena *arena;
+    mesh  *list;
+    int    n, room;
+} mesh_list;
+
+static int largest_axis(const mesh *m)
+{
+    int most = 0;
+    for (int a = 0; a < m->naxes; a++) most = m->size[a] > most ? m->size[a] : most;
+    return most;
+}
+
+/* The squarest meshes come first: most dimensions can be cut along axes that are not too long. */
+static bool list_mesh(void *context, const mesh *m)
+{
+    mesh_list *l = context;
+    TRY(arena_push(l->arena, l->list, l->n, l->room));
+    int at = l->n++;
+    for (; at > 0 && largest_axis(&l->list[at - 1]) > largest_axis(m); at--) l->list[at] = l->list[at - 1];
+    l->list[at] = *m;
+    return true;
+}
+
+static bool try_shapes(finding *f, int processors, bool ordered)
+{
+    mtf_session *s = f->graph->session;
+    mesh_list    all = {.arena = &s->arena};
+    int          axes = f->opts->most_axes > 0 ? f->opts->most_axes : 2;
+    TRY(shapes_visit(s, processors, axes, ordered, list_mesh, &all));
+    f->meshes_left = all.n;
+    for (int k = 0; k < all.n; k++) TRY(try_mesh(f, &all.list[k]));
+    return true;
 }
 
 static bool try_all(finding *f)
@@ -224,11 +286,12 @@ static bool try_all(finding *f)
     mesh                  m;
     TRY(mesh_parse(s, o->mesh ? o->mesh : "", &m));
     w->mesh_found = mesh_asks(&m);
+    f->meshes_left = 1;
     if (!w->mesh_found) return try_mesh(f, &m);
     /* 2x8 and 8x2 differ where rules or the machine name axes, or there are nodes. */
     bool ordered = o->rates.node || o->rates.naxes || (o->layout && strchr(o->layout, ':')) ||
                    (o->state_layout && strchr(o->state_layout, ':'));
-    return shapes_visit(s, mesh_size(&m), o->most_axes > 0 ? o->most_axes : 2, ordered, try_mesh, f);
+    return try_shapes(f, mesh_size(&m), ordered);
 }
 
 /* ---- nothing fits ---- */
@@ -301,6 +364,15 @@ static bool nothing_fits(const finding *f)
                 more ? more : "");
 }
 
+/* The bound is over all meshes, and over rules for state where these were searched. */
+static void prove(const finding *f)
+{
+    search_answer *w = &f->answer->search;
+    double         best = worth_here(f, &f->answer->best[0].cost).value;
+    w->bound = isinf(f->state_bound) ? f->bound : f->state_bound;
+    if (best > w->bound * (1 + SAME_PRICE)) w->gap = fmax(w->gap, (best - w->bound) / best);
+}
+
 /* One search; `answer` has no layouts where nothing fits. */
 static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const automatic_opts *opts,
                       bool last, automatic_answer *answer)
@@ -312,6 +384,8 @@ static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, co
                       .opts = opts,
                       .answer = answer,
                       .deadline = clock_thread() + (opts->seconds > 0 ? opts->seconds : SECONDS),
+                      .starts = opts->starts,
+                      .bound = INFINITY,
                       .state_bound = INFINITY};
     *answer = (automatic_answer){0};
     f.room = opts->want < 1 ? 1 : opts->want < MOST_KEPT ? opts->want : MOST_KEPT;
@@ -320,11 +394,7 @@ static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, co
     TRY(answer->best && f.last && microbatch_graph(g, nfetches, fetches, &f.planned) && try_all(&f));
     if (answer->n == 0) return !last || nothing_fits(&f);
     answer->search.late = f.late;
-    if (isinf(f.state_bound)) return true; /* no rules for state were searched */
-    double best = worth_here(&f, &answer->best[0].cost).value;
-    answer->search.bound = f.state_bound;
-    if (best > f.state_bound * (1 + SAME_PRICE))
-        answer->search.gap = fmax(answer->search.gap, (best - f.state_bound) / best);
+    prove(&f);
     return true;
 }
 

@@ -77,6 +77,8 @@ static bool is_divided(const sorting *s, const instr *i, const price_line *line,
 {
     bool attention = i->kind == INSTR_ATTENTION || i->kind == INSTR_ATTENTION_GRAD;
     if (!line->tensor || !i->cause) return false;
+    if (attention && i->attention->min > -i->attention->memory) return false; /* parts see less of a window */
+    if (line->turns != 1 && !s->p->subject->graph->divided) return false; /* a loop of the user's own */
     if (!attention && i->kind != INSTR_MAP && i->kind != INSTR_DRAW) return false;
     if (s->touched[subject_source(line->tensor)->node->id] && s->p->space->given->nstate) return false;
     return attention || r->ncaches == 0; /* smaller parts may fit a cache */

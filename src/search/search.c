@@ -313,6 +313,7 @@ static bool try_all(search *s)
     leaves *l = &s->leaves;
     cuts    none = {0};
     double  root = bound(s, &none, 0), threshold = 1.25 * root, left = INFINITY;
+    s->answer->root = root > 0 && !isinf(root) ? root : 0;
     if (!(root > 0) || isinf(root)) threshold = INFINITY;
     if (!s->opts->plain && !s->corrected) TRY(begin_well(s));
     if (s->kept.n) threshold = to_beat(s);

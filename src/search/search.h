@@ -33,6 +33,7 @@ typedef struct search_answer {
     candidate best[MOST_KEPT]; /* best first; those that fit */
     int       n;
     double    bound;           /* a lower bound of all layouts: seconds or bytes */
+    double    root;            /* a lower bound on every mesh of as many processors */
     double    gap;             /* (best - bound) / best; 0: optimal */
     int       priced;          /* layouts planned for real, each once */
     int64_t   considered;      /* legal layouts looked at, in the longest list of them */
