@@ -1,12 +1,14 @@
 /* Evaluates one checkpoint of a folder, some, or all. */
 #include "cli/eval_checkpoints.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "checkpoint/folder.h"
 #include "cli/evaluation.h"
 #include "cli/graph_file.h"
+#include "data/batch_schedule.h"
 
 /* clang-format off */
 const option_spec checkpoint_options[] = {
@@ -59,12 +61,30 @@ static bool list_steps(setup *s, const char *folder, step_list *to)
     return to->steps != NULL;
 }
 
+/* A number that the checkpoint keeps of its training; 0: it keeps none. */
+static int64_t kept_number(const mtf_loaded *from, const char *key)
+{
+    for (int i = 0; from->facts && from->facts[i]; i += 2)
+        if (strcmp(from->facts[i], key) == 0) return strtoll(from->facts[i + 1], NULL, 10);
+    return 0;
+}
+
+/* Batches are counted as mtf train makes them. */
+static double epoch_of(const mtf_loaded *from)
+{
+    int64_t batch = kept_number(from, "batch"), examples = kept_number(from, "examples");
+    if (batch < 1 || examples < batch) return NAN;
+    batch_schedule s = batch_schedule_make(examples, batch, &(mtf_batches_opts){0});
+    return batch_schedule_epochs(&s, from->position);
+}
+
 /* With a decoder only trainable variables are loaded: no checkpoint has the decoder's cached keys. */
 static bool evaluate_step(evaluation *e, const char *folder, int64_t step)
 {
     mtf_loaded    from;
     mtf_load_opts how = {.step = step, .trainable = e->decoded != NULL, .convert = true};
-    return mtf_load(e->setup->session, folder, &how, &from) && evaluation_show(e, from.step, true);
+    TRY(mtf_load(e->setup->session, folder, &how, &from));
+    return evaluation_show(e, &(evaluation_place){.step = from.step, .epoch = epoch_of(&from)});
 }
 
 static bool open_decoded(evaluation *e)

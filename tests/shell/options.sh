@@ -72,7 +72,7 @@ for options in '--microbatches 4' '--loss-scale 128' '--loss-scale dynamic' '--a
     else lose "train $options" "the plain curve" "$status: $(cat err) $(paste plain <(losses) | tr '\n' ' ')"; fi
 done
 run train net.mtf "${data[@]}" --eval-data x=x.npy --eval-data y=y.npy --steps 6 --average 0.9 --quiet --checkpoint-dir kept
-cp out averaged
+sed 's/.*   test/test/' out >averaged
 run eval net.mtf --eval-data x=x.npy --eval-data y=y.npy --checkpoint-dir kept --averages
 if [ $status = 0 ] && [ -s averaged ] && grep -qF -- "$(cat averaged)" out; then pass
 else lose "averages are evaluated, by train and by eval" "$(cat averaged)" "$(cat out err)"; fi
