@@ -213,7 +213,9 @@ if command -v zsh >/dev/null; then
 fi
 
 colours() { TERM=${1:-xterm} script -qec "$MTF ${2:---help}" /dev/null </dev/null | grep -c $'\033\[1'; }   # colours [TERM [WORDS]]
-if command -v script >/dev/null; then
+if [ -n "$without_terminal" ]; then
+    echo "no colours on a terminal: $without_terminal"
+else
     [ "$(unset NO_COLOR; colours)" -gt 0 ] && pass || lose "headings on a terminal" "bold" "plain"
     [ "$(unset NO_COLOR; colours xterm frobnicate)" -gt 0 ] && pass || lose "errors on a terminal" "bold" "plain"
     [ "$(unset NO_COLOR; colours dumb)" -eq 0 ] && pass || lose "a dumb terminal" "plain" "bold"

@@ -259,7 +259,9 @@ for tag in loss learning_rate gradient_norm steps_per_second layer_1/mean; do
 done
 
 # On a terminal the line fits its width and overwrites itself, unless the terminal is dumb.
-if command -v script >/dev/null; then
+if [ -n "$without_terminal" ]; then
+    echo "nothing on a terminal: $without_terminal"
+else
     on_terminal() {                     # on_terminal COLUMNS TERM: leaves raw, and lines as they were written
         script -qec "stty cols $1; TERM=$2 $MTF ${small[*]} --steps 150" /dev/null </dev/null >raw
         tr '\r' '\n' <raw | grep '^step' | grep -v '   test ' >lines
