@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/printable.h"
 #include "base/numbers.h"
 #include "cli/colour.h"
 #include "mtf.h"
@@ -23,8 +24,8 @@ int usage_error(const command *c, const char *format, ...)
     va_start(args, format);
     number_vformat(text, sizeof text, format, args);
     va_end(args);
-    fprintf(stderr, "%smtf:%s usage: %s\nsee mtf %s%s--help\n", colour_error(stderr),
-            colour_end(stderr), text, c ? c->name : "", c ? " " : "");
+    fprintf(stderr, "%smtf:%s ", colour_error(stderr), colour_end(stderr));
+    printable_print(stderr, "usage: %s\nsee mtf %s%s--help\n", text, c ? c->name : "", c ? " " : "");
     return STATUS_USAGE;
 }
 

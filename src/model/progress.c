@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/numbers.h"
+#include "base/printable.h"
 #include "machine/launch.h"
 
 static const double terminal_seconds = 0.1, plain_seconds = 2; /* between two lines */
@@ -254,7 +255,7 @@ void progress_text(progress *p, const char *text)
 {
     if (p->quiet || p->json) return;
     finish_line(p);
-    p->show(p->context, text);
+    printable_show(text, p->show, p->context);
 }
 
 void progress_end(progress *p)
