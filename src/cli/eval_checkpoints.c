@@ -14,6 +14,7 @@
 const option_spec checkpoint_options[] = {
     {"checkpoint-dir", "DIR", false, "where mtf train saved, as FOLDER"},
     {"eval-checkpoints", "WHICH", false, "all, last, or steps with commas between them; default: as the configuration says, else last"},
+    {"step", "N", false, "the checkpoint of this step alone"},
     {"averages", NULL, false, "evaluate the running averages that mtf train --average kept"},
     {"json", NULL, false, "print a JSON object for each checkpoint"},
     {0},
@@ -44,11 +45,25 @@ static bool list_named(mtf_session *s, const char *text, step_list *to)
     }
 }
 
+static bool list_one(mtf_session *s, int64_t step, step_list *to)
+{
+    to->steps = arena_array(&s->arena, int64_t, 1);
+    TRY(to->steps != NULL);
+    to->steps[to->count++] = step;
+    return true;
+}
+
 static bool list_steps(setup *s, const char *folder, step_list *to)
 {
+    uint64_t    step = 0;
     arena      *a = &s->session->arena;
     const char *which = option_nth(s->options, "eval-checkpoints", 0);
     *to = (step_list){0};
+    TRY(option_number(s->options, "step", 1, INT64_MAX, &step));
+    if (step && which)
+        return fail(&s->session->fault, ERR_USAGE,
+                    "--step and --eval-checkpoints both say which checkpoints: leave one out");
+    if (step) return list_one(s->session, (int64_t)step, to);
     if (!which && s->config) which = s->config->run.eval_steps;
     if (which && strcmp(which, "all") == 0) {
         TRY(folder_steps(a, folder, &to->steps, &to->count));
@@ -56,9 +71,7 @@ static bool list_steps(setup *s, const char *folder, step_list *to)
                fail(&s->session->fault, ERR_FILE, "\"%s\" has no checkpoints", folder);
     }
     if (which && *which && strcmp(which, "last") != 0) return list_named(s->session, which, to);
-    to->steps = arena_array(a, int64_t, 1);
-    to->count = 1;
-    return to->steps != NULL;
+    return list_one(s->session, 0, to);
 }
 
 /* A number that the checkpoint keeps of its training; 0: it keeps none. */

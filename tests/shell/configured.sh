@@ -272,6 +272,13 @@ run eval several --eval-text $book --eval-checkpoints last
 if cmp -s out <(sed -n 3p all); then pass; else lose "the last one" "$(tail -n 1 all)" "$(cat out err)"; fi
 run eval several --eval-text $book --gin_param "run.eval_checkpoint_step = 'all'"
 if cmp -s out all; then pass; else lose "all, as configured" "$(cat all)" "$(cat out err)"; fi
+run eval several --eval-text $book --step 4
+if cmp -s out <(sed -n 2p all); then pass; else lose "the checkpoint of a step" "$(sed -n 2p all)" "$(cat out err)"; fi
+prints "perplexity of a step" "step 2 " perplexity several --eval-text $book --step 2
+refuses "a step that was not saved" "several" eval several --eval-text $book --step 3
+misused "a step that is no number" "--step takes a whole number" eval several --eval-text $book --step newest
+misused "steps said twice" "--step and --eval-checkpoints both say which checkpoints: leave one out" \
+    eval several --eval-text $book --step 4 --eval-checkpoints all
 refuses "a step that is not there" "several" eval several --eval-text $book --eval-checkpoints 3
 misused "no step" "takes all, last, or steps" eval several --eval-text $book --eval-checkpoints newest
 
