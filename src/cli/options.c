@@ -223,11 +223,23 @@ static const char *read_digits(const char *text, uint64_t *value)
     return end;
 }
 
+/* ", or auto" of an option whose value is N|auto; "": it takes numbers only. */
+static const char *or_word(const options *o, const char *name, char *text, size_t room)
+{
+    const char *other = NULL;
+    for (int i = 0; i < o->nvalues && !other; i++)
+        if (strcmp(o->values[i].spec->name, name) == 0) other = strchr(o->values[i].spec->argument, '|');
+    if (!other) return "";
+    snprintf(text, room, ", or %s", other + 1);
+    return text;
+}
+
 bool option_number(const options *o, const char *name, uint64_t least, uint64_t most,
                    uint64_t *value)
 {
     const char *text = option_nth(o, name, 0);
     if (!text) return true;
+    char        word[60];
     uint64_t    v = 0;
     const char *end = read_digits(text, &v);
     if (end && !*end && v >= least && v <= most) {
@@ -235,11 +247,12 @@ bool option_number(const options *o, const char *name, uint64_t least, uint64_t 
         return true;
     }
     if (most >= INT32_MAX) /* so large a limit is not printed */
-        usage_error(o->command, "--%s takes a whole number, %llu or more, not \"%s\"", name,
-                    (unsigned long long)least, text);
+        usage_error(o->command, "--%s takes a whole number, %llu or more%s, not \"%s\"", name,
+                    (unsigned long long)least, or_word(o, name, word, sizeof word), text);
     else
-        usage_error(o->command, "--%s takes a whole number from %llu to %llu, not \"%s\"", name,
-                    (unsigned long long)least, (unsigned long long)most, text);
+        usage_error(o->command, "--%s takes a whole number from %llu to %llu%s, not \"%s\"", name,
+                    (unsigned long long)least, (unsigned long long)most,
+                    or_word(o, name, word, sizeof word), text);
     return false;
 }
 

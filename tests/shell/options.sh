@@ -83,8 +83,8 @@ else lose "and not where nobody asks" "another loss than $(cat averaged)" "$(cat
 # ---- what is refused -----------------------------------------------------------------------------
 
 wrong() { misused "train $2" "$1" train net.mtf "${data[@]}" --steps 2 "${@:2}"; }      # wrong TEXT OPTION...
-wrong '--microbatches takes' --microbatches 0
-wrong '--microbatches takes' --microbatches some
+wrong '--microbatches takes a whole number, 1 or more, or auto, not "0"' --microbatches 0
+wrong '--microbatches takes a whole number, 1 or more, or auto, not "some"' --microbatches some
 wrong '--momentum is an option of the optimizers momentum, nesterov; this one is adam' --momentum 0.5
 wrong '--beta1 takes a number above 0 and below 1, not "1"' --beta1 1
 wrong '--clip-norm takes a number above 0, not "-1"' --clip-norm=-1
