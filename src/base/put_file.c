@@ -79,7 +79,8 @@ bool put_open(put_stream *to, fault *f, const char *path)
     *to = (put_stream){.path = path, .file = -1};
     to->wrong = find_place(path, to->target, &to->replace);
     if (!to->wrong)
-        to->file = to->replace ? open_beside(to->target, to->temporary) : open(path, O_WRONLY | O_CLOEXEC);
+        to->file =
+            to->replace ? open_beside(to->target, to->temporary) : open(path, O_WRONLY | O_CLOEXEC);
     if (!to->wrong && to->file < 0) to->wrong = errno;
     return judge(f, path, to->wrong);
 }
@@ -95,10 +96,12 @@ bool put_piece(put_stream *to, fault *f, const void *bytes, size_t n)
 bool put_close(put_stream *to, fault *f, bool keep)
 {
     if (to->file < 0) return judge(f, to->path, to->wrong);
-    if (to->replace && keep && !to->wrong && fsync(to->file) != 0 && errno != EINVAL) to->wrong = errno;
+    if (to->replace && keep && !to->wrong && fsync(to->file) != 0 && errno != EINVAL)
+        to->wrong = errno;
     if (close(to->file) != 0 && !to->wrong) to->wrong = errno;
     to->file = -1;
-    if (to->replace && keep && !to->wrong && rename(to->temporary, to->target) != 0) to->wrong = errno;
+    if (to->replace && keep && !to->wrong && rename(to->temporary, to->target) != 0)
+        to->wrong = errno;
     if (to->replace && (!keep || to->wrong)) unlink(to->temporary);
     return judge(f, to->path, to->wrong);
 }

@@ -138,7 +138,8 @@ static bool check_step(const contents *c)
     int64_t named = folder_step(c->folder);
     return named < 0 || named == c->step ||
            fail(c->arena->fault, ERR_FILE,
-                "\"%s\" has the checkpoint of step %lld, as its %s says: its name should be step_%08lld",
+                "\"%s\" has the checkpoint of step %lld, as its %s says: its name should be "
+                "step_%08lld",
                 c->folder, (long long)c->step, manifest_name, (long long)c->step);
 }
 

@@ -25,7 +25,8 @@ int usage_error(const command *c, const char *format, ...)
     number_vformat(text, sizeof text, format, args);
     va_end(args);
     fprintf(stderr, "%smtf:%s ", colour_error(stderr), colour_end(stderr));
-    printable_print(stderr, "usage: %s\nsee mtf %s%s--help\n", text, c ? c->name : "", c ? " " : "");
+    printable_print(stderr, "usage: %s\nsee mtf %s%s--help\n", text, c ? c->name : "",
+                    c ? " " : "");
     return STATUS_USAGE;
 }
 
@@ -228,7 +229,8 @@ static const char *or_word(const options *o, const char *name, char *text, size_
 {
     const char *other = NULL;
     for (int i = 0; i < o->nvalues && !other; i++)
-        if (strcmp(o->values[i].spec->name, name) == 0) other = strchr(o->values[i].spec->argument, '|');
+        if (strcmp(o->values[i].spec->name, name) == 0)
+            other = strchr(o->values[i].spec->argument, '|');
     if (!other) return "";
     snprintf(text, room, ", or %s", other + 1);
     return text;

@@ -30,7 +30,8 @@ bool call_attr_dim(const op_call *c, int which, mtf_dim *dim)
     return call_dim(c->op, c->in[0], c->attrs[which].text, dim);
 }
 
-bool call_targets(const char *loss, const mtf_tensor *logits, const mtf_tensor *targets, mtf_shape wanted)
+bool call_targets(const char *loss, const mtf_tensor *logits, const mtf_tensor *targets,
+                  mtf_shape wanted)
 {
     char a[SHAPE_TEXT], b[SHAPE_TEXT];
     if (wanted.ndims == targets->shape.ndims &&

@@ -40,9 +40,12 @@ static void expand(op_call *c)
 
 const op op_softmax_cross_entropy = {
     .name = "softmax_cross_entropy",
-    .says = "-sum along dim of targets * log_softmax(logits), plus z_loss * reduce_logsumexp(logits)^2; targets are "
+    .says = "-sum along dim of targets * log_softmax(logits), plus z_loss * "
+            "reduce_logsumexp(logits)^2; targets are "
             "class numbers, or probabilities",
     .args = "logits, targets",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension of the classes"},
-                                 {"z_loss", ATTR_REAL, "0", "factor of the squared logarithm of the sum"}, {0}},
+                                 {"z_loss", ATTR_REAL, "0",
+                                  "factor of the squared logarithm of the sum"},
+                                 {0}},
     .expand = expand};

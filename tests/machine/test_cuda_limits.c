@@ -8,7 +8,8 @@
 
 #include "machine/card_product.h"
 
-static int compiled, asked; /* programs that NVRTC compiled, products that the library was asked about */
+static int compiled,
+    asked; /* programs that NVRTC compiled, products that the library was asked about */
 static nvrtcResult (*real_compile)(nvrtcProgram p, int n, const char *const *options);
 static cuda_products library;
 
@@ -18,9 +19,10 @@ static nvrtcResult count_and_compile(nvrtcProgram p, int n, const char *const *o
     return real_compile(p, n, options);
 }
 
-static cublasStatus_t count_and_ask(cublasLtHandle_t h, cublasLtMatmulDesc_t how, cublasLtMatrixLayout_t a,
-                                    cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
-                                    cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t wish, int most,
+static cublasStatus_t count_and_ask(cublasLtHandle_t h, cublasLtMatmulDesc_t how,
+                                    cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                    cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                    cublasLtMatmulPreference_t wish, int most,
                                     cublasLtMatmulHeuristicResult_t found[], int *n)
 {
     asked++;

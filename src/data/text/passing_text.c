@@ -14,13 +14,13 @@ typedef struct first_line {
 } first_line;
 
 typedef struct passing {
-    documents         *d;
-    const text_format *format;
-    section_rule       rule;
-    corpus             corpus;
-    first_line         head;
+    documents          *d;
+    const text_format  *format;
+    section_rule        rule;
+    corpus              corpus;
+    first_line          head;
     text_section_taker *take;
-    void              *context;
+    void               *context;
 } passing;
 
 static bool keep_head(passing *p, const section_text *text)
@@ -40,7 +40,9 @@ static int64_t count_lines(const section_text *text)
 {
     int64_t        n = 0;
     const uint8_t *end = text->bytes + text->size;
-    for (const uint8_t *at = text->bytes; at < end && (at = memchr(at, '\n', (size_t)(end - at))); at++) n++;
+    for (const uint8_t *at = text->bytes; at < end && (at = memchr(at, '\n', (size_t)(end - at)));
+         at++)
+        n++;
     return n;
 }
 
@@ -86,7 +88,8 @@ static bool pass_file(passing *p, corpus_file *f)
 
 static section_rule rule_of(const documents *d, const text_format *as, int64_t bytes)
 {
-    section_rule rule = {.begins = as->begins, .divides = true, .bytes = bytes, .crc = &d->dataset->crc};
+    section_rule rule = {
+        .begins = as->begins, .divides = true, .bytes = bytes, .crc = &d->dataset->crc};
     if (as->begins != BEGINS_PARAGRAPH) return rule;
     if (d->opts->documents == MTF_DOCUMENTS_LINE) rule.begins = BEGINS_LINE;
     if (d->opts->documents == MTF_DOCUMENTS_FILE) rule.begins = BEGINS_FILE;
@@ -107,7 +110,8 @@ static bool pass_all(passing *p, int64_t bytes, bool *tokens)
     return true;
 }
 
-bool passing_text_read(documents *d, int64_t bytes, text_section_taker *take, void *context, bool *tokens)
+bool passing_text_read(documents *d, int64_t bytes, text_section_taker *take, void *context,
+                       bool *tokens)
 {
     mtf_session *s = d->dataset->session;
     passing      p = {.d = d, .take = take, .context = context};

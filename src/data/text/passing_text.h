@@ -9,6 +9,7 @@ typedef bool text_section_taker(void *context, const token_text *texts, bool goe
 
 /* Reads all files in sections of so many bytes; texts that are longer are divided, at the ends of lines.
  * *tokens: the files have tokens already, and nothing was read. */
-bool passing_text_read(documents *d, int64_t bytes, text_section_taker *take, void *context, bool *tokens);
+bool passing_text_read(documents *d, int64_t bytes, text_section_taker *take, void *context,
+                       bool *tokens);
 
 #endif

@@ -38,7 +38,8 @@ static bool take_section(void *context, const token_text *texts, bool goes_on)
     w->done->tokens += t->made_count;
     if (!w->path || !t->made_count) return true;
     TRY(w->open || begin_file(w));
-    return put_piece(&w->to, &w->session->fault, t->made, (size_t)t->made_count * raw_bytes(t->type));
+    return put_piece(&w->to, &w->session->fault, t->made,
+                     (size_t)t->made_count * raw_bytes(t->type));
 }
 
 /* Nothing is left of a file that could not be finished. */
@@ -47,8 +48,8 @@ static bool end_file(writing *w, bool ok)
     return w->open ? put_close(&w->to, &w->session->fault, ok) && ok : ok;
 }
 
-bool tokens_write_in_sections(mtf_session *s, const mtf_text_opts *opts, const char *path, int64_t bytes,
-                              tokens_written *to)
+bool tokens_write_in_sections(mtf_session *s, const mtf_text_opts *opts, const char *path,
+                              int64_t bytes, tokens_written *to)
 {
     const mtf_vocabulary *v = opts->vocabulary ? opts->vocabulary : mtf_vocabulary_open(s, NULL);
     mtf_dataset          *d = v ? dataset_new(s, 1) : NULL;

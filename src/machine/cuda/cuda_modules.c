@@ -100,8 +100,8 @@ static bool take_image(cuda_context *c, const kernel_source *s, const void *byte
     TRY(m != NULL);
     m->arena = arena_make(&session->allocator, &session->fault);
     m->used = k->clock;
-    if (!cuda_ok(&c->device->api, cuda_fault(c), c->device->api.driver.cuModuleLoadData(&m->module, bytes),
-                 "load kernels")) {
+    if (!cuda_ok(&c->device->api, cuda_fault(c),
+                 c->device->api.driver.cuModuleLoadData(&m->module, bytes), "load kernels")) {
         block_free(&session->allocator, m);
         return false;
     }
@@ -131,7 +131,8 @@ static void trim(cuda_context *c)
     while (k->nmodules > c->device->most.modules) {
         int oldest = -1;
         for (int m = 0; m < k->nmodules; m++)
-            if (k->modules[m]->holders == 0 && (oldest < 0 || k->modules[m]->used < k->modules[oldest]->used))
+            if (k->modules[m]->holders == 0 &&
+                (oldest < 0 || k->modules[m]->used < k->modules[oldest]->used))
                 oldest = m;
         if (oldest < 0) return;
         unload(c->device, k->modules[oldest]);
@@ -169,8 +170,8 @@ static bool hold_all(cuda_card *k, const kernel_source *s, kernel_hold *h, bool 
 }
 
 /* Loads what was compiled, and holds what is there, at once: so that it stays there. */
-static bool load_and_hold(cuda_context *c, kernel_source *s, const kernel_images *images, kernel_hold *h,
-                          bool *all)
+static bool load_and_hold(cuda_context *c, kernel_source *s, const kernel_images *images,
+                          kernel_hold *h, bool *all)
 {
     bool ok = true;
     pthread_mutex_lock(&c->card->lock);

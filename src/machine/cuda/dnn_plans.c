@@ -13,8 +13,8 @@
 struct dnn_made {
     dnn_request   request;
     cuda_context *context;
-    side_job      job;  /* makes what follows: wait for it first */
-    dnn_plan      plan; /* none: our kernels are taken */
+    side_job      job;           /* makes what follows: wait for it first */
+    dnn_plan      plan;          /* none: our kernels are taken */
     int64_t       holders, used; /* used: when it was held last, by the clock of all */
 };
 
@@ -157,7 +157,8 @@ static void trim(cuda_context *c)
     while (all->nplans > c->device->most.plans) {
         int oldest = -1;
         for (int k = 0; k < all->nplans; k++)
-            if (all->plans[k]->holders == 0 && (oldest < 0 || all->plans[k]->used < all->plans[oldest]->used))
+            if (all->plans[k]->holders == 0 &&
+                (oldest < 0 || all->plans[k]->used < all->plans[oldest]->used))
                 oldest = k;
         if (oldest < 0) return;
         drop(c, all->plans[oldest]);

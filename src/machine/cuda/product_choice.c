@@ -208,7 +208,8 @@ static product_memory *find_place(cuda_device *d)
 {
     product_memory *oldest = d->products;
     if (d->nproducts < d->most.products) {
-        if (!arena_push(&d->product_arena, d->products, d->nproducts, d->products_room)) return NULL;
+        if (!arena_push(&d->product_arena, d->products, d->nproducts, d->products_room))
+            return NULL;
         return &d->products[d->nproducts++];
     }
     for (int n = 1; n < d->nproducts; n++)
