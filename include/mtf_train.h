@@ -75,6 +75,7 @@ MTF_API bool mtf_load(mtf_session *s, const char *path, const mtf_load_opts *opt
 typedef struct mtf_trained {
     int64_t step;        /* steps since the model's beginning           */
     double  loss;        /* of the last one                             */
+    double  epoch;       /* passes through the data, as in mtf_train_step */
     bool    interrupted; /* by a signal, before the last step           */
     int     signal;      /* which one; 0: none                          */
 } mtf_trained;
@@ -83,6 +84,8 @@ typedef struct mtf_trained {
 typedef struct mtf_train_step {
     int64_t            step;     /* since the model's beginning                            */
     int64_t            examples; /* in this step; 0: unknown                               */
+    double             epoch;    /* passes through the data since the beginning, with the part of
+                                    the present one; NAN: there is none, or its size is unknown */
     double             loss;
     double             rate;    /* NAN: no learning rate was named                         */
     double             seconds; /* duration, including the reading of the batch            */

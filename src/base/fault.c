@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/numbers.h"
+#include "base/printable.h"
 
 static const char *const words[] = {
     [ERR_NONE] = "",
@@ -32,13 +33,21 @@ static void publish(fault *f, int kind)
     atomic_store_explicit(&f->writing, false, memory_order_release);
 }
 
+/* Names in a message may come from outside. */
+static void write_text(char *to, size_t room, const char *format, va_list args)
+{
+    char text[sizeof((fault *)0)->text];
+    number_vformat(text, sizeof text, format, args);
+    printable_copy(text, to, room);
+}
+
 bool fail(fault *f, error_kind kind, const char *format, ...)
 {
     if (!claim(f)) return false;
     int     used = snprintf(f->text, sizeof f->text, "%s: ", words[kind]);
     va_list args;
     va_start(args, format);
-    number_vformat(f->text + used, sizeof f->text - (size_t)used, format, args);
+    write_text(f->text + used, sizeof f->text - (size_t)used, format, args);
     va_end(args);
     publish(f, (int)kind);
     return false;
@@ -79,6 +88,6 @@ void fault_more(fault *f, error_kind kind, const char *format, ...)
     va_list args;
     if (f->kind != (int)kind) return;
     va_start(args, format);
-    number_vformat(f->text + used, sizeof f->text - used, format, args);
+    write_text(f->text + used, sizeof f->text - used, format, args);
     va_end(args);
 }

@@ -25,8 +25,21 @@ void number_end(locale_t before)
 
 /* ---- reading ---- */
 
+/* The x of a hexadecimal number; NULL: it is none. */
+static const char *hexadecimal(const char *text)
+{
+    text += strspn(text, " \t\n\v\f\r");
+    if (*text == '-' || *text == '+') text++;
+    return text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? text + 1 : NULL;
+}
+
 double number_read(const char *text, char **end)
 {
+    const char *x = hexadecimal(text);
+    if (x) {
+        if (end) *end = (char *)(uintptr_t)x;
+        return 0;
+    }
     locale_t before = number_begin();
     double   value = strtod(text, end);
     number_end(before);

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* As strtod, snprintf, vsnprintf, and fprintf of up to 1000 characters. */
+/* As strtod without hexadecimal numbers (of "0x10" it reads the 0), snprintf, vsnprintf, and fprintf of up to 1000 characters. */
 double number_read(const char *text, char **end);
 int    number_format(char *text, size_t room, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

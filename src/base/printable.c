@@ -1,11 +1,15 @@
 /* Text from outside, made safe for a terminal. */
 #include "base/printable.h"
 
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/numbers.h"
 #include "base/textbuf.h"
 
-/* The length in bytes of the character at p; 0: it must not be printed. */
-static int printable_bytes(const unsigned char *p)
+int printable_bytes(const char *text)
 {
+    const unsigned char *p = (const unsigned char *)text;
     if (*p < 0x80) return *p >= 0x20 && *p != 0x7f;
     int      n = *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
     uint32_t code = *p & (0xffu >> (n + 1));
@@ -23,17 +27,84 @@ static int printable_bytes(const unsigned char *p)
 
 const char *text_printable(arena *a, const char *text)
 {
-    const unsigned char *p = (const unsigned char *)text;
-    int                  n;
+    const char *p = text;
+    int         n;
     while (*p && (n = printable_bytes(p)) > 0) p += n;
     if (!*p) return text;
     textbuf t = {.arena = a};
-    for (p = (const unsigned char *)text; *p; p += n ? n : 1) {
+    for (p = text; *p; p += n ? n : 1) {
         n = printable_bytes(p);
         if (n)
-            text_add(&t, "%.*s", n, (const char *)p);
+            text_add(&t, "%.*s", n, p);
         else
-            text_add(&t, "\\x%02x", *p);
+            text_add(&t, "\\x%02x", (unsigned char)*p);
     }
     return text_done(&t);
+}
+
+/* ---- messages and tables ---- */
+
+static int shown_bytes(const char *p)
+{
+    return *p == '\n' || *p == '\t' ? 1 : printable_bytes(p);
+}
+
+/* Copies as much as has room; returns what is left. */
+static const char *take_piece(const char *text, char *to, size_t room)
+{
+    while (*text) {
+        int    n = shown_bytes(text);
+        size_t need = n ? (size_t)n : strlen("\\xNN");
+        if (need >= room) break;
+        if (n)
+            memcpy(to, text, need);
+        else
+            snprintf(to, room, "\\x%02x", (unsigned char)*text);
+        text += n ? n : 1;
+        to += need;
+        room -= need;
+    }
+    *to = 0;
+    return text;
+}
+
+void printable_copy(const char *text, char *to, size_t room)
+{
+    take_piece(text, to, room);
+}
+
+void printable_show(const char *text, void (*show)(void *context, const char *text), void *context)
+{
+    const char *p = text;
+    int         n;
+    while (*p && (n = shown_bytes(p)) > 0) p += n;
+    if (!*p) {
+        show(context, text);
+        return;
+    }
+    while (*text) {
+        char piece[500];
+        text = take_piece(text, piece, sizeof piece);
+        show(context, piece);
+    }
+}
+
+static void put(void *to, const char *text)
+{
+    fputs(text, to);
+}
+
+void printable_put(FILE *to, const char *text)
+{
+    printable_show(text, put, to);
+}
+
+void printable_print(FILE *to, const char *format, ...)
+{
+    char    text[8000];
+    va_list args;
+    va_start(args, format);
+    number_vformat(text, sizeof text, format, args);
+    va_end(args);
+    printable_put(to, text);
 }

@@ -10,27 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool write_all(int file, const piece *p)
+static bool write_all(int file, const void *bytes, size_t n)
 {
-    for (size_t done = 0; done < p->n;) {
-        ssize_t put = write(file, (const char *)p->bytes + done, p->n - done);
+    for (size_t done = 0; done < n;) {
+        ssize_t put = write(file, (const char *)bytes + done, n - done);
         if (put < 0 && errno == EINTR) continue;
         if (put < 0) return false;
         done += (size_t)put;
     }
     return true;
-}
-
-/* Writes and closes; 0, or the errno of the first failure.  A file that will be renamed is flushed
- * first: otherwise the new name could reach the disk before the bytes, and a crash lose it. */
-static int fill_file(int file, int n, const piece *pieces, bool flush)
-{
-    int wrong = 0;
-    for (int k = 0; k < n && !wrong; k++)
-        if (!write_all(file, &pieces[k])) wrong = errno;
-    if (flush && !wrong && fsync(file) != 0 && errno != EINVAL) wrong = errno;
-    if (close(file) != 0 && !wrong) wrong = errno;
-    return wrong;
 }
 
 /* Creates a file in the folder of `target`; its descriptor, or -1 with errno. */
@@ -74,21 +62,6 @@ static int try_place(const char *path)
     return 0;
 }
 
-static int write_there(const char *path, int n, const piece *pieces)
-{
-    char target[PATH_MAX], temporary[PATH_MAX];
-    bool replace;
-    int  wrong = find_place(path, target, &replace);
-    if (wrong) return wrong;
-    int file = replace ? open_beside(target, temporary) : open(path, O_WRONLY | O_CLOEXEC);
-    if (file < 0) return errno;
-    wrong = fill_file(file, n, pieces, replace);
-    if (!replace) return wrong;
-    if (!wrong && rename(temporary, target) != 0) wrong = errno;
-    if (wrong) unlink(temporary);
-    return wrong;
-}
-
 /* ---- public ---- */
 
 static bool judge(fault *f, const char *path, int wrong)
@@ -101,7 +74,42 @@ bool put_file_check(fault *f, const char *path)
     return judge(f, path, try_place(path));
 }
 
+bool put_open(put_stream *to, fault *f, const char *path)
+{
+    *to = (put_stream){.path = path, .file = -1};
+    to->wrong = find_place(path, to->target, &to->replace);
+    if (!to->wrong)
+        to->file =
+            to->replace ? open_beside(to->target, to->temporary) : open(path, O_WRONLY | O_CLOEXEC);
+    if (!to->wrong && to->file < 0) to->wrong = errno;
+    return judge(f, path, to->wrong);
+}
+
+bool put_piece(put_stream *to, fault *f, const void *bytes, size_t n)
+{
+    if (!to->wrong && !write_all(to->file, bytes, n)) to->wrong = errno;
+    return judge(f, to->path, to->wrong);
+}
+
+/* A file that will be renamed is flushed first: otherwise the new name could reach the disk before the
+ * bytes, and a crash lose it. */
+bool put_close(put_stream *to, fault *f, bool keep)
+{
+    if (to->file < 0) return judge(f, to->path, to->wrong);
+    if (to->replace && keep && !to->wrong && fsync(to->file) != 0 && errno != EINVAL)
+        to->wrong = errno;
+    if (close(to->file) != 0 && !to->wrong) to->wrong = errno;
+    to->file = -1;
+    if (to->replace && keep && !to->wrong && rename(to->temporary, to->target) != 0)
+        to->wrong = errno;
+    if (to->replace && (!keep || to->wrong)) unlink(to->temporary);
+    return judge(f, to->path, to->wrong);
+}
+
 bool put_file(fault *f, const char *path, int n, const piece *pieces)
 {
-    return judge(f, path, write_there(path, n, pieces));
+    put_stream to;
+    bool       ok = put_open(&to, f, path);
+    for (int k = 0; k < n && ok; k++) ok = put_piece(&to, f, pieces[k].bytes, pieces[k].n);
+    return put_close(&to, f, ok) && ok;
 }

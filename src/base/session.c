@@ -12,6 +12,7 @@
 
 #include "base/cores.h"
 #include "base/cudnn_use.h"
+#include "base/printable.h"
 #include "base/quota.h"
 
 /* Large blocks use huge pages where the system has them: fewer TLB misses, fewer pages to clear. */
@@ -207,7 +208,7 @@ void session_finish(mtf_session *s)
 
 void session_say(mtf_session *s, const char *text)
 {
-    if (s->opts.say) s->opts.say(s->opts.say_context, text);
+    if (s->opts.say) printable_show(text, s->opts.say, s->opts.say_context);
 }
 
 void session_say_error(mtf_session *s)

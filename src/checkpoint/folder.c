@@ -144,15 +144,15 @@ static int64_t step_of(const char *name)
     return errno || strcmp(again, name) != 0 ? -1 : step;
 }
 
-bool folder_is_step(const char *path)
+int64_t folder_step(const char *path)
 {
     size_t length = strlen(path), begin;
     char   name[40];
     while (length > 1 && path[length - 1] == '/') length--;
     for (begin = length; begin > 0 && path[begin - 1] != '/';) begin--;
-    if (length - begin >= sizeof name) return false;
+    if (length - begin >= sizeof name) return -1;
     snprintf(name, sizeof name, "%.*s", (int)(length - begin), path + begin);
-    return step_of(name) >= 0;
+    return step_of(name);
 }
 
 bool folder_steps(arena *a, const char *folder, int64_t **steps, int *count)

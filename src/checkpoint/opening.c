@@ -132,6 +132,17 @@ static bool compare_headers(contents *c)
 
 /* ---- kinds of paths ---- */
 
+/* A folder that was renamed: its name would say another step than the one that training continues from. */
+static bool check_step(const contents *c)
+{
+    int64_t named = folder_step(c->folder);
+    return named < 0 || named == c->step ||
+           fail(c->arena->fault, ERR_FILE,
+                "\"%s\" has the checkpoint of step %lld, as its %s says: its name should be "
+                "step_%08lld",
+                c->folder, (long long)c->step, manifest_name, (long long)c->step);
+}
+
 static bool open_manifest(contents *c, const char *path)
 {
     int64_t bytes;
@@ -141,7 +152,7 @@ static bool open_manifest(contents *c, const char *path)
     bool           ok = text && manifest_parse(c, path, (const char *)text, (size_t)bytes);
     block_free(c->arena->from, text);
     close(file);
-    return ok && compare_headers(c);
+    return ok && check_step(c) && compare_headers(c);
 }
 
 static bool add_file(contents *c, const char *name)
@@ -244,7 +255,7 @@ bool checkpoint_open(contents *c, const char *path, int64_t step)
     c->path = c->folder = arena_text(c->arena, path);
     const char *manifest = beside(c, path, manifest_name);
     TRY(c->folder && manifest);
-    if (access(manifest, F_OK) == 0 || folder_is_step(path)) return open_manifest(c, manifest);
+    if (access(manifest, F_OK) == 0 || folder_step(path) >= 0) return open_manifest(c, manifest);
     TRY(open_step(c, path, step, &there));
     return there || open_several(c, path);
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/printable.h"
 #include "base/units.h"
 #include "cli/choices.h"
 #include "cli/plan_table.h"
@@ -107,7 +108,7 @@ static bool show(analysis *a, const options *o, mtf_session *s, cJSON *to)
         write_verdict(a, &t);
         const char *text = text_done(&t);
         TRY(text != NULL);
-        fputs(text, stdout);
+        printable_put(stdout, text);
     }
     return agree(s, a);
 }

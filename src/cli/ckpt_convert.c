@@ -8,6 +8,7 @@
 
 #include "base/dtype.h"
 #include "base/pattern.h"
+#include "base/printable.h"
 #include "base/session.h"
 #include "checkpoint/checksum.h"
 #include "checkpoint/folder.h"
@@ -347,6 +348,6 @@ bool ckpt_convert(mtf_session *s, const options *o)
     bool ok = ckpt_open(&v.source, s, o->words[1]) && may_write(&v, to, npy || file) && plan(&v);
     if (ok) ok = npy ? to_npy(&v, to) : file ? to_file(&v, to) : to_folder(&v, to);
     ckpt_close(&v.source);
-    if (ok) printf("%s: %d tensor%s\n", to, v.nchanges, v.nchanges == 1 ? "" : "s");
+    if (ok) printable_print(stdout, "%s: %d tensor%s\n", to, v.nchanges, v.nchanges == 1 ? "" : "s");
     return ok;
 }

@@ -5,6 +5,7 @@
 
 #include "base/dtype.h"
 #include "base/numbers.h"
+#include "base/printable.h"
 #include "base/session.h"
 #include "checkpoint/writing.h"
 #include "cli/ckpt.h"
@@ -107,7 +108,7 @@ static bool compare(ckpt_source *a, const kept_tensor *x, ckpt_source *b, char *
 static void say(cJSON *list, const kept_tensor *t, const difference *d)
 {
     if (!list) {
-        printf("%s: %s\n", t->shown, d->says);
+        printable_print(stdout, "%s: %s\n", t->shown, d->says);
         return;
     }
     cJSON *item = cJSON_CreateObject();
@@ -133,7 +134,7 @@ static bool compare_all(ckpt_source *a, ckpt_source *b, char *room[2], cJSON *li
         snprintf(d.says, sizeof d.says, "only in %.250s", b->contents.path);
         say(list, t, &d), ++*different, all++;
     }
-    if (!list) printf("%d of %d tensors differ\n", *different, all);
+    if (!list) printable_print(stdout, "%d of %d tensors differ\n", *different, all);
     return true;
 }
 

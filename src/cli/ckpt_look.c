@@ -60,7 +60,7 @@ static void list_step(mtf_session *s, const char *folder, int64_t step, cJSON *l
     if (!ok) {
         json_text(item, "error", wrong);
         if (!item)
-            printf("%10lld %10s %8s %9s  %s: damaged: %s\n", (long long)step, "-", "-", "-", path,
+            printable_print(stdout, "%10lld %10s %8s %9s  %s: damaged: %s\n", (long long)step, "-", "-", "-", path,
                    wrong ? wrong : "");
         return;
     }
@@ -68,14 +68,14 @@ static void list_step(mtf_session *s, const char *folder, int64_t step, cJSON *l
     json_int(item, "tensors", c.ntensors);
     json_int(item, "bytes", all_bytes(&c));
     if (!item)
-        printf("%10lld %10lld %8d %9s  %s\n", (long long)step, (long long)c.position, c.ntensors,
+        printable_print(stdout, "%10lld %10lld %8d %9s  %s\n", (long long)step, (long long)c.position, c.ntensors,
                unit_bytes(all_bytes(&c)).s, path);
 }
 
 static void list_steps(const options *o, mtf_session *s, cJSON *root, int n, const int64_t *steps)
 {
     cJSON *list = root ? json_list(root, "checkpoints") : NULL;
-    if (!root) printf("%10s %10s %8s %9s  %s\n", "step", "position", "tensors", "bytes", "path");
+    if (!root) printable_print(stdout, "%10s %10s %8s %9s  %s\n", "step", "position", "tensors", "bytes", "path");
     for (int i = 0; i < n; i++) list_step(s, o->words[1], steps[i], list);
 }
 
@@ -89,7 +89,7 @@ static void list_tensors(const contents *c, cJSON *root)
         name = n > name ? n : name;
         shape = k > shape ? k : shape;
     }
-    if (!root) printf("%-*s  %-5s %-*s %9s\n", name, "name", "type", shape, "shape", "bytes");
+    if (!root) printable_print(stdout, "%-*s  %-5s %-*s %9s\n", name, "name", "type", shape, "shape", "bytes");
     for (int i = 0; i < c->ntensors; i++) {
         const kept_tensor *t = c->tensors[i];
         cJSON *item = list ? json_item(list) : NULL, *sizes = json_object(item, "shape");
@@ -99,11 +99,11 @@ static void list_tensors(const contents *c, cJSON *root)
             json_int(sizes, t->shape.dims[d].name, t->shape.dims[d].size);
         json_int(item, "bytes", t->bytes);
         if (!root)
-            printf("%-*s  %-5s %-*s %9s\n", name, t->shown, ckpt_type(t), shape,
+            printable_print(stdout, "%-*s  %-5s %-*s %9s\n", name, t->shown, ckpt_type(t), shape,
                    contents_shape_text(c, t), unit_bytes(t->bytes).s);
     }
     if (!root)
-        printf("%d tensor%s, %s, in %d file%s: %s\n", c->ntensors, c->ntensors == 1 ? "" : "s",
+        printable_print(stdout, "%d tensor%s, %s, in %d file%s: %s\n", c->ntensors, c->ntensors == 1 ? "" : "s",
                unit_bytes(all_bytes(c)).s, c->nfiles, c->nfiles == 1 ? "" : "s", c->path);
 }
 
@@ -138,7 +138,7 @@ static const char *verify_one(mtf_session *s, const char *path, cJSON *list)
     json_flag(item, "sound", ok);
     if (!ok) json_text(item, "error", wrong);
     if (ok && !list)
-        printf("%s: sound: %d tensor%s, %s%s\n", called, c.contents.ntensors,
+        printable_print(stdout, "%s: sound: %d tensor%s, %s%s\n", called, c.contents.ntensors,
                c.contents.ntensors == 1 ? "" : "s",
                unit_bytes(all_bytes(&c.contents)).s,
                summed ? "" : "; it has no sums to compare with");
@@ -156,7 +156,7 @@ static void verify_steps(mtf_session *s, const char *folder, int n, const int64_
         const char *path = folder_step_path(&s->arena, folder, steps[i]);
         if (!path || access(path, F_OK) != 0) continue; /* a training has deleted it meanwhile */
         const char *wrong = verify_one(s, path, list);
-        if (wrong && !list) printf("%s: damaged: %s\n", path, wrong);
+        if (wrong && !list) printable_print(stdout, "%s: damaged: %s\n", path, wrong);
         if (wrong) newest = wrong, damaged++;
     }
     if (damaged)

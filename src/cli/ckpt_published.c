@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "base/put_file.h"
 #include "base/session.h"
 #include "cli/ckpt.h"
@@ -27,8 +28,12 @@ static bool write_gin(mtf_session *s, const options *o, const published_config *
 
 static bool finish(const options *o, bool ok, const published_done *done)
 {
-    if (ok && done->spare) fprintf(stderr, "mtf: note: not needed: %s\n", done->spare);
-    if (ok) printf("%s: %d tensor%s\n", o->words[2], done->tensors, done->tensors == 1 ? "" : "s");
+    if (ok && done->spare) {
+        fputs("mtf: note: not needed: ", stderr);
+        printable_put(stderr, done->spare);
+        fputc('\n', stderr);
+    }
+    if (ok) printable_print(stdout, "%s: %d tensor%s\n", o->words[2], done->tensors, done->tensors == 1 ? "" : "s");
     return ok;
 }
 

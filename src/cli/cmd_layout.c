@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "base/put_file.h"
 #include "base/units.h"
 #include "cli/choices.h"
@@ -99,7 +100,7 @@ static bool print_answer(job *j)
         text_add(&t, "\n");
     }
     const char *text = text_done(&t);
-    if (text) fputs(text, stdout);
+    if (text) printable_put(stdout, text);
     return text != NULL;
 }
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "base/put_file.h"
 #include "base/units.h"
 #include "cli/choices.h"
@@ -50,7 +51,7 @@ static void write_hint(const hint *h, textbuf *t)
 static bool print_text(mtf_session *s, textbuf *t)
 {
     const char *text = text_done(t);
-    if (text) fputs(text, stdout);
+    if (text) printable_put(stdout, text);
     return text && mtf_ok(s);
 }
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "base/put_file.h"
 #include "cli/analyze.h"
 #include "cli/choices.h"
@@ -171,7 +172,7 @@ static bool print_value(job *j, const port_option *fetch, const void *data)
     textbuf           t = {.arena = &j->session->arena};
     value_show(&t, fetch->name, x->type, &x->shape, data);
     const char *text = text_done(&t);
-    if (text) fputs(text, stdout);
+    if (text) printable_put(stdout, text);
     arena_back(&j->session->arena, mark);
     return text != NULL;
 }

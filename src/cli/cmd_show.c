@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "cli/choices.h"
 #include "cli/commands.h"
 #include "cli/graph_file.h"
@@ -125,7 +126,7 @@ static bool show_program(const options *o, mtf_graph *g, int n, mtf_tensor *cons
     char *listing = text_done(&t);
     TRY(listing != NULL);
     if (!option_given(o, "json")) {
-        fputs(listing, stdout);
+        printable_put(stdout, listing);
         return true;
     }
     cJSON *root = cJSON_CreateObject();
@@ -148,7 +149,7 @@ static bool show_graph(const options *o, mtf_graph *g)
     }
     const char *text = mtf_print(g);
     TRY(text != NULL);
-    fputs(text, stdout);
+    printable_put(stdout, text);
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/numbers.h"
+#include "base/printable.h"
 #include "base/put_file.h"
 #include "cli/commands.h"
 #include "cli/graph_file.h"
@@ -45,7 +46,7 @@ static void print_counts(const options *o, const char *what, const tokens_writte
     const char *output = option_nth(o, "output", 0);
     bool        taken = output ? strcmp(path_of(output, "-"), "-") == 0 : option_given(o, "decode");
     FILE       *to = taken ? stderr : stdout;
-    fprintf(to, "%s%s%lld token%s in %lld text%s, %lld bytes of text", what, *what ? ": " : "",
+    printable_print(to, "%s%s%lld token%s in %lld text%s, %lld bytes of text", what, *what ? ": " : "",
             (long long)n->tokens, n->tokens == 1 ? "" : "s", (long long)n->texts,
             n->texts == 1 ? "" : "s", (long long)n->bytes);
     if (n->tokens)

@@ -22,6 +22,7 @@ typedef struct job {
     mtf_dataset   *data;
     mtf_train_opts train;
     int64_t        epoch; /* steps in an epoch; 0: unknown */
+    double         passed; /* epochs so far; NAN: unknown */
     mtf_trained    trained;
     evaluation     evaluation; /* holds the report, if there is one */
 } job;
@@ -105,10 +106,16 @@ static bool ready(void *context)
     return keep_config(j) && evaluation_prepare(&j->evaluation, j->train.events_dir);
 }
 
+static bool evaluate(job *j, int64_t step, double epoch)
+{
+    int64_t steps = j->train.steps > 0 ? j->train.steps : 0;
+    return evaluation_show(&j->evaluation, &(evaluation_place){step, steps, epoch});
+}
+
 static bool look(void *context, int64_t step)
 {
     job *j = context; /* the last step is always evaluated */
-    return step == j->train.steps || evaluation_show(&j->evaluation, step, false);
+    return step == j->train.steps || evaluate(j, step, j->passed);
 }
 
 /* ---- the report ------------------------------------------------------------------------- */
@@ -116,6 +123,7 @@ static bool look(void *context, int64_t step)
 static bool after_step(void *context, const mtf_train_step *now)
 {
     job *j = context;
+    j->passed = now->epoch;
     return train_report_step(j->evaluation.report, now);
 }
 
@@ -128,7 +136,6 @@ static bool open_report(job *j)
                                                .what = j->setup.word,
                                                .command = j->train.config,
                                                .steps = j->train.steps > 0 ? j->train.steps : 0});
-    j->train.after_step = after_step;
     j->train.measure = true;
     return j->evaluation.report != NULL;
 }
@@ -241,6 +248,7 @@ static bool choose_showing(job *j)
     t->ready = ready;
     t->look_every = steps ? (int64_t)steps : epochs ? (int64_t)epochs * epoch_of(j) : 0;
     t->look = t->look_every ? look : NULL;
+    t->after_step = after_step;
     t->look_context = j;
     return true;
 }
@@ -296,7 +304,7 @@ static bool train(job *j)
         train_report_fail(j->evaluation.report);
         return false;
     }
-    TRY(j->trained.interrupted || evaluation_show(&j->evaluation, j->trained.step, false));
+    TRY(j->trained.interrupted || evaluate(j, j->trained.step, j->trained.epoch));
     return train_report_write(j->evaluation.report, j->trained.interrupted ? "stopped by a signal" : "finished");
 }
 

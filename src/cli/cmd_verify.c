@@ -1,6 +1,7 @@
 /* mtf verify: proves that a mesh's programs compute the graph. */
 #include <stdio.h>
 
+#include "base/printable.h"
 #include "cli/choices.h"
 #include "cli/commands.h"
 #include "cli/graph_file.h"
@@ -77,7 +78,7 @@ static bool print_text(const job *j)
         text_add(&t, "while loops ended after %d iterations: later ones were not verified\n",
                  LOCKSTEP_TURNS);
     const char *text = text_done(&t);
-    if (text) fputs(text, stdout);
+    if (text) printable_put(stdout, text);
     return text != NULL;
 }
 
@@ -131,7 +132,7 @@ static void say_shrunk(const shrunk *s)
         const resize_rule *r = &s->rules.list[k];
         const char        *name = r->name + (r->name[0] == '_'); /* the iterations of a loop */
         if (r->to != r->from)
-            printf("%s%s %lld to %lld", n++ ? ", " : "shrunk: ", name, (long long)r->from,
+            printable_print(stdout, "%s%s %lld to %lld", n++ ? ", " : "shrunk: ", name, (long long)r->from,
                    (long long)r->to);
     }
     puts(n ? "" : "shrunk: nothing could be made smaller");
@@ -140,7 +141,7 @@ static void say_shrunk(const shrunk *s)
 static void say_rules(const char *option, const layout_rule *rules, int n)
 {
     if (n) printf(" %s ", option);
-    for (int r = 0; r < n; r++) printf("%s%s", r ? "," : "", rules[r].text);
+    for (int r = 0; r < n; r++) printable_print(stdout, "%s%s", r ? "," : "", rules[r].text);
 }
 
 /* Prints what "auto" chose, as a user would write it. */
@@ -153,7 +154,7 @@ static void say_found(const job *j)
                             option_nth(o, "state-layout", 0)))
         return;
     printf("found: --mesh ");
-    for (int a = 0; a < m->naxes; a++) printf("%s%s:%d", a ? "," : "", m->name[a], m->size[a]);
+    for (int a = 0; a < m->naxes; a++) printable_print(stdout, "%s%s:%d", a ? "," : "", m->name[a], m->size[a]);
     say_rules("--layout", l->rules, l->nrules);
     say_rules("--state-layout", l->state, l->nstate);
     puts("");

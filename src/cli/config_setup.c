@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "base/put_file.h"
 #include "base/textbuf.h"
 #include "cli/graph_file.h"
@@ -114,11 +115,13 @@ static void say_notes(const config_setup *c)
         if (name && idle++ >= MOST)
             text_add(&rest, "%s%s", rest.used ? ", " : "", name);
         else if (!warning || !kept)
-            fprintf(stderr, "mtf: %s: %s\n", warning ? "warning" : "note", notes[k].text);
+            printable_print(stderr, "mtf: %s: %s\n", warning ? "warning" : "note", notes[k].text);
     }
-    if (idle > MOST && text_done(&rest))
-        fprintf(stderr, "mtf: note: %d more line%s no effect in mtf: %s\n", idle - MOST,
-                idle == MOST + 1 ? " has" : "s have", rest.text);
+    if (idle <= MOST || !text_done(&rest)) return;
+    fprintf(stderr, "mtf: note: %d more line%s no effect in mtf: ", idle - MOST,
+            idle == MOST + 1 ? " has" : "s have");
+    printable_put(stderr, rest.text);
+    fputc('\n', stderr);
 }
 
 static bool has_text(const options *o)

@@ -1,17 +1,20 @@
 /* Evaluates one checkpoint of a folder, some, or all. */
 #include "cli/eval_checkpoints.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "checkpoint/folder.h"
 #include "cli/evaluation.h"
 #include "cli/graph_file.h"
+#include "data/batch_schedule.h"
 
 /* clang-format off */
 const option_spec checkpoint_options[] = {
     {"checkpoint-dir", "DIR", false, "where mtf train saved, as FOLDER"},
     {"eval-checkpoints", "WHICH", false, "all, last, or steps with commas between them; default: as the configuration says, else last"},
+    {"step", "N", false, "the checkpoint of this step alone"},
     {"averages", NULL, false, "evaluate the running averages that mtf train --average kept"},
     {"json", NULL, false, "print a JSON object for each checkpoint"},
     {0},
@@ -42,11 +45,25 @@ static bool list_named(mtf_session *s, const char *text, step_list *to)
     }
 }
 
+static bool list_one(mtf_session *s, int64_t step, step_list *to)
+{
+    to->steps = arena_array(&s->arena, int64_t, 1);
+    TRY(to->steps != NULL);
+    to->steps[to->count++] = step;
+    return true;
+}
+
 static bool list_steps(setup *s, const char *folder, step_list *to)
 {
+    uint64_t    step = 0;
     arena      *a = &s->session->arena;
     const char *which = option_nth(s->options, "eval-checkpoints", 0);
     *to = (step_list){0};
+    TRY(option_number(s->options, "step", 1, INT64_MAX, &step));
+    if (step && which)
+        return fail(&s->session->fault, ERR_USAGE,
+                    "--step and --eval-checkpoints both say which checkpoints: leave one out");
+    if (step) return list_one(s->session, (int64_t)step, to);
     if (!which && s->config) which = s->config->run.eval_steps;
     if (which && strcmp(which, "all") == 0) {
         TRY(folder_steps(a, folder, &to->steps, &to->count));
@@ -54,9 +71,24 @@ static bool list_steps(setup *s, const char *folder, step_list *to)
                fail(&s->session->fault, ERR_FILE, "\"%s\" has no checkpoints", folder);
     }
     if (which && *which && strcmp(which, "last") != 0) return list_named(s->session, which, to);
-    to->steps = arena_array(a, int64_t, 1);
-    to->count = 1;
-    return to->steps != NULL;
+    return list_one(s->session, 0, to);
+}
+
+/* A number that the checkpoint keeps of its training; 0: it keeps none. */
+static int64_t kept_number(const mtf_loaded *from, const char *key)
+{
+    for (int i = 0; from->facts && from->facts[i]; i += 2)
+        if (strcmp(from->facts[i], key) == 0) return strtoll(from->facts[i + 1], NULL, 10);
+    return 0;
+}
+
+/* Batches are counted as mtf train makes them. */
+static double epoch_of(const mtf_loaded *from)
+{
+    int64_t batch = kept_number(from, "batch"), examples = kept_number(from, "examples");
+    if (batch < 1 || examples < batch) return NAN;
+    batch_schedule s = batch_schedule_make(examples, batch, &(mtf_batches_opts){0});
+    return batch_schedule_epochs(&s, from->position);
 }
 
 /* With a decoder only trainable variables are loaded: no checkpoint has the decoder's cached keys. */
@@ -64,7 +96,8 @@ static bool evaluate_step(evaluation *e, const char *folder, int64_t step)
 {
     mtf_loaded    from;
     mtf_load_opts how = {.step = step, .trainable = e->decoded != NULL, .convert = true};
-    return mtf_load(e->setup->session, folder, &how, &from) && evaluation_show(e, from.step, true);
+    TRY(mtf_load(e->setup->session, folder, &how, &from));
+    return evaluation_show(e, &(evaluation_place){.step = from.step, .epoch = epoch_of(&from)});
 }
 
 static bool open_decoded(evaluation *e)

@@ -7,6 +7,7 @@
 #include "base/numbers.h"
 #include "base/textbuf.h"
 #include "data/text/target_bytes.h"
+#include "model/progress.h"
 
 enum { LOSS, RIGHT, TOKENS, SEQUENCES, SEQUENCES_RIGHT, VALUES };
 
@@ -110,18 +111,23 @@ static void make_figures(const evaluation *e, const double *means, figures *f)
 }
 
 /* JSON has no numbers for nan and the infinities: they are written as texts. */
-static void print_json(int64_t step, int n, const figure *list)
+static void print_json(const evaluation_place *at, int n, const figure *list)
 {
-    printf("{\"step\":%lld", (long long)step);
+    printf("{\"step\":%lld", (long long)at->step);
+    if (!isnan(at->epoch)) number_print(stdout, ",\"epoch\":%.9g", at->epoch);
     for (int i = 0; i < n; i++)
         number_print(stdout, isfinite(list[i].value) ? ",\"%s\":%.9g" : ",\"%s\":\"%g\"",
                      list[i].json, list[i].value);
     puts("}");
 }
 
-static void print_text(int64_t step, bool with_step, int n, const figure *list)
+/* Begins as the lines of training do. */
+static void print_text(const evaluation_place *at, int n, const figure *list)
 {
-    if (with_step) printf("step %lld   ", (long long)step);
+    char step[60];
+    progress_step_text(at->step, at->steps, step, sizeof step);
+    printf("%s   ", step);
+    if (!isnan(at->epoch)) number_print(stdout, "epoch %.4g   ", at->epoch);
     for (int i = 0; i < n; i++)
         if (*list[i].text) printf("%s%s", i ? "   " : "test ", list[i].text);
     puts("");
@@ -138,8 +144,9 @@ static bool add_decoded(evaluation *e, int64_t step, figures *f)
     return true;
 }
 
-bool evaluation_show(evaluation *e, int64_t step, bool with_step)
+bool evaluation_show(evaluation *e, const evaluation_place *at)
 {
+    int64_t step = at->step;
     double  means[VALUES];
     figures f;
     if (!e->data) return true;
@@ -153,9 +160,9 @@ bool evaluation_show(evaluation *e, int64_t step, bool with_step)
         if (f.list[i].event)
             TRY(train_report_evaluation(e->report, step, f.list[i].json, f.list[i].value));
     if (e->json)
-        print_json(step, f.n, f.list);
+        print_json(at, f.n, f.list);
     else
-        print_text(step, with_step, f.n, f.list);
+        print_text(at, f.n, f.list);
     fflush(stdout);
     return true;
 }

@@ -27,9 +27,14 @@ bool evaluation_open(evaluation *e, setup *s);
  * unless NULL.  In a session with an "auto" layout, compile the training graph first: the first program
  * determines the layout. */
 bool evaluation_prepare(evaluation *e, const char *events_dir);
-/* Evaluates the current variables, and prints the figures, with the step where `with_step`.  Does nothing
- * where there is no data. */
-bool evaluation_show(evaluation *e, int64_t step, bool with_step);
+/* How far the training of the variables had come. */
+typedef struct evaluation_place {
+    int64_t step, steps; /* steps 0: the last step is unknown */
+    double  epoch;       /* NAN: unknown */
+} evaluation_place;
+
+/* Evaluates the current variables, and prints the figures.  Does nothing where there is no data. */
+bool evaluation_show(evaluation *e, const evaluation_place *at);
 bool evaluation_close(evaluation *e); /* false: something could not be written */
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/printable.h"
 #include "base/numbers.h"
 #include "cli/colour.h"
 #include "mtf.h"
@@ -23,8 +24,9 @@ int usage_error(const command *c, const char *format, ...)
     va_start(args, format);
     number_vformat(text, sizeof text, format, args);
     va_end(args);
-    fprintf(stderr, "%smtf:%s usage: %s\nsee mtf %s%s--help\n", colour_error(stderr),
-            colour_end(stderr), text, c ? c->name : "", c ? " " : "");
+    fprintf(stderr, "%smtf:%s ", colour_error(stderr), colour_end(stderr));
+    printable_print(stderr, "usage: %s\nsee mtf %s%s--help\n", text, c ? c->name : "",
+                    c ? " " : "");
     return STATUS_USAGE;
 }
 
@@ -222,11 +224,24 @@ static const char *read_digits(const char *text, uint64_t *value)
     return end;
 }
 
+/* ", or auto" of an option whose value is N|auto; "": it takes numbers only. */
+static const char *or_word(const options *o, const char *name, char *text, size_t room)
+{
+    const char *other = NULL;
+    for (int i = 0; i < o->nvalues && !other; i++)
+        if (strcmp(o->values[i].spec->name, name) == 0)
+            other = strchr(o->values[i].spec->argument, '|');
+    if (!other) return "";
+    snprintf(text, room, ", or %s", other + 1);
+    return text;
+}
+
 bool option_number(const options *o, const char *name, uint64_t least, uint64_t most,
                    uint64_t *value)
 {
     const char *text = option_nth(o, name, 0);
     if (!text) return true;
+    char        word[60];
     uint64_t    v = 0;
     const char *end = read_digits(text, &v);
     if (end && !*end && v >= least && v <= most) {
@@ -234,11 +249,12 @@ bool option_number(const options *o, const char *name, uint64_t least, uint64_t 
         return true;
     }
     if (most >= INT32_MAX) /* so large a limit is not printed */
-        usage_error(o->command, "--%s takes a whole number, %llu or more, not \"%s\"", name,
-                    (unsigned long long)least, text);
+        usage_error(o->command, "--%s takes a whole number, %llu or more%s, not \"%s\"", name,
+                    (unsigned long long)least, or_word(o, name, word, sizeof word), text);
     else
-        usage_error(o->command, "--%s takes a whole number from %llu to %llu, not \"%s\"", name,
-                    (unsigned long long)least, (unsigned long long)most, text);
+        usage_error(o->command, "--%s takes a whole number from %llu to %llu%s, not \"%s\"", name,
+                    (unsigned long long)least, (unsigned long long)most,
+                    or_word(o, name, word, sizeof word), text);
     return false;
 }
 

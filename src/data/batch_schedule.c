@@ -72,6 +72,12 @@ int64_t batch_schedule_real(const batch_schedule *s, int64_t number)
     return real;
 }
 
+double batch_schedule_epochs(const batch_schedule *s, int64_t batches)
+{
+    if (s->per_epoch) return (double)batches / (double)s->per_epoch;
+    return (double)batches * (double)s->batch / (double)s->examples;
+}
+
 static void enter_epoch(scheduled_batch *b, int64_t epoch)
 {
     b->epoch = epoch;

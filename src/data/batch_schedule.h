@@ -17,6 +17,8 @@ typedef struct batch_schedule {
 /* total is 0 where there are too few examples for one batch. */
 batch_schedule batch_schedule_make(int64_t examples, int64_t batch, const mtf_batches_opts *opts);
 int64_t batch_schedule_real(const batch_schedule *s, int64_t number); /* real examples of a batch */
+/* Passes through the examples that the first `batches` batches make. */
+double batch_schedule_epochs(const batch_schedule *s, int64_t batches);
 
 /* One batch, and the order of the epoch that was needed last. */
 typedef struct scheduled_batch {

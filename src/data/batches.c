@@ -6,6 +6,7 @@
  * thread allocates nothing and touches neither the program nor the session.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -327,4 +328,10 @@ bool batches_continue(mtf_batches *b, int64_t position, const char *place)
                     "\"%s\" is no place in text; it is an epoch, a window and a row, as \"0.12.345\"",
                     place);
     return seek(b, position, &at);
+}
+
+double batches_epoch(const mtf_batches *b)
+{
+    if (!b || b->streamed) return NAN;
+    return batch_schedule_epochs(&b->schedule, b->fed);
 }

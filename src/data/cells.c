@@ -102,7 +102,6 @@ bool cell_offer_number(const cell *given, wanted *w)
         return false;
     memcpy(copy, c.text, (size_t)c.size);
     copy[c.size] = 0;
-    if (strpbrk(copy, "xX")) return false; /* strtod would read hexadecimal numbers */
     errno = 0;
     int64_t whole = strtoll(copy, &end, 10);
     if (end == copy + c.size && !errno) {

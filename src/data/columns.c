@@ -76,13 +76,17 @@ static bool two_of_a_name(mtf_session *s, const field *f, const table_head *h, c
                 f->as.name, h->path, name);
 }
 
-const char *columns_advice(const table_head *h)
+const char *columns_advice(const cell_style *style, const char *row, const char *end)
 {
-    size_t size = (size_t)(h->end - h->row);
-    const char *line = memchr(h->row, '\n', size);
-    if (line) size = (size_t)(line - h->row);
-    bool other = h->columns == 1 && h->style->separator == ',' && memchr(h->row, ';', size);
-    return other ? "; it seems to be separated by semicolons, and csv by commas" : "";
+    cell c;
+    for (const char *at = row; at; at++) {
+        at = cell_take(style, at, end, &c);
+        if (at && !c.quoted && memchr(c.text, ';', (size_t)c.size))
+            return style->separator == ',' ? "; it seems to be separated by semicolons, and csv by commas"
+                                           : "; it seems to be separated by semicolons, and tsv by tabs";
+        if (!at || at == end || *at != style->separator) break;
+    }
+    return "";
 }
 
 static bool no_such_name(mtf_session *s, const field *f, const table_head *h, const char *name)
@@ -100,7 +104,8 @@ static bool no_such_name(mtf_session *s, const field *f, const table_head *h, co
         at = stop && stop < h->end && *stop == h->style->separator ? stop + 1 : NULL;
     }
     return fail(&s->fault, ERR_USAGE, "field \"%s\": the first line of \"%s\" names no column \"%s\"%s%s",
-                f->as.name, h->path, name, nearest_hint(&near, hint, sizeof hint), columns_advice(h));
+                f->as.name, h->path, name, nearest_hint(&near, hint, sizeof hint),
+                columns_advice(h->style, h->row, h->end));
 }
 
 /* ---- the list ---- */

@@ -127,7 +127,7 @@ static bool check_columns(mtf_session *s, const field *f, const shard *part, con
                         "field \"%s\" asks for column %lld, counted from 0, but \"%s\" has %lld "
                         "column%s%s",
                         f->as.name, (long long)part->spans[i].last, h->path, (long long)h->columns,
-                        h->columns == 1 ? "" : "s", columns_advice(h));
+                        h->columns == 1 ? "" : "s", columns_advice(h->style, h->row, h->end));
     if (part != f->shards && !f->as.length && count != f->elements)
         return fail(&s->fault, ERR_FILE,
                     "\"%s\" has %lld columns, but \"%s\" has %lld; the files of a field must be alike",
@@ -180,11 +180,13 @@ static bool no_number(const field *f, const shard *part, int64_t k, const cell *
     char place[PLACE_ROOM], shown[41];
     where_table(f, part, k, element, place);
     cell_show(c, shown, sizeof shown);
-    bool first = k == 0 && !f->as.header;
-    return fail(why, ERR_FILE, "\"%s\", %s: \"%s\" is no number; %s", part->file->path, place, shown,
-                first ? "a length would make it a text, and a header says that the first line has "
-                        "the names of columns"
-                      : "a length would make it a text");
+    const char *semicolons = columns_advice(style_of(f), row_at(f, part, k), end_of(part->file));
+    bool        first = k == 0 && !f->as.header;
+    return fail(why, ERR_FILE, "\"%s\", %s: \"%s\" is no number%s", part->file->path, place, shown,
+                *semicolons ? semicolons
+                : first     ? "; a length would make it a text, and a header says that the first line has "
+                              "the names of columns"
+                            : "; a length would make it a text");
 }
 
 /* Offers one cell; a number that is not wanted is not parsed. */

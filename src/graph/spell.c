@@ -7,6 +7,7 @@
 
 #include "base/dtype.h"
 #include "base/numbers.h"
+#include "base/printable.h"
 
 /* Words that have another meaning in the grammar; names equal to one are quoted. */
 static const char *const grammar[] = {"_", "dim", "yield", "nan", "inf"};
@@ -26,15 +27,14 @@ bool name_is_plain(const char *name)
 void spell_text(textbuf *t, const char *text)
 {
     text_add(t, "\"");
-    while (*text) {
-        size_t run = strcspn(text, "\"\\\n");
-        text_add(t, "%.*s", (int)run, text);
-        text += run;
+    for (int n; *text; text += n ? n : 1) {
+        n = printable_bytes(text);
         if (*text == '\n')
             text_add(t, "\\n");
-        else if (*text)
-            text_add(t, "\\%c", *text);
-        if (*text) text++;
+        else if (!n)
+            text_add(t, "\\x%02x", (unsigned char)*text);
+        else
+            text_add(t, "%s%.*s", *text == '"' || *text == '\\' ? "\\" : "", n, text);
     }
     text_add(t, "\"");
 }

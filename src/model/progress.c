@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/numbers.h"
+#include "base/printable.h"
 #include "machine/launch.h"
 
 static const double terminal_seconds = 0.1, plain_seconds = 2; /* between two lines */
@@ -123,16 +124,21 @@ static void set_speed(const progress *p, line *l)
     set(l, SPEED, "   %5s %s%s/s", number, what, strcmp(number, "1") == 0 ? "" : "s");
 }
 
+void progress_step_text(int64_t step, int64_t steps, char *text, size_t room)
+{
+    int width = snprintf(NULL, 0, "%lld", (long long)steps);
+    if (steps)
+        snprintf(text, room, "step %*lld of %lld", width, (long long)step, (long long)steps);
+    else
+        snprintf(text, room, "step %lld", (long long)step);
+}
+
 static void fill_line(const progress *p, const progress_now *now, line *l)
 {
     double spent = clock_seconds() - p->begin, steps = (double)(now->step - p->first);
     bool   last = p->steps && now->step >= p->steps;
-    int    width = snprintf(NULL, 0, "%lld", (long long)p->steps);
     char   time[40];
-    if (p->steps)
-        set(l, STEP, "step %*lld of %lld", width, (long long)now->step, (long long)p->steps);
-    else
-        set(l, STEP, "step %lld", (long long)now->step);
+    progress_step_text(now->step, p->steps, l->pieces[STEP], sizeof l->pieces[STEP]);
     set(l, LOSS, "   loss %-8.5g", now->loss);
     set(l, SMOOTHED, " (smoothed %.5g)", p->recent.loss / p->recent.losses);
     if (!isnan(now->rate)) set(l, RATE, "   rate %-8.3g", now->rate);
@@ -249,7 +255,7 @@ void progress_text(progress *p, const char *text)
 {
     if (p->quiet || p->json) return;
     finish_line(p);
-    p->show(p->context, text);
+    printable_show(text, p->show, p->context);
 }
 
 void progress_end(progress *p)

@@ -33,6 +33,8 @@ typedef struct progress_now {
 
 progress progress_begin(mtf_session *s, void (*show)(void *, const char *), void *context);
 void     progress_step(progress *p, const progress_now *now);
+/* "step  20 of 100", or "step 20" where the end is unknown. */
+void progress_step_text(int64_t step, int64_t steps, char *text, size_t room);
 /* Recent examples a second, or steps a second where examples are not counted. */
 double progress_speed(const progress *p);
 /* Prints a sentence on a line of its own; with JSON on standard error. */

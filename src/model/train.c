@@ -9,6 +9,7 @@
 #include "base/put_file.h"
 #include "checkpoint/agree.h"
 #include "checkpoint/folder.h"
+#include "data/batch_place.h"
 #include "model/profile.h"
 #include "model/timeline.h"
 #include "search/automatic.h"
@@ -192,6 +193,7 @@ static bool show(training *t)
     progress_step(&t->progress, &now);
     t->now = (mtf_train_step){.step = t->step,
                               .examples = now.examples,
+                              .epoch = batches_epoch(t->batches),
                               .loss = now.loss,
                               .rate = now.rate,
                               .seconds = now.seconds,
@@ -323,8 +325,9 @@ bool mtf_train(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *opts)
     ok = ok && conclude(&t);
     ok = events_close(t.events) && ok;
     training_leave(&t);
+    double epoch = batches_epoch(t.batches);
     mtf_batches_free(t.batches);
     if (t.opts->trained)
-        *t.opts->trained = (mtf_trained){t.step, t.last_loss, t.stopped != 0, t.stopped};
+        *t.opts->trained = (mtf_trained){t.step, t.last_loss, epoch, t.stopped != 0, t.stopped};
     return ok && mtf_ok(t.session);
 }

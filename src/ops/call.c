@@ -29,3 +29,17 @@ bool call_attr_dim(const op_call *c, int which, mtf_dim *dim)
 {
     return call_dim(c->op, c->in[0], c->attrs[which].text, dim);
 }
+
+bool call_targets(const char *loss, const mtf_tensor *logits, const mtf_tensor *targets,
+                  mtf_shape wanted)
+{
+    char a[SHAPE_TEXT], b[SHAPE_TEXT];
+    if (wanted.ndims == targets->shape.ndims &&
+        mtf_shape_minus(wanted, targets->shape).ndims == 0 &&
+        shape_within(&targets->shape, &wanted))
+        return true;
+    return fail(&logits->node->graph->session->fault, ERR_SHAPE,
+                "%s: the targets \"%s\" are %s; with the logits \"%s\" they must be %s", loss,
+                tensor_name(targets), shape_text(&targets->shape, a), tensor_name(logits),
+                shape_text(&wanted, b));
+}

@@ -20,8 +20,8 @@
     OP(einsum) OP(matmul) OP(einsum_f8)                                                            \
     OP(reduce_sum) OP(reduce_mean) OP(reduce_max) OP(reduce_min)                                   \
     OP(reduce_prod) OP(reduce_all) OP(reduce_any) OP(reduce_first) OP(argmax) OP(argmin)           \
-    OP(argmax_over) OP(argmin_over) OP(reduce_logsumexp) OP(log_softmax) OP(softmax) OP(cumsum)     \
-    OP(attention) OP(attention_grad)
+    OP(argmax_over) OP(argmin_over) OP(reduce_logsumexp) OP(log_softmax) OP(softmax)                \
+    OP(softmax_cross_entropy) OP(cumsum) OP(attention) OP(attention_grad)
 #define SHAPES(OP)                                                                                 \
     OP(broadcast) OP(transpose) OP(reshape) OP(rename) OP(rename_dimension) OP(concat) OP(split)   \
     OP(stack) OP(unstack) OP(slice) OP(pad) OP(pad_reflect) OP(pad_edge) OP(reverse) OP(shift)               \

@@ -103,6 +103,26 @@ static token lex_number(lexer *l, token t)
     return t;
 }
 
+static int hex_digit(char c)
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    const char       *at = c ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) % 16 : -1;
+}
+
+/* The byte that an escape means, after its backslash at *p, which moves to its end; -1: it is none.  A zero
+ * byte would end the name. */
+static int escaped_byte(const char **p)
+{
+    char c = **p;
+    if (c == '"' || c == '\\') return c;
+    if (c == 'n') return '\n';
+    int high = c == 'x' ? hex_digit((*p)[1]) : -1, low = high >= 0 ? hex_digit((*p)[2]) : -1;
+    if (low < 0 || high + low == 0) return -1;
+    *p += 2;
+    return 16 * high + low;
+}
+
 static token lex_text(lexer *l, token t)
 {
     static const char endless[] = "the text in quotes has no end on its line";
@@ -112,11 +132,12 @@ static token lex_text(lexer *l, token t)
     char *copy = arena_alloc(l->words, (size_t)(l->at - from) + 1);
     if (!copy) return bad(t, NULL);
     for (const char *p = from; p < l->at; p++) {
-        bool escaped = *p == '\\';
-        if (escaped && !strchr("\"\\n", *++p))
+        int byte = *p;
+        if (*p == '\\' && (p++, byte = escaped_byte(&p)) < 0)
             return bad(t, *p == '\n' ? endless
-                                     : "a backslash must be followed by \", another backslash or n");
-        copy[t.length++] = escaped && *p == 'n' ? '\n' : *p;
+                                     : "a backslash must be followed by \", another backslash, n, or x and "
+                                       "two hexadecimal digits");
+        copy[t.length++] = (char)byte;
     }
     l->at++;
     t.kind = TOKEN_TEXT;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/printable.h"
 #include "model/interrupt.h"
 
 static const char   shutting_down[] = "the server is shutting down";
@@ -79,7 +80,7 @@ bool serve(const opened_model *m, const serve_opts *o, int *signal)
     bool         ok = h != NULL;
     if (ok) {
         interrupt_watch(&stop);
-        printf("mtf serve: %s answers at %s\n", m->name, http_address(h));
+        printable_print(stdout, "mtf serve: %s answers at %s\n", m->name, http_address(h));
         fflush(stdout);
         while (ok && (*signal = interrupt_came(&stop)) == 0) ok = answers_turn(engine, 0.1);
         ok = wind_down(engine, h) && ok;

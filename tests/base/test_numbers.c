@@ -17,8 +17,8 @@ static void test_reading(void **state)
         double      value;
         size_t      length;
     } rows[] = {{"0.5", 0.5, 3},       {"-12.25e-1x", -1.225, 9}, {"3", 3, 1},   {"1,5", 1, 1},
-                {"inf", INFINITY, 3},  {"0x1.8p1", 3, 7},         {".5.", 0.5, 2}, {"x", 0, 0},
-                {"1e999", INFINITY, 5}};
+                {"inf", INFINITY, 3},  {"0x1.8p1", 0, 1},         {".5.", 0.5, 2}, {"x", 0, 0},
+                {"1e999", INFINITY, 5}, {" -0X10", 0, 3}, {"+0x", 0, 2}, {"00x1", 0, 2}};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char  *end;

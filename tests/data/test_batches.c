@@ -190,6 +190,18 @@ static void repeated(void **state)
     for (int k = 0; k < 10; k++) assert_int_equal(batch_schedule_real(&s, k), real[k % 5]);
 }
 
+/* 23 examples in batches of 8: two of them and a remainder. */
+static void epochs_so_far(void **state)
+{
+    static const struct { mtf_remainder remainder; double each; } ways[] = {
+        {MTF_DROP, 1. / 2}, {MTF_FILL, 1. / 3}, {MTF_REPEAT, 1. / 5}, {MTF_WRAP, 8. / 23}};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        batch_schedule s = batch_schedule_make(EXAMPLES, 8, &(mtf_batches_opts){.remainder = ways[i].remainder});
+        for (int k = 0; k < 9; k++) assert_float_equal((float)batch_schedule_epochs(&s, k), (float)(k * ways[i].each), 1e-6F);
+    }
+}
+
 static void real_examples(void **state)
 {
     (void)state;
@@ -357,6 +369,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(permutations),     cmocka_unit_test(seeds_and_epochs),
         cmocka_unit_test(remainders), cmocka_unit_test(repeated),       cmocka_unit_test(real_examples),
+        cmocka_unit_test(epochs_so_far),
         cmocka_unit_test(epochs_are_whole), cmocka_unit_test(meshes),
         cmocka_unit_test(seeking),          cmocka_unit_test(late_error),
         cmocka_unit_test(wrong_use),        cmocka_unit_test(closing),

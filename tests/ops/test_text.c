@@ -383,6 +383,7 @@ static void test_names(void **state)
                   "\"yield\" = scope/x / scope/x\n"
                   "\"_\" = exp(\"yield\")\n"
                   "\"q\\\"\\\\\\n\" = exp(\"_\")\n"
+                  "\"\\x1B[1m\\x7f\x01\" = exp(\"_\")\n"
                   "input: f32[] = input\n"
                   "other: f32[] = input\n"
                   "same = identity(input)\n"
@@ -393,6 +394,7 @@ static void test_names(void **state)
                   "\"yield\": f32[\"a-b\"=2] = divide(scope/x, scope/x)\n"
                   "\"_\": f32[\"a-b\"=2] = exp(\"yield\")\n"
                   "\"q\\\"\\\\\\n\": f32[\"a-b\"=2] = exp(\"_\")\n"
+                  "\"\\x1b[1m\\x7f\\x01\": f32[\"a-b\"=2] = exp(\"_\")\n"
                   "input: f32[] = input\n"
                   "same: f32[] = identity(input)\n"
                   "other: f32[] = input\n"
@@ -477,7 +479,11 @@ static void test_sentences(void **state)
          "1:10: top_k gives 2 results; it must stand alone on a line that names them"},
         {"y = relu(x", "1:11: the text ends before the \"(\" of line 5, column 9 is closed"},
         {"y = \"abc", "1:5: the text in quotes has no end on its line"},
-        {"y = \"a\\q\"", "1:5: a backslash must be followed by \", another backslash or n"},
+        {"y = \"a\\q\"", "1:5: a backslash must be followed by \", another backslash, n, or x and two hexadecimal digits"},
+        {"y = \"a\\x1\"", "1:5: a backslash must be followed by \", another backslash, n, or x and two "
+         "hexadecimal digits"},
+        {"y = \"a\\x00\"", "1:5: a backslash must be followed by \", another backslash, n, or x and two "
+         "hexadecimal digits"},
         {"y = relu(x) relu", "1:13: expected the end of the line, found \"relu\""},
         {"y = relu(x))", "1:12: expected the end of the line, found \")\""},
         {"y = x +", "1:8: expected a name, a number or a call, found the end of the text"},

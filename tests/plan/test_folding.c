@@ -85,6 +85,7 @@ static const row rows[] = {
     SAME(log_softmax, "r", ", dim=a")
     SAME(softmax, "r", ", dim=a")
     {"softmax", "r", {"x[a=5, b=3]", "y[a=5]"}, "r@", "softmax(x@, y@, dim=b)", NULL},
+    {"softmax_cross_entropy", "r", {"x[a=5, b=3]", "y[a=5, b=3]"}, "r@", "softmax_cross_entropy(x@, y@, dim=b)", NULL},
     {"attention", "r", {"x[a=5, b=3]", "y[c=4, b=3]", "z[c=4, b=3]"}, "r@, s@", "attention(x@, y@, z@, query=a, memory=c, key=b, value=b, max_relative=0)", NULL},
     {"attention_grad", "r", {"x[a=5, b=3]", "y[c=4, b=3]", "z[c=4, b=3]"}, "r@, s@, t@", "attention_grad(x@, y@, z@, l@, x@, l@, query=a, memory=c, key=b, value=b)", "u@, l@ = attention(x@, y@, z@, query=a, memory=c, key=b, value=b)"},
     SAME(cumsum, "ri", ", dim=a")

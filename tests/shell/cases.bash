@@ -27,6 +27,15 @@ check() {                               # check NAME STATUS STREAM TEXT...: afte
     pass
 }
 
+# Why there is no pseudo-terminal, "" where there is one: containers may lack /dev/ptmx.
+terminal_lacks() {
+    if ! command -v script >/dev/null; then echo "no command script"
+    elif [ "$(script -qec 'test -t 1 && echo one' /dev/null </dev/null 2>/dev/null | tr -d '\r\n')" != one ]; then
+        echo "script gives no pseudo-terminal"
+    fi
+}
+without_terminal=$(terminal_lacks)
+
 prints()  { local name=$1 text=$2; shift 2; run "$@"; check "$name" 0 out "$text"; }
 # Status 2 where the message says that the command line is at fault, else 1.
 refuses() {

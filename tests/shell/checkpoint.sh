@@ -140,7 +140,7 @@ run eval in-old --vocabulary words:words --eval-text words --threads 1; check "e
 run ckpt convert in-old in-wide --type all=f32; check "convert an imported model" 0 out "in-wide: 36"
 run decode in-wide --vocabulary words:words --inputs words --max-tokens 2 --threads 1; check "decode what was converted" 0 out " "
 cmp -s out answers && pass || lose "the same answers" "$(head -3 answers)" "$(head -3 out)"
-mkdir trained && cp in-old/operative_config.gin trained && cp -r in-old trained/step_00000001 && rm trained/step_00000001/operative_config.gin
+mkdir trained && cp in-old/operative_config.gin trained && cp -r in-old trained/step_00000000 && rm trained/step_00000000/operative_config.gin
 run ckpt convert trained in-again --type all=f32; check "convert a checkpoint of several" 0 out "in-again: 36"
 cmp -s in-again/operative_config.gin gpt2.gin && pass || lose "its configuration" "a copy" "$(ls in-again)"
 file_of old/extra.safetensors '{"h.0.attn.bias":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}' 4
@@ -273,6 +273,23 @@ run train wide.mtf "${data[@]}" --checkpoint-dir anyway --resume-anyway --optimi
 check "with a word" 0 out 'loaded 3 of 5 variables from "anyway/step_00000006"; not found: "w_momentum_v", "v_momentum_v"' "resuming after step 6" "step 8 of 8"
 run ckpt ls anyway --json
 check "the same examples are other batches" 0 out '"position":	6'    # 6 batches of 4 are 4 of 5, and two more
+
+# ---- renamed checkpoints -------------------------------------------------------------------------
+
+run train net.mtf "${data[@]}" --steps 6 --checkpoint-dir renamed --save-every 2 --optimizer adam
+mv renamed/step_00000006 renamed/step_00000020
+wrong='"renamed/step_00000020" has the checkpoint of step 6, as its manifest.json says: its name should be step_00000006'
+run ckpt ls renamed;                         check "ls of a renamed one" 0 out "-  renamed/step_00000020: damaged: $wrong" "B  renamed/step_00000004"
+run ckpt verify renamed;                     check "verify of a renamed one" 1 err "1 of the 3 checkpoints in \"renamed\" is damaged; in the newest $wrong"
+refuses "the renamed one alone" "$wrong" ckpt verify renamed/step_00000020
+refuses "what it has" "$wrong" ckpt ls renamed/step_00000020
+refuses "resuming from a renamed one" "$wrong" "${resumed[@]/run/renamed}" --steps 8
+mv renamed/step_00000020 renamed/best        # a name that says no step
+run ckpt verify renamed/best;                check "another name" 0 out "renamed/best: sound"
+run ckpt ls renamed/best;                    check "what that has" 0 out "in 1 file: renamed/best"
+run ckpt ls renamed
+if grep -q best out; then lose "another name is no step" "steps 2 and 4" "$(cat out)"; else pass; fi
+run "${resumed[@]/run/renamed}" --steps 8;   check "nor is it for a training" 0 out "resuming after step 4"
 
 # ---- damaged checkpoints are skipped ---------------------------------------------------------------
 

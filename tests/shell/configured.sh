@@ -182,7 +182,7 @@ check "a table that is larger" 0 out "vocab=300"
 run train --gin_file small.gin --text $book --eval-text $book --optimizer adam --rate 0.01 --steps 6 --average 0.9 --quiet --checkpoint-dir mean
 cp out averaged
 run eval --gin_file small.gin --eval-text $book --checkpoint-dir mean --averages
-check "averages of a model of text" 0 out "perplexity" "$(sed 's/^test //' averaged)"
+check "averages of a model of text" 0 out "perplexity" "$(sed 's/.*   test //' averaged)"
 if awk '{ for (i = 1; i < NF; i++) if ($i == "accuracy") found = $(i + 1) >= 0 && $(i + 1) <= 100 } END { exit !found }' out; then pass
 else lose "a share of tokens is right" "0 to 100 %" "$(cat out)"; fi
 
@@ -250,7 +250,7 @@ prints "the data of the training's evaluation" "perplexity" perplexity first
 
 run train --gin_file small.gin --text $book --steps 6 --quiet --eval-text $book --eval-steps 2 --gin_param "run.model_dir = 'of_files'" \
     --gin_param "run.save_checkpoints_steps = 2" --gin_param "run.keep_checkpoint_max = 2"
-if [ "$(grep -c '^test ' out)" = 3 ]; then pass; else lose "evaluations every two steps" 3 "$(cat out err)"; fi
+if [ "$(grep -c '^step .*   test ' out)" = 3 ]; then pass; else lose "evaluations every two steps" 3 "$(cat out err)"; fi
 if [ "$(cd of_files && echo step_*)" = "step_00000004 step_00000006" ]; then pass
 else lose "saving as the files say" "steps 4 and 6" "$(ls of_files) $(cat err)"; fi
 run decode --gin_file of_files/operative_config.gin --inputs prompts --max-tokens 3
@@ -272,6 +272,13 @@ run eval several --eval-text $book --eval-checkpoints last
 if cmp -s out <(sed -n 3p all); then pass; else lose "the last one" "$(tail -n 1 all)" "$(cat out err)"; fi
 run eval several --eval-text $book --gin_param "run.eval_checkpoint_step = 'all'"
 if cmp -s out all; then pass; else lose "all, as configured" "$(cat all)" "$(cat out err)"; fi
+run eval several --eval-text $book --step 4
+if cmp -s out <(sed -n 2p all); then pass; else lose "the checkpoint of a step" "$(sed -n 2p all)" "$(cat out err)"; fi
+prints "perplexity of a step" "step 2 " perplexity several --eval-text $book --step 2
+refuses "a step that was not saved" "several" eval several --eval-text $book --step 3
+misused "a step that is no number" "--step takes a whole number" eval several --eval-text $book --step newest
+misused "steps said twice" "--step and --eval-checkpoints both say which checkpoints: leave one out" \
+    eval several --eval-text $book --step 4 --eval-checkpoints all
 refuses "a step that is not there" "several" eval several --eval-text $book --eval-checkpoints 3
 misused "no step" "takes all, last, or steps" eval several --eval-text $book --eval-checkpoints newest
 

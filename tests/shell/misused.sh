@@ -55,6 +55,23 @@ table "two columns of a name" 'names several columns "a"; give the number of one
 table "semicolons, by name" 'names no column "b"; it seems to be separated by semicolons, and csv by commas' semicolons.csv:part=b:header
 table "semicolons, by number" 'has 1 column; it seems to be separated by semicolons' semicolons.csv:part=1
 table "a hexadecimal number" '"hex.csv", line 2, column 0: "0x10" is no number' hex.csv 1
+printf '1,5;2,5\n3,5;4,5\n' >commas.csv
+printf '1;2\n3;4\n' >semicolons.tsv
+printf '"a;b",c\n"d;e",f\n' >quoted.csv
+table "semicolons and decimal commas" '"commas.csv", line 1, column 1: "5;2" is no number; it seems to be separated by semicolons, and csv by commas' commas.csv:part=1 1
+table "semicolons in tsv" '"semicolons.tsv", line 1, column 0: "1;2" is no number; it seems to be separated by semicolons, and tsv by tabs' semicolons.tsv:part=0 1
+table "semicolons in quotes" '"quoted.csv", line 1, column 1: "c" is no number; a length' quoted.csv:part=1 1
+printf '0x10\n-0X1p3\n' >hex.tsv
+table "a hexadecimal number of tsv" '"hex.tsv", line 1, column 0: "0x10" is no number' hex.tsv:part=0 1
+decimal() { misused "a hexadecimal $1" "$1 takes" "${train[@]}" "$1" "$2"; }     # decimal OPTION VALUE
+misused "hexadecimal steps" "--steps takes a whole number" "${train[@]::6}" --steps 0x10
+misused "a hexadecimal rate" '--rate: schedule "0x1p3": at "x1p3": expected' "${train[@]}" --rate 0x1p3
+decimal --loss-scale 0x10
+decimal --clip-norm 0x1
+decimal --seed 0x1
+misused "a hexadecimal scale" '0x10' train sum.mtf --steps 1 --data x=blanks.tsv:part=0:scale=0x10
+echo 'w: f32[] = variable(init="normal(0, 0x1p-3)")' >init.mtf
+refuses "a hexadecimal deviation" 'normal(0, 0x1p-3)' show init.mtf
 run train sum.mtf --steps 1 --data x=blanks.tsv:part=0
 check "blanks around numbers of tsv" 0 out "step 1 of 1"
 

@@ -77,7 +77,9 @@ eval "exec ${talk[1]}>&-"
 wait $talk_pid
 
 # At a terminal it asks, says the answer as it comes, and goes on after a prompt that it cannot take.
-if command -v python3 >/dev/null; then
+if ! python3 -c 'import os, pty; os.close(pty.openpty()[0])' 2>/dev/null; then
+    echo "no dialogue: python3 gives no pseudo-terminal"
+else
 cat >terminal.py <<'END'
 import os, pty, select, sys, time
 pid, fd = pty.fork()

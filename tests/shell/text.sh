@@ -24,7 +24,7 @@ echo 'x: f32[batch=4] = constant(data={1, 2, 3, 4})' >x.mtf
 run run x.mtf --fetch x=x.npy
 data=(--data x=x.csv:format=csv --eval-data x=x.csv:format=csv)
 run train net.mtf "${data[@]}" --optimizer sgd --steps 3 --json --checkpoint-dir run --threads 1
-check "5 in training" 0 out '"step":3,"loss":5,' '"step":3,"eval_loss":2}'
+check "5 in training" 0 out '"step":3,"loss":5,' '"step":3,"epoch":1.5,"eval_loss":2}'
 prints "2 in evaluation" '"eval_loss":2}' eval net.mtf --checkpoint-dir run --eval-data x=x.csv:format=csv --json
 prints "2 where nothing is assigned" 'loss = 2' run net.mtf --fetch loss --feed x=x.npy
 prints "no noise where nothing is assigned" '# loss' show net.mtf --program

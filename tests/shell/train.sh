@@ -259,10 +259,12 @@ for tag in loss learning_rate gradient_norm steps_per_second layer_1/mean; do
 done
 
 # On a terminal the line fits its width and overwrites itself, unless the terminal is dumb.
-if command -v script >/dev/null; then
+if [ -n "$without_terminal" ]; then
+    echo "nothing on a terminal: $without_terminal"
+else
     on_terminal() {                     # on_terminal COLUMNS TERM: leaves raw, and lines as they were written
         script -qec "stty cols $1; TERM=$2 $MTF ${small[*]} --steps 150" /dev/null </dev/null >raw
-        tr '\r' '\n' <raw | grep '^step' >lines
+        tr '\r' '\n' <raw | grep '^step' | grep -v '   test ' >lines
     }
     widest() { awk '{ sub(/ *$/, "") } length > most { most = length } END { print most + 0 }' lines; }
     for columns in 20 40 60 200; do
@@ -300,8 +302,12 @@ prints "show of a built-in model" "w1: f32[rows=28, cols=28, hidden=1024] = vari
 
 run "${small[@]}" --steps 100 --checkpoint-dir seen
 said=$(tail -n 1 out)
-prints "what was learned is kept" "step 100   $said" eval mnist --data-dir "$digits" --hidden 60 --checkpoint-dir seen
-prints "on a mesh, as JSON" '{"step":100,"accuracy":0.' eval mnist --data-dir "$digits" --hidden 60 --checkpoint-dir seen \
+case $said in
+"step 100 of 100   epoch 0."*"   test accuracy "*) pass ;;
+*) lose "step and epoch of an evaluation" "step 100 of 100   epoch 0...   test accuracy" "$said" ;;
+esac
+prints "what was learned is kept" "step 100${said#step 100 of 100}" eval mnist --data-dir "$digits" --hidden 60 --checkpoint-dir seen
+prints "on a mesh, as JSON" '{"step":100,"epoch":0.' eval mnist --data-dir "$digits" --hidden 60 --checkpoint-dir seen \
     --mesh x:3 --layout batch:x --json
 refuses "another network"    '"w1"'                        eval mnist --data-dir "$digits" --hidden 61 --checkpoint-dir seen
 refuses "no checkpoints"     '"nowhere"'                   eval mnist --data-dir "$digits" --checkpoint-dir nowhere
@@ -324,10 +330,10 @@ prints "accuracy of 55 examples" "test accuracy 20.00 %   loss 1036" "${mean[@]}
 prints "accuracy of tokens" "test accuracy 20.00 %   loss 1036" "${mean[@]}" "${initial[@]}" --checkpoint-dir tokens --right copies
 prints "on a mesh" "test accuracy 20.00 %   loss 1036" "${mean[@]}" "${initial[@]}" --checkpoint-dir mean_mesh --right copies --mesh x:3 --layout batch:x
 prints "perplexity" "test loss 0   perplexity 1" "${mean[@]}" "${initial[@]}" --checkpoint-dir perplexity --loss none --perplexity
-prints "perplexity as JSON, which has no infinity" '{"step":0,"eval_loss":1036,"perplexity":"inf"}' \
+prints "perplexity as JSON, which has no infinity" '{"step":0,"epoch":0,"eval_loss":1036,"perplexity":"inf"}' \
     "${mean[@]}" "${initial[@]}" --checkpoint-dir json --perplexity --json
 { seq 54; echo nan; } >nan.tsv
-prints "a loss that is none, as JSON" '{"step":0,"accuracy":0.2,"eval_loss":"nan"}' \
+prints "a loss that is none, as JSON" '{"step":0,"epoch":0,"accuracy":0.2,"eval_loss":"nan"}' \
     eval mean.mtf --checkpoint-dir hit --right hit --json --eval-data x=nan.tsv:part=0
 "$MTF" train - "${mean[@]:2}" --steps 2 --eval-data x=55.tsv:part=0 <mean.mtf >out 2>err
 status=$?
@@ -341,8 +347,16 @@ if [ -z "$without_ranks" ]; then        # standard input is the first rank's alo
     status=$?
     check "a model from standard input, on ranks" 0 out "step 2 of 2"
 fi
-run "${mean[@]}" --epochs 3 --eval-every 1 --eval-data x=55.tsv:part=0 --right hit --events-dir mean_events
-[ $status = 0 ] && [ "$(grep -c '^test accuracy' out)" = 3 ] && pass || lose "--eval-every" "three evaluations" "$(cat out err)"
+run "${mean[@]}" --epochs 6 --eval-every 2 --eval-data x=55.tsv:part=0 --right hit --events-dir mean_events --checkpoint-dir epochs
+for at in ' 4 of 12   epoch 2' ' 8 of 12   epoch 4' '12 of 12   epoch 6'; do
+    check "--eval-every" 0 out "step $at   test accuracy"
+done
+run "${mean[@]}" --epochs 6 --eval-steps 3 --eval-data x=55.tsv:part=0 --json
+for at in '"step":3,"epoch":1.5' '"step":12,"epoch":6'; do check "--eval-steps as JSON" 0 out "{$at,\"eval_loss\":"; done
+prints "the epoch of a checkpoint" "step 12   epoch 6   test loss" eval mean.mtf --checkpoint-dir epochs --eval-data x=55.tsv:part=0
+sed 's/batch=50/batch=25/' mean.mtf >finer.mtf     # the epochs so far are those of batches of 50
+run train finer.mtf --data x=100.tsv:part=0 --threads 1 --steps 14 --eval-data x=55.tsv:part=0 --checkpoint-dir epochs --resume-anyway
+check "epochs with another batch size" 0 out "step 14 of 14   epoch 6.5   test loss"
 for tag in accuracy loss; do
     grep -qa $tag mean_events/eval/events.out.tfevents.* && pass || lose "events of evaluation" $tag "$(ls mean_events/eval)"
 done

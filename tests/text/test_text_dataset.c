@@ -1,4 +1,6 @@
 /* Tests datasets of text: documents, objectives, packing, bad files. */
+#include "data/text/write_tokens.h"
+
 #include "text_rows.h"
 
 /* ---- documents ---- */
@@ -232,6 +234,110 @@ static void written_tokens(void **state)
     mtf_close(s);
 }
 
+static size_t read_bytes(const char *path, char *to, size_t room)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t n = fread(to, 1, room, f);
+    fclose(f);
+    return n;
+}
+
+/* Files are read in sections: the size of these changes nothing but the memory that it takes. */
+static void tokens_in_sections(void **state)
+{
+    static const char *const kinds[] = {"many.txt", "many.tsv"};
+    char                     text[20000] = "name\tother\n", wanted[50000], got[50000], line[60];
+    (void)state;
+    for (int k = 0; k < 300; k++) {
+        snprintf(line, sizeof line, "line %d\tof text\n%s", k * k, k % 7 || k == 0 ? "" : "\n");
+        strcat(text, line);
+    }
+    for (int kind = 0; kind < 2; kind++) {
+        char           path[1000];
+        tokens_written whole, parts;
+        mtf_session   *s = mtf_open_with(NULL);
+        snprintf(path, sizeof path, "%s", write_text(kinds[kind], text));
+        mtf_text_opts o = {.files = path, .targets = kind ? "other" : NULL};
+        assert_true(tokens_write(s, &o, scratch_path("whole.u16"), &whole));
+        assert_int_equal(whole.texts, kind ? 300 : 43);
+        size_t n = read_bytes(scratch_path("whole.u16"), wanted, sizeof wanted);
+        assert_int_equal(n, 2 * whole.tokens);
+        for (int64_t bytes = kind ? 50 : 300; bytes < 10000; bytes *= 3) {
+            if (!tokens_write_in_sections(s, &o, scratch_path("parts.u16"), bytes, &parts))
+                fail_msg("%s", mtf_error(s));
+            assert_true(parts.texts == whole.texts && parts.bytes == whole.bytes);
+            assert_int_equal(read_bytes(scratch_path("parts.u16"), got, sizeof got), n);
+            assert_memory_equal(got, wanted, n);
+        }
+        close_well(s);
+    }
+}
+
+/* Bytes that are taken, and the most of them at a time. */
+typedef struct taken {
+    size_t now, most;
+} taken;
+
+static void *count_alloc(void *context, size_t bytes)
+{
+    taken  *t = context;
+    size_t *block = malloc(bytes + 16);
+    if (!block) return NULL;
+    *block = bytes;
+    t->now += bytes;
+    if (t->now > t->most) t->most = t->now;
+    return block + 2;
+}
+
+static void count_release(void *context, void *memory)
+{
+    if (!memory) return;
+    size_t *block = (size_t *)memory - 2;
+    ((taken *)context)->now -= *block;
+    free(block);
+}
+
+/* The memory does not depend on the size of the file. */
+static void tokens_in_little_memory(void **state)
+{
+    size_t most[2];
+    char  *text = malloc(1 << 20);
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        taken          t = {0};
+        tokens_written done;
+        size_t         n = k ? (1 << 20) - 1 : 1 << 17;
+        for (size_t i = 0; i < n; i++) text[i] = i % 50 == 49 ? '\n' : 'a';
+        text[n] = 0;
+        mtf_session  *s = mtf_open_with(&(mtf_session_opts){.allocator = {count_alloc, count_release, &t}});
+        mtf_text_opts o = {.files = write_text("size.txt", text), .documents = MTF_DOCUMENTS_LINE};
+        size_t        before = t.now;
+        assert_true(tokens_write_in_sections(s, &o, scratch_path("size.u16"), 1 << 14, &done));
+        most[k] = t.most - before;
+        close_well(s);
+    }
+    assert_true(most[1] < most[0] + most[0] / 4);
+    free(text);
+}
+
+/* A text longer than a section is divided, and is one text all the same. */
+static void long_text_in_sections(void **state)
+{
+    char           text[3001], got[8000];
+    tokens_written done;
+    (void)state;
+    for (int i = 0; i < 3000; i++) text[i] = i % 50 == 49 ? '\n' : (char)('a' + i % 23);
+    text[3000] = 0;
+    mtf_session  *s = mtf_open_with(NULL);
+    mtf_text_opts o = {.files = write_text("long.txt", text), .documents = MTF_DOCUMENTS_FILE};
+    assert_true(tokens_write_in_sections(s, &o, scratch_path("long.u16"), 128, &done));
+    assert_true(done.texts == 1 && done.tokens == 3001 && done.bytes == 3000);
+    assert_int_equal(read_bytes(scratch_path("long.u16"), got, sizeof got), 6002);
+    for (int i = 0; i < 3000; i++) assert_int_equal(got[2 * i] - 3, text[i]);
+    close_well(s);
+}
+
 /* ---- corrupted spans ---- */
 
 /* The text again: inputs with each sentinel replaced by what the targets have after it. */
@@ -440,6 +546,7 @@ int main(void)
         cmocka_unit_test(spans),           cmocka_unit_test(sizes_of_t5), cmocka_unit_test(evenly),
         cmocka_unit_test(prefixes),        cmocka_unit_test(bad_files),   cmocka_unit_test(bad_options),
         cmocka_unit_test(any_bytes),       cmocka_unit_test(batch_sizes),     cmocka_unit_test(two_vocabularies),
-         cmocka_unit_test(written_tokens)};
+         cmocka_unit_test(written_tokens), cmocka_unit_test(tokens_in_sections),
+        cmocka_unit_test(tokens_in_little_memory), cmocka_unit_test(long_text_in_sections)};
     return cmocka_run_group_tests_name("text_dataset", tests, scratch_make, scratch_drop);
 }

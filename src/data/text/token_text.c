@@ -87,6 +87,12 @@ bool token_text_fit(token_text *t)
     return true;
 }
 
+void token_text_empty(token_text *t)
+{
+    t->nruns = 0;
+    t->made_count = t->count = 0;
+}
+
 void token_text_free(token_text *t)
 {
     if (!t->session) return;

@@ -41,6 +41,8 @@ bool token_text_add_run(token_text *t, token_run run);
 /* Call it after the last text: makes a run of the ids. */
 bool token_text_finish(token_text *t);
 void token_text_free(token_text *t);
+/* Forgets all texts, and keeps the room for others. */
+void token_text_empty(token_text *t);
 /* Frees what only adding needs: the room for more ids, and where texts begin. */
 bool token_text_fit(token_text *t);
 

@@ -3,8 +3,10 @@
 
 #include "base/byte_order.h"
 #include "base/put_file.h"
-#include "data/text/documents.h"
+#include "data/text/passing_text.h"
 #include "data/token_head.h"
+
+enum { SECTION_BYTES = 4 << 20 }; /* texts that are longer are divided */
 
 /* Does the name tell what the file has?  Standard output has none, and goes to any program. */
 static bool name_tells(const char *path)
@@ -12,32 +14,66 @@ static bool name_tells(const char *path)
     return strstr(path, ".u16") || strstr(path, ".u32") || strcmp(path, "/dev/stdout") == 0;
 }
 
-static bool write_file(mtf_session *s, const token_text *t, const char *path)
+typedef struct writing {
+    mtf_session    *session;
+    const char     *path; /* NULL: tokens are only counted, or another rank writes them */
+    put_stream      to;
+    bool            open;
+    tokens_written *done;
+} writing;
+
+static bool begin_file(writing *w)
 {
-    piece all[] = {{token_head_of(t->type), TOKEN_HEAD},
-                   {t->made, (size_t)t->made_count * raw_bytes(t->type)}};
-    if (!path) return true;
-    TRY(byte_order_suits(&s->fault, path, HOST_IS_LITTLE_ENDIAN));
-    if (t->made_count == 0)
+    fault *f = &w->session->fault;
+    TRY(byte_order_suits(f, w->path, HOST_IS_LITTLE_ENDIAN) && put_open(&w->to, f, w->path));
+    w->open = true;
+    return name_tells(w->path) || put_piece(&w->to, f, token_head_of(w->done->type), TOKEN_HEAD);
+}
+
+static bool take_section(void *context, const token_text *texts, bool goes_on)
+{
+    writing          *w = context;
+    const token_text *t = &texts[TARGETS];
+    w->done->texts += t->count - (goes_on && t->count);
+    w->done->tokens += t->made_count;
+    if (!w->path || !t->made_count) return true;
+    TRY(w->open || begin_file(w));
+    return put_piece(&w->to, &w->session->fault, t->made,
+                     (size_t)t->made_count * raw_bytes(t->type));
+}
+
+/* Nothing is left of a file that could not be finished. */
+static bool end_file(writing *w, bool ok)
+{
+    return w->open ? put_close(&w->to, &w->session->fault, ok) && ok : ok;
+}
+
+bool tokens_write_in_sections(mtf_session *s, const mtf_text_opts *opts, const char *path,
+                              int64_t bytes, tokens_written *to)
+{
+    const mtf_vocabulary *v = opts->vocabulary ? opts->vocabulary : mtf_vocabulary_open(s, NULL);
+    mtf_dataset          *d = v ? dataset_new(s, 1) : NULL;
+    bool                  writes = path && mtf_is_first(s), tokens = false;
+    TRY(d && (!writes || put_file_check(&s->fault, path)));
+    raw_type type = token_type(v);
+    *to = (tokens_written){.type = type};
+    token_text texts[SIDES] = {{.session = s, .type = type}, {.session = s, .type = type}};
+    documents  read = {
+         .dataset = d, .opts = opts, .vocabulary = {v, v}, .ends = true, .text = texts};
+    writing w = {.session = s, .path = writes ? path : NULL, .done = to};
+    bool    ok = passing_text_read(&read, bytes, take_section, &w, &tokens);
+    ok = end_file(&w, ok);
+    to->bytes = read.bytes;
+    if (tokens) to->texts = 1; /* or more */
+    for (int side = 0; side < SIDES; side++) token_text_free(&texts[side]);
+    if (ok && path && !to->tokens)
         return fail(&s->fault, ERR_FILE, "there is no text to write to \"%s\"", path);
-    int bare = name_tells(path);
-    return !mtf_is_first(s) || put_file(&s->fault, path, 2 - bare, all + bare);
+    return ok;
 }
 
 bool tokens_write(mtf_session *s, const mtf_text_opts *opts, const char *path, tokens_written *to)
 {
-    const mtf_vocabulary *v = opts->vocabulary ? opts->vocabulary : mtf_vocabulary_open(s, NULL);
-    mtf_dataset          *d = v ? dataset_new(s, 1) : NULL;
-    TRY(d && (!path || !mtf_is_first(s) || put_file_check(&s->fault, path)));
-    raw_type   type = token_type(v);
-    token_text texts[SIDES] = {{.session = s, .type = type}, {.session = s, .type = type}};
-    documents  read = {
-         .dataset = d, .opts = opts, .vocabulary = {v, v}, .ends = true, .text = texts};
-    bool ok = documents_read(&read) && write_file(s, &texts[TARGETS], path);
-    *to = (tokens_written){
-        .type = type, .texts = texts[TARGETS].count, .tokens = texts[TARGETS].made_count, .bytes = read.bytes};
-    for (int side = 0; side < SIDES; side++) token_text_free(&texts[side]);
-    return ok;
+    return tokens_write_in_sections(s, opts, path, SECTION_BYTES, to);
 }
 
 int64_t mtf_text_write_tokens(mtf_session *s, const mtf_text_opts *opts, const char *path)

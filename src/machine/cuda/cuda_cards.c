@@ -46,7 +46,6 @@ static bool open_card(cuda_device *d, int number)
     k->bandwidth = 2e3 * attribute(d, k->device, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
                    attribute(d, k->device, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
     k->arena = arena_make(&s->allocator, &s->fault);
-    k->kernels.arena = &k->arena;
     pthread_mutex_init(&k->lock, NULL);
     return true;
 }

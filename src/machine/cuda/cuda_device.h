@@ -10,6 +10,15 @@
 #include "machine/device.h"
 #include "program/hazards.h"
 
+typedef struct kernel_module kernel_module; /* cuda_modules.c */
+
+/* Modules that stay loaded: those of a program. */
+typedef struct kernel_hold {
+    arena          *arena;
+    kernel_module **modules;
+    int             n, room;
+} kernel_hold;
+
 /* One card, opened once, whatever the number of its processors. */
 typedef struct cuda_card {
     int             number;
@@ -24,9 +33,10 @@ typedef struct cuda_card {
     double          bandwidth; /* bytes a second from and to its memory; 0: not known */
     pthread_mutex_t lock;    /* of what follows */
     arena           arena;
-    name_table      kernels; /* CUfunction by name */
-    CUmodule       *modules;
+    kernel_module **modules;
     int             nmodules, modules_room;
+    int64_t         clock; /* how often modules were held */
+    CUmodule        loop_module;
     CUfunction      goes_on; /* says whether a loop has another turn; NULL: not loaded */
 } cuda_card;
 
@@ -43,6 +53,10 @@ typedef struct cuda_device {
     arena           product_arena;
     product_memory *products;
     int             nproducts, products_room;
+    int64_t         products_clock; /* how often a choice was looked for */
+    struct {
+        int modules, products, plans; /* of a card, of all, of a processor */
+    } most; /* kept in memory beyond what programs use */
 } cuda_device;
 
 /* Pinned memory of the host from which writes are queued. */
@@ -69,6 +83,7 @@ typedef struct program_kernels {
     const instr  **operands;  /* the instruction, or all of its group; NULL: it belongs to one before */
     map_group    **groups;    /* by instruction: the maps of which it is the first; NULL: none */
     kernel_job    *job;   /* NULL: none is being compiled */
+    struct library_hold *library; /* plans that its instructions may get */
 } program_kernels;
 
 /* Small results of a recorded step, which it copies to pinned memory of the host. */
@@ -211,7 +226,8 @@ bool cuda_write_kernels(kernel_source *s, const instr *i, kernel_plan *plan);
 void cuda_announce(device_context *c, const program *p);
 /* Those of a program, written and being compiled; NULL after an error. */
 program_kernels *cuda_kernels_of(cuda_context *c, const program *p, bool one_by_one);
-bool             cuda_finish_kernels(cuda_context *c, program_kernels *k); /* they are on the card */
+/* They are on the card, and held. */
+bool             cuda_finish_kernels(cuda_context *c, program_kernels *k, kernel_hold *h);
 void             cuda_drop_kernels(cuda_context *c, program_kernels *k);
 void             cuda_drop_announced(cuda_context *c, const program *p); /* NULL: of any program */
 
@@ -237,11 +253,12 @@ void cuda_leave_loops(cuda_context *c);   /* after an error inside of one */
 void cuda_close_loops(cuda_context *c);
 
 /* ---- kernels (cuda_modules.c) ---- */
-/* Makes all kernels of the source ready on the context's card. */
-bool cuda_load_kernels(cuda_context *c, kernel_source *s);
+/* Makes all kernels of the source ready on the context's card, and holds them; NULL: for ever. */
+bool cuda_load_kernels(cuda_context *c, kernel_source *s, kernel_hold *h);
 /* The same in two steps, between which they are compiled: NULL where the card has all of them. */
 bool cuda_start_missing(cuda_context *c, kernel_source *s, kernel_job **job);
-bool cuda_load_compiled(cuda_context *c, kernel_source *s, kernel_job *job);
+bool cuda_load_compiled(cuda_context *c, kernel_source *s, kernel_job *job, kernel_hold *h);
+void cuda_let_kernels(cuda_context *c, kernel_hold *h); /* its program no longer runs them */
 /* One of them, which has been loaded; NULL: it has not. */
 CUfunction cuda_kernel(cuda_context *c, const char *name);
 void       cuda_unload_kernels(cuda_device *d, cuda_card *card);

@@ -84,7 +84,7 @@ static program_kernels *start(cuda_context *c, const program *p, bool one_by_one
     k->arena = arena_make(&s->allocator, &s->fault);
     k->source = kernel_source_make(&k->arena);
     k->source.cluster = c->card->cluster;
-    library_begin(c, p);
+    k->library = library_begin(c, p, &k->arena);
     if (write_all(c, k) && cuda_start_missing(c, &k->source, &k->job)) return k;
     cuda_drop_kernels(c, k);
     return NULL;
@@ -105,11 +105,11 @@ program_kernels *cuda_kernels_of(cuda_context *c, const program *p, bool one_by_
     return k;
 }
 
-bool cuda_finish_kernels(cuda_context *c, program_kernels *k)
+bool cuda_finish_kernels(cuda_context *c, program_kernels *k, kernel_hold *h)
 {
     kernel_job *job = k->job;
     k->job = NULL;
-    return !job || cuda_load_compiled(c, &k->source, job);
+    return cuda_load_compiled(c, &k->source, job, h);
 }
 
 void cuda_drop_kernels(cuda_context *c, program_kernels *k)
@@ -117,6 +117,7 @@ void cuda_drop_kernels(cuda_context *c, program_kernels *k)
     kernel_images unused;
     if (!k) return;
     if (k->job) kernel_compile_finish(k->job, &unused);
+    library_let(c, k->library);
     arena_free(&k->arena);
     block_free(&c->device->face.session->allocator, k);
 }

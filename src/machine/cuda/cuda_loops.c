@@ -39,16 +39,12 @@ static bool load_kernel(cuda_context *c)
     fault         ignored = {0};
     arena         scratch = arena_make(&s->allocator, &ignored);
     kernel_images images;
-    CUmodule      module;
     bool ok = kernel_compile(&c->device->api, &ignored, &scratch, cuda_loop_kernel, k->architecture,
                              &images);
-    ok = ok && images.n == 1 && arena_push(&k->arena, k->modules, k->nmodules, k->modules_room) &&
-         c->device->api.driver.cuModuleLoadData(&module, images.image[0].bytes) == CUDA_SUCCESS;
-    if (ok) {
-        k->modules[k->nmodules++] = module;
-        ok = c->device->api.driver.cuModuleGetFunction(&k->goes_on, module, "loop_goes_on") ==
-             CUDA_SUCCESS;
-    }
+    ok = ok && images.n == 1 &&
+         (k->loop_module || c->device->api.driver.cuModuleLoadData(&k->loop_module, images.image[0].bytes) ==
+                                CUDA_SUCCESS) &&
+         c->device->api.driver.cuModuleGetFunction(&k->goes_on, k->loop_module, "loop_goes_on") == CUDA_SUCCESS;
     arena_free(&scratch);
     return ok;
 }

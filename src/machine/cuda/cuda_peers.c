@@ -73,7 +73,7 @@ static bool prepare_peers(device_context *face, const mesh *m, const program *p)
         ok = write_combine(&s, kind, i->out[0].type, n, false) &&
              (!whole || n > MOST_COMBINED || write_combine(&s, kind, i->out[0].type, n, true));
     }
-    ok = ok && cuda_load_kernels(c, &s);
+    ok = ok && cuda_load_kernels(c, &s, NULL);
     arena_free(&scratch);
     return ok;
 }

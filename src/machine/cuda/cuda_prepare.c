@@ -194,7 +194,7 @@ static bool replace_library(cuda_context *c, const program *p, const run_state *
         if (library_is_begun(c, &p->instrs[n]) && !q->instrs[n].library)
             TRY(cuda_write_kernels(&own, &p->instrs[n], &k->plans[n]));
     if (own.nkernels == 0) return true;
-    TRY(cuda_load_kernels(c, &own));
+    TRY(cuda_load_kernels(c, &own, &q->held));
     for (int n = 0; n < p->ninstrs; n++)
         if (library_is_begun(c, &p->instrs[n]) && !q->instrs[n].library)
             TRY(find_addresses(q, &p->instrs[n], r, &k->plans[n], &q->instrs[n]) &&
@@ -208,7 +208,8 @@ static bool prepare_instrs(cuda_context *c, const program *p, const run_state *r
 {
     bool ready = cuda_tables_open(c, k, &q->arena, &q->tables) &&
                  prepare_operands(c, p, r, q, k, d) && cuda_tables_write(c, &q->tables);
-    TRY(cuda_finish_kernels(c, k) && ready && (d->n == 0 || cuda_load_kernels(c, &d->source)));
+    TRY(cuda_finish_kernels(c, k, &q->held) && ready &&
+        (d->n == 0 || cuda_load_kernels(c, &d->source, &q->held)));
     for (int n = 0; n < p->ninstrs; n++)
         if (is_queued(&p->instrs[n]) && k->operands[n])
             TRY(find_launches(c, &k->plans[n], &q->instrs[n]));
@@ -248,6 +249,7 @@ bool cuda_prepare(device_context *face, const program *p, run_state *r)
     TRY(q != NULL);
     r->prepared = q;
     q->arena = arena_make(&s->allocator, &s->fault);
+    q->held.arena = &q->arena;
     q->instrs = arena_array(&q->arena, prepared_instr, p->ninstrs + 1);
     q->words = face->device->alloc(face, sizeof *q->words);
     q->alone = true;
@@ -278,6 +280,7 @@ void cuda_forget(device_context *face, const program *p, run_state *r)
         if (q->instrs[k].product) product_forget(c, q->instrs[k].product);
     for (int k = 0; q->instrs && k < p->ninstrs; k++)
         if (q->instrs[k].library) library_forget(c, q->instrs[k].library);
+    cuda_let_kernels(c, &q->held);
     face->device->release(face, q->words, sizeof *q->words);
     cuda_tables_close(c, &q->tables);
     arena_free(&q->arena);

@@ -27,6 +27,7 @@ typedef struct prepared_instr {
 typedef struct prepared_program {
     arena           arena;
     prepared_instr *instrs;
+    kernel_hold     held;  /* their kernels */
     step_words     *words; /* on the card */
     cuda_tables     tables;
     bool            uses_words;

@@ -164,6 +164,9 @@ static size_t cuda_taken(device_context *face, const void *memory)
 
 /* ---- the table ---- */
 
+/* A module takes some hundred kilobytes of the card, a plan as much, a choice half a kilobyte of the host. */
+enum { MOST_MODULES = 512, MOST_PRODUCTS = 4096, MOST_PLANS = 512 };
+
 static void cuda_close(device *face)
 {
     cuda_device         *d = device_of(face);
@@ -211,6 +214,7 @@ device *device_cuda_open(mtf_session *s)
                        .close = cuda_close,
                        .session = s};
     pthread_mutex_init(&d->product_lock, NULL);
+    d->most.modules = MOST_MODULES, d->most.products = MOST_PRODUCTS, d->most.plans = MOST_PLANS;
     d->product_arena = arena_make(&s->allocator, &s->fault);
     if (cache_check(&s->fault) && cuda_api_open(&d->api, &s->fault) && cuda_open_cards(d))
         return &d->face;

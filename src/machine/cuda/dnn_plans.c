@@ -13,8 +13,9 @@
 struct dnn_made {
     dnn_request   request;
     cuda_context *context;
-    side_job      job;  /* makes what follows: wait for it first */
-    dnn_plan      plan; /* none: our kernels are taken */
+    side_job      job;           /* makes what follows: wait for it first */
+    dnn_plan      plan;          /* none: our kernels are taken */
+    int64_t       holders, used; /* used: when it was held last, by the clock of all */
 };
 
 /* A network may have hundreds of convolutions, and a handle takes 10 MB of the card: a few make the
@@ -24,6 +25,7 @@ enum { MAKERS = 4 };
 struct dnn_plans {
     dnn_made      **plans;
     int             nplans, plans_room;
+    int64_t         clock;
     sem_t           makers; /* so many more plans may be made at once */
     cudnnHandle_t   idle[MAKERS];
     int             nidle;
@@ -141,17 +143,62 @@ bool dnn_plans_open(cuda_context *c)
     return true;
 }
 
-bool dnn_plans_begin(cuda_context *c, const dnn_request *r)
+static void drop(cuda_context *c, dnn_made *p)
+{
+    side_job_wait(&p->job);
+    dnn_drop(&c->device->api.dnn, &p->plan);
+    block_free(&c->device->face.session->allocator, p);
+}
+
+/* Drops what nothing holds, the least recently used first, while there are more than the limit. */
+static void trim(cuda_context *c)
 {
     dnn_plans *all = c->plans;
-    dnn_made  *made;
-    if (find(c, r)) return true;
-    TRY(arena_push(&c->arena, all->plans, all->nplans, all->plans_room));
-    TRY(made = arena_new(&c->arena, dnn_made));
+    while (all->nplans > c->device->most.plans) {
+        int oldest = -1;
+        for (int k = 0; k < all->nplans; k++)
+            if (all->plans[k]->holders == 0 &&
+                (oldest < 0 || all->plans[k]->used < all->plans[oldest]->used))
+                oldest = k;
+        if (oldest < 0) return;
+        drop(c, all->plans[oldest]);
+        all->plans[oldest] = all->plans[--all->nplans];
+    }
+}
+
+void dnn_plans_hold(cuda_context *c, dnn_made *p)
+{
+    p->holders++;
+    p->used = ++c->plans->clock;
+}
+
+void dnn_plans_let(cuda_context *c, dnn_made *p)
+{
+    p->holders--;
+    trim(c);
+}
+
+static dnn_made *make_entry(cuda_context *c, const dnn_request *r)
+{
+    mtf_session *s = c->device->face.session;
+    dnn_plans   *all = c->plans;
+    if (!arena_push(&c->arena, all->plans, all->nplans, all->plans_room)) return NULL;
+    dnn_made *made = block_alloc(&s->allocator, &s->fault, sizeof *made, true);
+    if (!made) return NULL;
     *made = (dnn_made){.request = *r, .context = c};
     all->plans[all->nplans++] = made;
     side_job_start(&made->job, make_beside, made);
-    return true;
+    return made;
+}
+
+dnn_made *dnn_plans_begin(cuda_context *c, const dnn_request *r)
+{
+    dnn_made *made = find(c, r);
+    if (!made) made = make_entry(c, r);
+    if (!made) return NULL;
+    dnn_plans_hold(c, made);
+    trim(c);
+    return made;
 }
 
 bool dnn_plans_is_begun(const cuda_context *c, const dnn_request *r)
@@ -164,8 +211,7 @@ void dnn_plans_close(cuda_context *c)
     const cuda_dnn *api = &c->device->api.dnn;
     dnn_plans      *all = c->plans;
     if (!all) return;
-    for (int k = 0; k < all->nplans; k++) side_job_wait(&all->plans[k]->job);
-    for (int k = 0; k < all->nplans; k++) dnn_drop(api, &all->plans[k]->plan);
+    while (all->nplans) drop(c, all->plans[--all->nplans]);
     while (all->nidle) api->cudnnDestroy(all->idle[--all->nidle]);
     if (all->runner) api->cudnnDestroy(all->runner);
     pthread_mutex_destroy(&all->lock);

@@ -24,7 +24,11 @@ typedef struct dnn_made dnn_made;
 
 /* Is the library there?  Then plans can be begun. */
 bool dnn_plans_open(cuda_context *c);
-bool dnn_plans_begin(cuda_context *c, const dnn_request *r); /* unless it is begun */
+/* Begins to make it, unless that is done, and holds it; NULL: there is no memory for it. */
+dnn_made *dnn_plans_begin(cuda_context *c, const dnn_request *r);
+/* A plan is kept while something holds it; of the others as many as the limit allows, the last used ones. */
+void dnn_plans_hold(cuda_context *c, dnn_made *p);
+void dnn_plans_let(cuda_context *c, dnn_made *p);
 bool dnn_plans_is_begun(const cuda_context *c, const dnn_request *r);
 /* Waits until it is made; NULL: there is none for this. */
 dnn_made     *dnn_plans_find(cuda_context *c, const dnn_request *r);

@@ -26,15 +26,29 @@ int64_t library_bytes(const instr *i)
     return kind_of(i)->bytes(i);
 }
 
-void library_begin(cuda_context *c, const program *p)
+struct library_hold {
+    dnn_made **plans;
+    int        n, room;
+};
+
+library_hold *library_begin(cuda_context *c, const program *p, arena *a)
 {
-    for (int n = 0; n < p->ninstrs; n++) {
+    library_hold *h = arena_new(a, library_hold);
+    for (int n = 0; h && n < p->ninstrs; n++) {
         const instr *i = &p->instrs[n];
         if (!library_suits(i) || !kind_of(i)->is_known(c->card)) continue;
-        if (!dnn_plans_open(c)) return;
+        if (!dnn_plans_open(c) || !arena_push(a, h->plans, h->n, h->room)) return h;
         dnn_request r = kind_of(i)->request(i);
-        if (!dnn_plans_begin(c, &r)) return;
+        dnn_made   *begun = dnn_plans_begin(c, &r);
+        if (!begun) return h;
+        h->plans[h->n++] = begun;
     }
+    return h;
+}
+
+void library_let(cuda_context *c, library_hold *h)
+{
+    while (h && h->n > 0) dnn_plans_let(c, h->plans[--h->n]);
 }
 
 void library_close(cuda_context *c)
@@ -59,6 +73,7 @@ library_calls *library_prepare(cuda_context *c, arena *a, const instr *i, void *
     library_calls *l = plan ? arena_new(a, library_calls) : NULL;
     if (!l) return NULL;
     l->plan = plan;
+    dnn_plans_hold(c, plan);
     if (k->pack(c, a, i, addresses, workspace, l)) return l;
     library_forget(c, l);
     return NULL;
@@ -79,6 +94,7 @@ bool library_run(cuda_context *c, const library_calls *l, const instr *i)
 void library_forget(cuda_context *c, library_calls *l)
 {
     while (l->n > 0) c->device->api.dnn.cudnnBackendDestroyDescriptor(l->packs[--l->n]);
+    dnn_plans_let(c, l->plan);
 }
 #else
 bool library_suits(const instr *i)
@@ -93,9 +109,15 @@ int64_t library_bytes(const instr *i)
     return 0;
 }
 
-void library_begin(cuda_context *c, const program *p)
+library_hold *library_begin(cuda_context *c, const program *p, arena *a)
 {
-    (void)c, (void)p;
+    (void)c, (void)p, (void)a;
+    return NULL;
+}
+
+void library_let(cuda_context *c, library_hold *h)
+{
+    (void)c, (void)h;
 }
 
 void library_close(cuda_context *c)

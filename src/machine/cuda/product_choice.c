@@ -23,6 +23,7 @@ struct product_memory {
     product_key          key;
     cublasLtMatmulAlgo_t algorithm;
     bool                 refused;
+    int64_t              used; /* when, by the device's clock */
 };
 
 /* ---- candidates ---- */
@@ -192,20 +193,38 @@ static int measure_all(cuda_context *c, const product_call *p, int n,
 
 static product_memory *find_known(const cuda_context *c, const product_key *k)
 {
-    const cuda_device *d = c->device;
+    cuda_device *d = c->device;
     for (int n = 0; n < d->nproducts; n++)
         if (memcmp(&d->products[n].key, k, sizeof *k) == 0 &&
-            strcmp(d->products[n].card, c->card->name) == 0)
+            strcmp(d->products[n].card, c->card->name) == 0) {
+            d->products[n].used = ++d->products_clock;
             return &d->products[n];
+        }
     return NULL;
+}
+
+/* A new place, or that of the choice which was not used for the longest time: programs have copies. */
+static product_memory *find_place(cuda_device *d)
+{
+    product_memory *oldest = d->products;
+    if (d->nproducts < d->most.products) {
+        if (!arena_push(&d->product_arena, d->products, d->nproducts, d->products_room))
+            return NULL;
+        return &d->products[d->nproducts++];
+    }
+    for (int n = 1; n < d->nproducts; n++)
+        if (d->products[n].used < oldest->used) oldest = &d->products[n];
+    return oldest;
 }
 
 static bool remember(cuda_context *c, const product_call *p)
 {
-    cuda_device *d = c->device;
-    TRY(arena_push(&d->product_arena, d->products, d->nproducts, d->products_room));
-    product_memory *m = &d->products[d->nproducts++];
-    *m = (product_memory){.key = p->key, .algorithm = p->algorithm, .refused = p->refused};
+    product_memory *m = find_place(c->device);
+    TRY(m != NULL);
+    *m = (product_memory){.key = p->key,
+                          .algorithm = p->algorithm,
+                          .refused = p->refused,
+                          .used = ++c->device->products_clock};
     memcpy(m->card, c->card->name, sizeof m->card);
     return true;
 }
