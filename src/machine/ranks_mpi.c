@@ -344,6 +344,7 @@ void ranks_close(ranks *r)
     watch_close(&r->watch, r->session);
     for (int k = 0; r->mailboxes && k < r->count; k++) mailbox_unmap(r->mailboxes[k]);
     block_free(&r->session->allocator, r->mailboxes);
+    block_free(&r->session->allocator, r->host);
     MPI_Comm_free(&r->comm);
     MPI_Comm_free(&r->alarm);
     if (r->ours) MPI_Finalize();
