@@ -137,6 +137,8 @@ cJSON *plan_json(estimate *e, const hint *h, bool all)
     json_int(root, "received_bytes", p->received_bytes);
     json_int(root, "sent_messages", p->out_messages);
     json_int(root, "received_messages", p->in_messages);
+    json_int(root, "sent_outside", p->out_outside);
+    json_int(root, "received_outside", p->in_outside);
     cJSON_AddNumberToObject(root, "seconds", p->seconds);
     cJSON_AddNumberToObject(root, "end_seconds", p->end_seconds);
     cJSON_AddNumberToObject(root, "hidden_seconds", p->hidden_seconds);

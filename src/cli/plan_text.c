@@ -116,6 +116,9 @@ static void write_sent(estimate *e, textbuf *t)
     if (e->price.out_messages)
         text_add(t, "; %s of it in messages",
                  unit_percent((double)e->price.out_messages, (double)e->price.sent_bytes).s);
+    if (e->price.out_outside)
+        text_add(t, ", %s to other hosts",
+                 unit_percent((double)e->price.out_outside, (double)e->price.sent_bytes).s);
     text_add(t, "\n");
     for (int i = 0; i < n; i++) {
         char name[32] = "  ";

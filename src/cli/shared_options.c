@@ -29,7 +29,7 @@ const option_spec running_options[] = {
     {"device", "cpu|cuda|check", false, "cuda: NVIDIA's cards; check, check:cuda: find the first NaN and any stray write; slower", "cpu|cuda|check|check:cuda"},
     {"patience", "SECONDS", false, "how long a processor waits for another; default 600"},
     TF32_OPTION,
-    {"oversubscribe", NULL, false, "start the threads of a mesh that is far larger than this machine"},
+    {"oversubscribe", NULL, false, "start far more threads than this machine has cores, for a mesh or with --threads"},
     {0},
 };
 

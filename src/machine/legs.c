@@ -19,9 +19,8 @@ out_visit out_start(const mesh *m, int me, span process, const exchange_args *ho
                        .process = process};
 }
 
-/* The region that `reader` needs from `source`; false where there is none. */
-static bool region_between(const mesh *m, const exchange_args *how, const mesh_point *source,
-                           const mesh_point *reader, region *r)
+bool leg_region(const mesh *m, const exchange_args *how, const mesh_point *source,
+                const mesh_point *reader, region *r)
 {
     region_visit v = region_start(m, how, reader);
     if (v.done) return false;
@@ -38,7 +37,7 @@ bool next_out(const mesh *m, const exchange_args *how, out_visit *v, leg *l)
         l->peer = group_member(m, &v->group, group_after(&v->group, v->next++));
         mesh_point reader = mesh_place(m, l->peer);
         bool here = l->peer >= v->process.begin && l->peer < v->process.begin + v->process.size;
-        if (!here && region_between(m, how, &v->here, &reader, &l->region)) return true;
+        if (!here && leg_region(m, how, &v->here, &reader, &l->region)) return true;
     }
     return false;
 }

@@ -19,6 +19,10 @@ typedef struct leg {
 /* This processor's next region, and the processor that has it. */
 bool next_in(const mesh *m, region_visit *v, leg *l);
 
+/* The region that `reader` needs from `source`; false where there is none. */
+bool leg_region(const mesh *m, const exchange_args *how, const mesh_point *source,
+                const mesh_point *reader, region *r);
+
 /* What this processor sends to other processes: visits the processors that may need its part, which
  * differ from it only along axes by which the part is cut. */
 typedef struct out_visit {

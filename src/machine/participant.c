@@ -36,10 +36,10 @@ bool participant_join(participant *g, unsigned axes)
 {
     if (g->axes == axes && g->group.n) return g->complete;
     g->axes = axes;
-    g->group = group_of(g->mesh, g->me, axes);
+    g->group = group_of(g->grid, g->me, axes);
     g->complete = true;
     for (int k = 0; k < g->group.n && g->complete; k++) {
-        g->members[k] = group_member(g->mesh, &g->group, k);
+        g->members[k] = group_member(g->grid, &g->group, k);
         g->theirs[k] = g->mailboxes[g->members[k]];
         g->complete = g->theirs[k] != NULL;
     }

@@ -22,6 +22,7 @@ typedef struct post_condition {
 /* One processor. */
 struct participant {
     const mesh     *mesh;
+    const mesh     *grid; /* the same processors, by the axes of groups: `mesh`, or a host_mesh */
     int             me;
     mailbox *const *mailboxes; /* by processor; NULL: not reachable */
     mailbox_use    *turn;
@@ -47,8 +48,8 @@ struct participant {
 bool participant_make_room(participant *g, mtf_session *s, int members); /* false after an error */
 void participant_leave(participant *g, mtf_session *s);
 
-/* Begins a collective with the processors that differ from this one along these axes only; false if
- * one of their mailboxes is not reachable. */
+/* Begins a collective with the processors that differ from this one along these axes of `grid` only;
+ * false if one of their mailboxes is not reachable. */
 bool participant_join(participant *g, unsigned axes);
 
 /* Posts a step of the current collective, counted from 1; waits until the group has posted it; does

@@ -183,10 +183,15 @@ bool ranks_say_lost(ranks *r, const char *what)
 
 /* ---- barriers and broadcasts ---- */
 
-static bool late(ranks *r, const char *what, const char *whom)
+/* `whom`: the late rank; -1: one of the others, which is asked for. */
+static bool late(ranks *r, const char *what, int whom)
 {
+    char text[40] = "the others";
+    if (whom < 0) whom = ranks_silent(r);
+    if (ranks_alarmed(r)) return false; /* another rank knew it sooner */
+    if (whom >= 0) snprintf(text, sizeof text, "rank %d", whom);
     return fail(&r->session->fault, ERR_LATE, "%s waited %d seconds for %s (--patience)", what,
-                r->session->opts.patience, whom);
+                r->session->opts.patience, text);
 }
 
 /* The other ranks wait a little longer than rank 0, which knows better which rank is late. */
@@ -195,7 +200,7 @@ static double patience(const ranks *r)
     return r->session->opts.patience + (r->number ? 1 : 0);
 }
 
-static bool finish(ranks *r, MPI_Request *request, const char *what, const char *whom)
+static bool finish(ranks *r, MPI_Request *request, const char *what, int whom)
 {
     arrival a = await_message(r, request, patience(r));
     if (a == SOMEBODY_LOST) return ranks_say_lost(r, what);
@@ -205,18 +210,17 @@ static bool finish(ranks *r, MPI_Request *request, const char *what, const char 
 bool ranks_meet(ranks *r, const char *what)
 {
     MPI_Request request;
-    char        whom[40], word = 0; /* an empty broadcast would not wait */
+    char        word = 0; /* an empty broadcast would not wait */
     for (int k = 1; k < r->count && r->number == 0; k++) {
-        snprintf(whom, sizeof whom, "rank %d", k);
         MPI_Irecv(NULL, 0, MPI_BYTE, k, 0, r->comm, &request);
-        TRY(finish(r, &request, what, whom));
+        TRY(finish(r, &request, what, k));
     }
     if (r->number) {
         MPI_Isend(NULL, 0, MPI_BYTE, 0, 0, r->comm, &request);
-        TRY(finish(r, &request, what, "rank 0"));
+        TRY(finish(r, &request, what, 0));
     }
     MPI_Ibcast(&word, 1, MPI_BYTE, 0, r->comm, &request);
-    return finish(r, &request, what, "the others");
+    return finish(r, &request, what, -1);
 }
 
 bool ranks_gather(ranks *r, const char *what, const void *mine, void *all, int bytes)
@@ -224,22 +228,20 @@ bool ranks_gather(ranks *r, const char *what, const void *mine, void *all, int b
     MPI_Request request;
     TRY(ranks_meet(r, what));
     MPI_Iallgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, r->comm, &request);
-    return finish(r, &request, what, "the others");
+    return finish(r, &request, what, -1);
 }
 
 bool ranks_spread(ranks *r, const char *what, int owner, const rank_block *b, void *array)
 {
     MPI_Datatype element, block;
     MPI_Request  request;
-    char         whom[40];
     MPI_Type_contiguous(b->bytes, MPI_BYTE, &element);
     MPI_Type_create_subarray(b->ndims, b->whole, b->size, b->begin, MPI_ORDER_C, element, &block);
     MPI_Type_commit(&block);
     MPI_Ibcast(array, 1, block, owner, r->comm, &request);
     MPI_Type_free(&block); /* MPI frees both once the request is complete */
     MPI_Type_free(&element);
-    snprintf(whom, sizeof whom, "rank %d", owner);
-    return finish(r, &request, what, whom);
+    return finish(r, &request, what, owner);
 }
 
 /* ---- closing ---- */
@@ -285,6 +287,8 @@ bool ranks_part(ranks *r)
     }
     ranks_tell(r);
     if (speaks_at_once(r)) return r->speaks = true;
+    /* The launcher may kill this rank and wake a stalled one, which would report it as lost. */
+    watch_say_goodbye(&r->watch);
     int speaker = hear(r, MPI_ANY_SOURCE, TAG_SAID, turn(r));
     r->speaks = speaker < 0;
     if (!r->speaks) send_word(r, speaker, TAG_KNOWN, NULL, 0);
@@ -344,6 +348,7 @@ void ranks_close(ranks *r)
     watch_close(&r->watch, r->session);
     for (int k = 0; r->mailboxes && k < r->count; k++) mailbox_unmap(r->mailboxes[k]);
     block_free(&r->session->allocator, r->mailboxes);
+    block_free(&r->session->allocator, r->host);
     MPI_Comm_free(&r->comm);
     MPI_Comm_free(&r->alarm);
     if (r->ours) MPI_Finalize();

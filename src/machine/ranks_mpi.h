@@ -24,6 +24,7 @@ struct ranks {
     const mesh  *mesh;                /* the mesh over all ranks; NULL: not known yet */
     watch        watch;               /* of the other ranks on this machine, and of links */
     mailbox    **mailboxes;           /* by rank; NULL: not reachable, gets messages instead */
+    int         *host;                /* by rank: the first rank with which it shares memory */
     mailbox_use  turn;
     bool         crowded;       /* more ranks on this machine than cores */
     _Atomic int  lost;          /* a rank that exited without a message; -1: none */

@@ -38,13 +38,14 @@ static void complete(MPI_Request *request)
 /* Ranks on the same machine are watched, and share memory. */
 typedef struct rank_card {
     char           machine[MPI_MAX_PROCESSOR_NAME];
+    int            pretended; /* number of its host, where MTF_HOSTS says how many there are */
     watched        process;
     mailbox_handle mailbox;
 } rank_card;
 
 static bool is_near(const rank_card *a, const rank_card *b)
 {
-    return memcmp(a->machine, b->machine, sizeof a->machine) == 0 &&
+    return memcmp(a->machine, b->machine, sizeof a->machine) == 0 && a->pretended == b->pretended &&
            process_is_near(&a->process.address, &b->process.address);
 }
 
@@ -67,6 +68,24 @@ static bool may_share(ranks *r)
     return false;
 }
 
+/* MTF_HOSTS=2: the first half of the ranks treats the other as if it were on another host, for tests.
+ * Returns the number of this rank's. */
+static int pretended_host(ranks *r)
+{
+    const char *wish = getenv("MTF_HOSTS");
+    char       *end;
+    if (!wish || !*wish) return 0;
+    long hosts = strtol(wish, &end, 10);
+    if (*end || hosts < 1 || hosts > r->count) {
+        fail(&r->session->fault, ERR_USAGE,
+             "MTF_HOSTS is \"%s\"; it must be a number of hosts from 1 to %d, the number of ranks, "
+             "or not set",
+             wish, r->count);
+        return 0;
+    }
+    return (int)(r->number * hosts / r->count);
+}
+
 /* Maps the mailboxes of all ranks of this machine.  A rank that cannot map them all uses no shared
  * memory, and tells the other ranks so. */
 static void map_mailboxes(ranks *r, const rank_card *cards, int *found)
@@ -82,6 +101,16 @@ static void map_mailboxes(ranks *r, const rank_card *cards, int *found)
         if (all && found[k]) continue;
         mailbox_unmap(r->mailboxes[k]);
         r->mailboxes[k] = NULL;
+    }
+}
+
+/* After map_mailboxes; the same on all ranks.  A rank that shares no memory is its own host. */
+static void find_hosts(ranks *r, const rank_card *cards, const int *shares)
+{
+    for (int k = 0; k < r->count; k++) {
+        int j = shares[k] ? k - 1 : -1;
+        while (j >= 0 && !(shares[j] && is_near(&cards[j], &cards[k]))) j--;
+        r->host[k] = j >= 0 ? r->host[j] : k;
     }
 }
 
@@ -125,8 +154,10 @@ static void meet_neighbours(ranks *r)
     int         *found = block_alloc(&s->allocator, &s->fault, sizeof *found * count, true);
     link_offer  *offers = block_alloc(&s->allocator, &s->fault, sizeof *offers * count, true);
     r->mailboxes = block_alloc(&s->allocator, &s->fault, sizeof(mailbox *) * count, true);
+    r->host = block_alloc(&s->allocator, &s->fault, sizeof *r->host * count, true);
     MPI_Get_processor_name(mine.machine, &length);
-    if (cards && near && found && offers && r->mailboxes) {
+    mine.pretended = pretended_host(r);
+    if (cards && near && found && offers && r->mailboxes && r->host) {
         if (may_share(r)) r->mailboxes[r->number] = mailbox_open(&mine.mailbox);
         gather(r, &mine, cards, sizeof mine);
         for (int k = 0; k < r->count; k++) {
@@ -136,6 +167,7 @@ static void meet_neighbours(ranks *r)
         watch_open(&r->watch, s, r->node, near, LINKS);
         make_links(r, cards, offers, found);
         map_mailboxes(r, cards, found);
+        find_hosts(r, cards, found);
         mailbox_withdraw(&mine.mailbox);
     }
     r->crowded = r->node > cores_machine();

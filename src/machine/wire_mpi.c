@@ -3,9 +3,11 @@
  * Data goes directly from processor to processor.  A reduction is done in
  * shards as on the threads' wire: each processor combines one shard in the
  * order of the group's members, so that results are the same bit for bit on
- * every processor, in every run, and on either wire.  Messages between two
- * processors arrive in the order in which they were sent; tags only say which
- * processors of the two ranks are meant.
+ * every processor, in every run, and on either wire.  Groups with several
+ * members on each of several hosts take two stages (wire_mpi_stages.c); their
+ * sums are the same in every run, but hosts come before members.  Messages
+ * between two processors arrive in the order in which they were sent; tags only
+ * say which processors of the two ranks are meant.
  */
 #include "machine/wire.h"
 #include "mtf_build.h"
@@ -173,6 +175,11 @@ static bool mpi_run(wire *face, int me, const instr *i, void *const *base)
     s->participant.out = (char *)base[i->out[0].buffer] + i->out[0].offset * bytes;
     w->posts[me - w->first] = (post){s->participant.in, s->participant.out};
     if (w->widest == 1) w->ranks->turn.collective++;
+    stages t;
+    bool   two = stages_find(&w->site, face->mesh, me, i, &t);
+    if (two)
+        return i->kind == INSTR_EXCHANGE ? staged_gather(w, me, i, &t)
+                                         : staged_reduce(w, me, i, &t);
     switch (i->kind) {
     case INSTR_REDUCE: return reduce(w, me, i);
     case INSTR_REDUCE_SCATTER: return reduce_scatter(w, me, i);
@@ -218,7 +225,6 @@ static void mpi_close(wire *face)
     }
     barrier_close(&w->barrier, face->session);
     block_free(from, w->sides);
-    block_free(from, w->host);
     block_free(from, w->posts);
     block_free(from, w);
 }
@@ -239,7 +245,6 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
     size_t    count = (size_t)(end - first);
     if (!w) return NULL;
     w->face = (wire){.name = "mpi",
-                     .ordered = true,
                      .prepare = mpi_prepare,
                      .run = mpi_run,
                      .abort = mpi_abort,
@@ -258,19 +263,19 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
     w->widest = (w->processors + r->count - 1) / r->count;
     w->sides = block_alloc(&s->allocator, &s->fault, sizeof *w->sides * count, true);
     w->posts = block_alloc(&s->allocator, &s->fault, sizeof *w->posts * count, true);
-    w->host = block_alloc(&s->allocator, &s->fault, sizeof *w->host * (size_t)r->count, true);
-    for (int k = 0; w->host && k < r->count; k++) w->host[k] = r->mailboxes[k] ? 0 : 1 + k;
-    w->site = (site){.ranks = r->count, .host = w->host};
+    w->site = site_of_hosts(r->count, r->host);
+    w->hosts = host_mesh_of(&w->site, m);
+    w->face.ordered = !w->hosts.inside;
     w->face.site = &w->site;
     for (int k = 0; w->sides && k < end - first; k++)
         w->sides[k].participant = (participant){.mesh = m,
+                                                .grid = &w->hosts.mesh,
                                                 .me = first + k,
                                                 .mailboxes = r->mailboxes,
                                                 .turn = &r->turn,
                                                 .wire = w,
                                                 .wait = shared_wait};
-    if (w->sides && w->posts && w->host && barrier_open(&w->barrier, s, end - first) &&
-        tags_suffice(w))
+    if (w->sides && w->posts && barrier_open(&w->barrier, s, end - first) && tags_suffice(w))
         return &w->face;
     mpi_close(&w->face);
     return NULL;

@@ -6,6 +6,7 @@
 #include "machine/ranks_mpi.h"
 #include "machine/wire.h"
 #include "machine/wire_room.h"
+#include "program/stages.h"
 
 #define ASK_AGAIN 0.5 /* seconds after which late ranks are asked once more */
 
@@ -31,11 +32,11 @@ typedef struct mpi_wire {
     int     processors; /* of the whole mesh */
     int     first, end; /* those of this process */
     int     widest;     /* the most processors in one rank */
-    site    site;       /* as seen by this rank */
-    int    *host;       /* by rank: its host, as seen by this rank */
-    barrier barrier;    /* between this process's processors */
-    post   *posts;      /* by processor of this process */
-    side   *sides;
+    site      site;
+    host_mesh hosts;   /* the mesh by hosts: mailboxes' groups are along its axes */
+    barrier   barrier; /* between this process's processors */
+    post     *posts;   /* by processor of this process */
+    side     *sides;
 } mpi_wire;
 
 static inline bool mpi_is_here(const mpi_wire *w, int processor)
@@ -53,6 +54,11 @@ bool mpi_meet(mpi_wire *w, int me, const instr *i);
 
 /* wire_mpi_exchange.c */
 bool mpi_exchange(mpi_wire *w, int me, const instr *i);
+
+/* wire_mpi_stages.c */
+bool staged_reduce(mpi_wire *w, int me, const instr *i, const stages *t); /* and reduce_scatter */
+bool staged_gather(mpi_wire *w, int me, const instr *i, const stages *t);
+
 /* wire_mpi_shared.c */
 /* Do the processors that differ from `me` along these axes only share memory?  If so, begins a
  * collective with them. */
@@ -61,5 +67,25 @@ bool shared_serves(mpi_wire *w, int me, unsigned axes);
 bool shared_reduce(participant *g, const instr *i); /* reduce and reduce_scatter */
 bool shared_exchange(participant *g, const instr *i);
 bool shared_wait(participant *g, const instr *i, const post_condition *note);
+
+/* One round of a collective, of at most two steps.  A collective counts its rounds from 0. */
+typedef struct mail_round {
+    int      half;
+    uint64_t step; /* the last one posted */
+} mail_round;
+
+/* Waits until the half of the mailbox that this round overwrites is free. */
+bool round_begin(participant *g, const instr *i, int64_t which, mail_round *r);
+/* Posts the content of the mailbox, and waits for the posts of the other members. */
+bool round_swap(participant *g, const instr *i, mail_round *r);
+bool round_end(participant *g, const mail_round *last); /* after the last round; always true */
+
+/* wire_mpi_shares.c: for the members inside a host, which have begun a collective. */
+/* Combines this member's shares, one after the other at `to`; NULL: each at its place in the result,
+ * which all members then have.  Gives the number of rounds. */
+bool shared_combine(participant *g, const instr *i, const stages *t, char *to, int64_t *rounds);
+/* Gathers the shares, of which each member has its own in the result; rounds are counted from
+ * `first`. */
+bool shared_gather(participant *g, const instr *i, const stages *t, int64_t first);
 
 #endif

@@ -28,10 +28,17 @@ static int tag_of(const mpi_wire *w, int from, int to)
     return local_number(w, from) * w->widest + local_number(w, to);
 }
 
+static bool is_outside(const mpi_wire *w, int me, int processor)
+{
+    const int *host = w->ranks->host;
+    return host[rank_of(w, me)] != host[rank_of(w, processor)];
+}
+
 void mpi_send(mpi_wire *w, int me, int to, const char *data, int64_t bytes)
 {
     side *s = &w->sides[me - w->first];
     s->participant.moved.sent_bytes += bytes;
+    if (is_outside(w, me, to)) s->participant.moved.sent_outside += bytes;
     for (int64_t at = 0; at < bytes; at += MOST_BYTES) {
         int64_t n = bytes - at < MOST_BYTES ? bytes - at : MOST_BYTES;
         MPI_Isend(data + at, (int)n, MPI_BYTE, rank_of(w, to), tag_of(w, me, to), w->ranks->comm,
@@ -44,6 +51,7 @@ void mpi_receive(mpi_wire *w, int me, int from, char *data, int64_t bytes)
 {
     side *s = &w->sides[me - w->first];
     s->participant.moved.received_bytes += bytes;
+    if (is_outside(w, me, from)) s->participant.moved.received_outside += bytes;
     for (int64_t at = 0; at < bytes; at += MOST_BYTES) {
         int64_t n = bytes - at < MOST_BYTES ? bytes - at : MOST_BYTES;
         MPI_Irecv(data + at, (int)n, MPI_BYTE, rank_of(w, from), tag_of(w, from, me),

@@ -23,8 +23,8 @@
 bool shared_serves(mpi_wire *w, int me, unsigned axes)
 {
     participant *g = &w->sides[me - w->first].participant;
-    return w->widest == 1 && participant_join(g, axes) && g->group.n > 1 &&
-           g->group.n <= MAILBOX_BYTES / CACHE_LINE;
+    return w->widest == 1 && participant_join(g, host_mesh_axes(&w->hosts, axes)) &&
+           g->group.n > 1 && g->group.n <= MAILBOX_BYTES / CACHE_LINE;
 }
 
 static bool all_posted(const awaited *what)
@@ -56,14 +56,8 @@ bool shared_wait(participant *g, const instr *i, const post_condition *note)
 
 /* ---- a round ---- */
 
-/* One round of a collective, of at most two steps. */
-typedef struct round {
-    int      half;
-    uint64_t step; /* the last one posted */
-} round;
-
 /* Waits until all readers have finished with the half that this round overwrites. */
-static bool begin_round(participant *g, const instr *i, int64_t which, round *r)
+bool round_begin(participant *g, const instr *i, int64_t which, mail_round *r)
 {
     mailbox_use *turn = g->turn;
     unsigned     axes = g->axes;
@@ -78,15 +72,14 @@ static bool begin_round(participant *g, const instr *i, int64_t which, round *r)
     return true;
 }
 
-/* Posts the content of the mailbox, and waits for the posts of the other members. */
-static bool swap(participant *g, const instr *i, round *r)
+bool round_swap(participant *g, const instr *i, mail_round *r)
 {
     r->step++;
     g->turn->last[r->half].number = participant_number(g, r->step);
     return participant_swap(g, i, r->step);
 }
 
-static bool end_rounds(participant *g, const round *last)
+bool round_end(participant *g, const mail_round *last)
 {
     participant_finish(g, last->step);
     return true;
@@ -94,138 +87,36 @@ static bool end_rounds(participant *g, const round *last)
 
 /* ---- reducing ---- */
 
-/* The elements of the operand that a member combines. */
-static span shard_of(const participant *g, const instr *i, int k)
-{
-    if (i->kind == INSTR_REDUCE) return part_range(i->size[0], g->group.n, k);
-    mesh_point there = mesh_place(g->mesh, g->members[k]);
-    return scatter_kept(g->mesh, &i->reduce_scatter, &there);
-}
-
-/* How shards go through mailboxes: in rounds of at most `step` elements of each shard; member k's
- * elements begin at k * step. */
-typedef struct shard_plan {
-    int64_t bytes; /* of one element */
-    int64_t step, rounds;
-} shard_plan;
-
-static shard_plan plan_shards(const participant *g, const instr *i)
-{
-    shard_plan p = {.bytes = (int64_t)mtf_dtype_bytes(i->out[0].type)};
-    int64_t    line = CACHE_LINE / p.bytes, most = 0;
-    for (int k = 0; k < g->group.n; k++) {
-        int64_t size = shard_of(g, i, k).size;
-        if (size > most) most = size;
-    }
-    int64_t room = MAILBOX_BYTES / CACHE_LINE / g->group.n * line;
-    p.step = (most + line - 1) / line * line;
-    if (p.step > room) p.step = room;
-    p.rounds = most ? (most + p.step - 1) / p.step : 0;
-    return p;
-}
-
-static span piece_of(const shard_plan *p, span shard, int64_t which)
-{
-    int64_t begin = which * p->step, rest = shard.size - begin;
-    return (span){shard.begin + begin, rest < 0 ? 0 : rest < p->step ? rest : p->step};
-}
-
-/* Copies the other members' pieces of the operand into the mailbox and combines this one's
- * piece. */
-static bool combine_round(participant *g, const instr *i, const shard_plan *p, int64_t which,
-                          round *r)
-{
-    int  here = g->group.mine;
-    bool all = i->kind == INSTR_REDUCE;
-    TRY(begin_round(g, i, which, r));
-    for (int k = 0; k < g->group.n; k++) {
-        span piece = piece_of(p, shard_of(g, i, k), which);
-        if (k != here)
-            memcpy(mailbox_half(g->theirs[here], r->half) + k * p->step * p->bytes,
-                   g->in + piece.begin * p->bytes, (size_t)(piece.size * p->bytes));
-    }
-    TRY(swap(g, i, r));
-    span piece = piece_of(p, shard_of(g, i, here), which);
-    for (int k = 0; k < g->group.n; k++)
-        g->parts[k] = k == here ? g->in + piece.begin * p->bytes
-                                : mailbox_half(g->theirs[k], r->half) + here * p->step * p->bytes;
-    char *out = g->out + (all ? piece.begin : which * p->step) * p->bytes;
-    participant_combine(g, g->group.n, g->group.n - 1, i, out, piece.size);
-    if (all)
-        memcpy(mailbox_half(g->theirs[here], r->half) + here * p->step * p->bytes, out,
-               (size_t)(piece.size * p->bytes));
-    return true;
-}
-
-/* Copies the pieces that the other members have combined. */
-static bool collect_round(participant *g, const instr *i, const shard_plan *p, int64_t which,
-                          round *r)
-{
-    TRY(swap(g, i, r));
-    for (int k = 0; k < g->group.n; k++) {
-        span piece = piece_of(p, shard_of(g, i, k), which);
-        if (k != g->group.mine)
-            participant_read(g, g->out + piece.begin * p->bytes,
-                             mailbox_half(g->theirs[k], r->half) + k * p->step * p->bytes,
-                             piece.size * p->bytes);
-    }
-    return true;
-}
-
 /* Every member combines the whole operand, which saves a wait. */
 static bool reduce_whole(participant *g, const instr *i, int64_t bytes)
 {
-    round r = {0};
-    TRY(begin_round(g, i, 0, &r));
+    mail_round r = {0};
+    TRY(round_begin(g, i, 0, &r));
     memcpy(mailbox_half(participant_mailbox(g), r.half), g->in, (size_t)bytes);
-    TRY(swap(g, i, &r));
+    TRY(round_swap(g, i, &r));
     for (int k = 0; k < g->group.n; k++)
         g->parts[k] = k == g->group.mine ? g->in : mailbox_half(g->theirs[k], r.half);
     participant_combine(g, g->group.n, g->group.n - 1, i, g->out, i->size[0]);
-    return end_rounds(g, &r);
+    return round_end(g, &r);
 }
 
 bool shared_reduce(participant *g, const instr *i)
 {
-    int64_t bytes = i->size[0] * (int64_t)mtf_dtype_bytes(i->out[0].type);
-    if (i->kind == INSTR_REDUCE && site_takes_whole(g->group.n, bytes))
-        return reduce_whole(g, i, bytes);
-    shard_plan p = plan_shards(g, i);
-    round      r = {0};
-    for (int64_t which = 0; which < p.rounds; which++) {
-        TRY(combine_round(g, i, &p, which, &r));
-        if (i->kind == INSTR_REDUCE) TRY(collect_round(g, i, &p, which, &r));
-    }
-    return p.rounds == 0 || end_rounds(g, &r);
+    int64_t bytes = i->size[0] * (int64_t)mtf_dtype_bytes(i->out[0].type), rounds;
+    bool    all = i->kind == INSTR_REDUCE;
+    if (all && site_takes_whole(g->group.n, bytes)) return reduce_whole(g, i, bytes);
+    stages t = stages_one_host(g->grid, g->me, g->axes);
+    return shared_combine(g, i, &t, all ? NULL : g->out, &rounds);
 }
 
 /* ---- exchanging ---- */
 
 static bool gather_runs(participant *g, const instr *i, const run_plan *runs)
 {
-    const exchange_args *how = i->exchange;
-    span                 own = run_of(g->mesh, how, runs, g->me);
-    shard_plan           p = {.bytes = 1, .step = MAILBOX_BYTES};
-    round                r = {0};
-    int                  parts = g->group.n;
-    int64_t              most = (how->shape.dims[runs->dim].size + parts - 1) / parts * runs->row;
-    p.rounds = (most + p.step - 1) / p.step;
-    for (int64_t which = 0; which < p.rounds; which++) {
-        TRY(begin_round(g, i, which, &r));
-        span piece = piece_of(&p, own, which);
-        memcpy(mailbox_half(participant_mailbox(g), r.half), g->in + piece.begin - own.begin,
-               (size_t)piece.size);
-        TRY(swap(g, i, &r));
-        for (int k = 0; k < parts; k++) {
-            piece = piece_of(&p, run_of(g->mesh, how, runs, g->members[k]), which);
-            if (k == g->group.mine)
-                memcpy(g->out + piece.begin, g->in + piece.begin - own.begin, (size_t)piece.size);
-            else
-                participant_read(g, g->out + piece.begin, mailbox_half(g->theirs[k], r.half),
-                                 piece.size);
-        }
-    }
-    return p.rounds == 0 || end_rounds(g, &r);
+    stages t = stages_one_host(g->grid, g->me, g->axes);
+    span   own = run_of(g->mesh, i->exchange, runs, g->me);
+    memcpy(g->out + own.begin, g->in, (size_t)own.size);
+    return shared_gather(g, i, &t, 0);
 }
 
 bool shared_exchange(participant *g, const instr *i)
@@ -235,12 +126,12 @@ bool shared_exchange(participant *g, const instr *i)
     mesh_point           here = mesh_place(m, g->me);
     int64_t              bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     run_plan             runs = find_runs(m, how, g->me, bytes);
-    round                r = {0};
+    mail_round           r = {0};
     if (runs.dim >= 0) return gather_runs(g, i, &runs);
-    TRY(begin_round(g, i, 0, &r));
+    TRY(round_begin(g, i, 0, &r));
     memcpy(mailbox_half(participant_mailbox(g), r.half), g->in,
            (size_t)(exchange_part(m, how, &here) * bytes));
-    TRY(swap(g, i, &r));
+    TRY(round_swap(g, i, &r));
     region_visit v = region_start(m, how, &here);
     for (region part; region_next(&v, &part);) {
         int source = mesh_number(m, &part.source);
@@ -248,7 +139,7 @@ bool shared_exchange(participant *g, const instr *i)
                     g->out, bytes);
         if (source != g->me) g->moved.read_bytes += region_elements(&part) * bytes;
     }
-    return end_rounds(g, &r);
+    return round_end(g, &r);
 }
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "machine/legs.h"
 #include "program/exchange.h"
+#include "program/stages.h"
 
 int mpi_pieces(int64_t bytes)
 {
@@ -170,6 +171,53 @@ static void exchange_needs(const place *p, const instr *i, needs *n)
     leaving_needs(p, i, bytes, n);
 }
 
+/* ---- two stages ---- */
+
+/* The host's sums of the shares of this place, and the other hosts' sums of this member's own. */
+static void staged_reduce_needs(const place *p, const instr *i, const stages *t, needs *n)
+{
+    int64_t bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
+    int     here = t->inside.mine, ways = i->kind == INSTR_REDUCE ? 2 : 1;
+    int64_t own = stages_share(t, p->mesh, i, t->across.mine, here).size * bytes;
+    n->work = mpi_aligned(stages_shares(t, p->mesh, i, here) * bytes) +
+              (t->across.n - 1) * mpi_aligned(own);
+    for (int h = 0; h < t->across.n; h++) {
+        int64_t share = stages_share(t, p->mesh, i, h, here).size * bytes;
+        if (h != t->across.mine) n->messages += ways * (mpi_pieces(own) + mpi_pieces(share));
+    }
+}
+
+/* Parts of this place come from their hosts and are passed on inside this one, where the parts of the
+ * other places come from. */
+static void staged_gather_needs(const place *p, const instr *i, const stages *t, needs *n)
+{
+    bool       meet = stages_meet(p->mesh, p->me, i);
+    mesh_point here = mesh_place(p->mesh, p->me);
+    for (int h = 0; h < t->across.n; h++)
+        for (int k = 0; k < t->inside.n; k++) {
+            mesh_point there = mesh_place(p->mesh, stages_member(t, h, k));
+            region     r;
+            if (!leg_region(p->mesh, i->exchange, &there, &here, &r)) continue;
+            int64_t size = region_elements(&r) * (int64_t)mtf_dtype_bytes(i->out[0].type);
+            bool    beside = k == t->inside.mine, own = beside && h == t->across.mine;
+            if (!own && !is_run(&r, r.to_size)) n->work += mpi_aligned(size);
+            if (own) n->messages += (t->across.n - 1) * mpi_pieces(size);
+            if (beside && !meet) n->messages += (t->inside.n - 1) * mpi_pieces(size);
+            if (!own && (beside || !meet)) n->messages += mpi_pieces(size);
+        }
+}
+
+static void staged_needs(const place *p, const instr *i, const stages *t, needs *n)
+{
+    n->parts = t->inside.n * t->across.n;
+    if (i->kind == INSTR_EXCHANGE)
+        staged_gather_needs(p, i, t, n);
+    else
+        staged_reduce_needs(p, i, t, n);
+}
+
+/* ---- all collectives ---- */
+
 needs wire_needs(const site *s, const mesh *m, int me, const program *q)
 {
     place p = {.site = s, .mesh = m, .me = me, .process = site_process(s, m, me)};
@@ -177,7 +225,10 @@ needs wire_needs(const site *s, const mesh *m, int me, const program *q)
     for (int k = 0; k < q->ninstrs; k++) {
         const instr *i = &q->instrs[k];
         needs        n = {0};
-        if (i->kind == INSTR_REDUCE)
+        stages       t;
+        if (instr_is_collective(i) && stages_find(s, m, me, i, &t))
+            staged_needs(&p, i, &t, &n);
+        else if (i->kind == INSTR_REDUCE)
             reduce_needs(&p, i, &n);
         else if (i->kind == INSTR_REDUCE_SCATTER)
             scatter_needs(&p, i, &n);

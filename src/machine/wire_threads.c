@@ -265,6 +265,7 @@ static bool make_participants(thread_wire *w, device_context *const *contexts)
     for (int k = 0; k < w->count; k++) {
         w->mailboxes[k] = &w->places[k].mailbox;
         w->places[k].participant = (participant){.mesh = w->face.mesh,
+                                                 .grid = w->face.mesh,
                                                  .me = k,
                                                  .mailboxes = w->mailboxes,
                                                  .turn = &w->places[k].turn,

@@ -4,18 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* How many processors that differ along this axis only share a node: numbers run fastest along the
- * last axis, and a node holds consecutive numbers.  1 if nodes and axes do not match. */
-static int neighbours(const price_rates *r, const mesh *m, int axis)
-{
-    int64_t stride = 1;
-    for (int a = axis + 1; a < m->naxes; a++) stride *= m->size[a];
-    if (!r->node) return m->size[axis];
-    if (stride >= r->node || r->node % stride) return 1;
-    int64_t room = r->node / stride, size = m->size[axis];
-    if (size <= room) return room % size ? 1 : (int)size;
-    return size % room ? 1 : (int)room;
-}
+#include "program/stages.h"
 
 static const axis_rate *line_of(const price_rates *r, const mesh *m, int axis)
 {
@@ -35,7 +24,7 @@ static link_rate axis_link(const links *l, const price_rates *r, const mesh *m, 
 {
     const axis_rate *line = line_of(r, m, axis);
     if (line) return (link_rate){line->wire, line->latency, r->message};
-    return neighbours(r, m, axis) < m->size[axis] ? l->outer : l->inner;
+    return stages_near(r->node, m, axis) < m->size[axis] ? l->outer : l->inner;
 }
 
 links links_of(const price_rates *r, const mesh *m, unsigned axes)
@@ -48,7 +37,7 @@ links links_of(const price_rates *r, const mesh *m, unsigned axes)
     int   n = 1;
     for (int a = 0; a < m->naxes; a++) {
         if (!(axes >> a & 1)) continue;
-        int near = neighbours(r, m, a);
+        int near = stages_near(r->node, m, a);
         n *= m->size[a];
         l.inside *= near;
         l.nodes *= m->size[a] / near;
@@ -92,10 +81,21 @@ static double straight_seconds(const links *l, const haul *h)
     return outer > 0 ? seconds_of(&l->outer, bytes, outer) + inner - l->inner.latency : inner;
 }
 
+/* Members that exchange with all others in one stage. */
+static double flat_seconds(const links *l, const haul *h)
+{
+    double others = (double)l->inside * l->nodes - 1, far = (double)l->inside * (l->nodes - 1);
+    double bytes = h->bytes * far / others, messages = h->messages * far / others;
+    double inner = seconds_of(&l->inner, h->bytes - bytes, h->messages - messages);
+    return inner - l->inner.latency + seconds_of(&l->outer, bytes, messages);
+}
+
 double links_seconds(const links *l, const haul *h)
 {
     bool alone = l->inside * l->nodes == 1;
-    return h->staged && !alone ? staged_seconds(l, h) : straight_seconds(l, h);
+    if (alone || h->way == HAUL_STRAIGHT) return straight_seconds(l, h);
+    return h->way == HAUL_FLAT && l->inside > 1 && l->nodes > 1 ? flat_seconds(l, h)
+                                                                : staged_seconds(l, h);
 }
 
 bool links_alike(const price_rates *r, const mesh *m, int a, int b)
@@ -103,5 +103,5 @@ bool links_alike(const price_rates *r, const mesh *m, int a, int b)
     const axis_rate *x = line_of(r, m, a), *y = line_of(r, m, b);
     bool             same = !x == !y;
     if (same && x) same = x->wire == y->wire && x->latency == y->latency;
-    return same && neighbours(r, m, a) == neighbours(r, m, b);
+    return same && stages_near(r->node, m, a) == stages_near(r->node, m, b);
 }

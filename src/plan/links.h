@@ -9,7 +9,8 @@
  *         outside      2 (nodes-1)/nodes B/inside    at `outer_wire`
  *
  * Half of that for a reduce_scatter or an all_gather.  All other data goes
- * directly to the processor that needs it, on the wire between the two.
+ * directly to the processor that needs it, on the wire between the two, and so
+ * does what is reduced or gathered in one stage (program/stages.h).
  */
 #ifndef PLAN_LINKS_H
 #define PLAN_LINKS_H
@@ -28,11 +29,14 @@ typedef struct links {
     link_rate inner, outer;
 } links;
 
+/* Which members a processor exchanges with: some, directly; all, directly; all, in two stages. */
+typedef enum haul_way { HAUL_STRAIGHT, HAUL_FLAT, HAUL_STAGED } haul_way;
+
 /* One execution of a collective, by one processor. */
 typedef struct haul {
-    double bytes;    /* the larger of sent and received */
-    double messages; /* likewise */
-    bool   staged;   /* a reduction or a gather, with two stages */
+    double   bytes;    /* the larger of sent and received */
+    double   messages; /* likewise */
+    haul_way way;
 } haul;
 
 /* Without nodes, or if an axis has a rate of its own, all members are in one node, on the slowest

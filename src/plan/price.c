@@ -9,6 +9,7 @@
 #include "plan/reuse.h"
 #include "plan/traffic.h"
 #include "program/map_form.h"
+#include "program/stages.h"
 
 /* ---- iterations ---- */
 
@@ -218,7 +219,9 @@ static double wire_seconds(const price *p, const instr *i, const price_line *lin
     const price_rates *r = &p->rates;
     double             turns = (double)line->turns;
     links              l = links_of(r, p->mesh, line->axes);
-    haul               h = {.bytes = turns > 0 ? bytes / turns : 0, .staged = traffic_is_staged(i)};
+    haul               h = {.bytes = turns > 0 ? bytes / turns : 0};
+    if (stages_suit(i))
+        h.way = traffic_is_flat(r->site, p->mesh, i, &p->here) ? HAUL_FLAT : HAUL_STAGED;
     if (l.nodes > 1 || l.inner.message > 0)
         h.messages = (double)traffic_messages(r->site, p->mesh, i, &p->here);
     return turns * links_seconds(&l, &h);
@@ -241,6 +244,8 @@ static bool price_collective(price *p, const reuse *x, const instr *i, price_lin
     line->received_bytes = saturate_times(received, each);
     line->out_messages = saturate_times(t.sent, each);
     line->in_messages = saturate_times(t.received, each);
+    line->out_outside = saturate_times(t.sent_outside, each);
+    line->in_outside = saturate_times(t.received_outside, each);
     /* A sum that is paid when a reader is lowered is still the sum of the tensor that owed it. */
     line->tensor = p->program->buffers[i->in[0].buffer].cause;
     if (!line->tensor) line->tensor = i->cause;
@@ -254,6 +259,8 @@ static bool price_collective(price *p, const reuse *x, const instr *i, price_lin
     p->received_bytes = saturate_plus(p->received_bytes, line->received_bytes);
     p->out_messages = saturate_plus(p->out_messages, line->out_messages);
     p->in_messages = saturate_plus(p->in_messages, line->in_messages);
+    p->out_outside = saturate_plus(p->out_outside, line->out_outside);
+    p->in_outside = saturate_plus(p->in_outside, line->in_outside);
     p->wire_flops = saturate_plus(p->wire_flops, line->flops);
     p->collectives = saturate_plus(p->collectives, line->turns);
     p->wire_seconds += line->seconds;

@@ -26,7 +26,8 @@ typedef struct price_line {
     unsigned          axes;
     int               group; /* number of processors in the group */
     int64_t           sent_elements, received_elements, sent_bytes, received_bytes;
-    int64_t           out_messages, in_messages; /* of these bytes: those in messages */
+    int64_t           out_messages, in_messages; /* of these bytes: those in messages, */
+    int64_t           out_outside, in_outside;   /* and of those: to and from other hosts */
     const char       *cause; /* the layout rules that cause it: "batch:rows, hidden:cols" */
 } price_line;
 
@@ -52,6 +53,7 @@ typedef struct price {
     double         beyond; /* bytes that a step accesses besides, in parts left out here */
     price_line    *lines;  /* by instruction */
     int64_t        flops, bytes, sent_bytes, received_bytes, out_messages, in_messages;
+    int64_t        out_outside, in_outside;
     int64_t        wire_flops; /* the part of `flops` that collectives combine */
     int64_t        collectives;
     bool           open_ended; /* some loop's length is unknown */

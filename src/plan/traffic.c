@@ -4,6 +4,7 @@
 #include "base/saturate.h"
 #include "program/exchange.h"
 #include "program/group.h"
+#include "program/stages.h"
 
 /* ---- kinds and axes ---- */
 
@@ -81,28 +82,42 @@ int traffic_group(const mesh *m, unsigned axes)
 
 /* ---- elements ---- */
 
-/* The other members of a group that are threads of the same process: their number, and the sum of
- * `of` over them. */
+/* The other members of a group within a set of processors: their number, and the sum of `of` over
+ * them. */
 typedef struct neighbours {
     int     n;
     int64_t sum;
 } neighbours;
 
-static neighbours in_process(const site *s, const mesh *m, const instr *i, const group *g,
-                             int64_t (*of)(const mesh *m, const instr *i, const group *g, int k))
+typedef int64_t member_size(const mesh *m, const instr *i, const group *g, int k);
+
+static neighbours among(const site *s, const mesh *m, const instr *i, const group *g, span whom,
+                        member_size *of)
 {
     neighbours c = {0};
     int        me = mesh_number(m, &g->here);
-    span       process = site_process(s, m, me);
     mesh_point there;
-    for (int64_t p = process.begin; p < process.begin + process.size; p++) {
+    for (int64_t p = whom.begin; p < whom.begin + whom.size; p++) {
         there = mesh_place(m, (int)p);
         int k = cut_part(m, &g->axes, &there);
-        if (p == me || group_member(m, g, k) != p) continue;
+        if (p == me || group_member(m, g, k) != p || !site_same_host(s, m, me, (int)p)) continue;
         c.n++;
         c.sum += of(m, i, g, k);
     }
     return c;
+}
+
+/* Those that are threads of the same process. */
+static neighbours in_process(const site *s, const mesh *m, const instr *i, const group *g,
+                             member_size *of)
+{
+    return among(s, m, i, g, site_process(s, m, mesh_number(m, &g->here)), of);
+}
+
+static neighbours on_host(const site *s, const mesh *m, const instr *i, const group *g,
+                          member_size *of)
+{
+    return among(s, m, i, g, site_host(s, m, mesh_number(m, &g->here)), of);
 }
 
 static int64_t shard_of(const mesh *m, const instr *i, const group *g, int k)
@@ -140,6 +155,9 @@ static traffic reduce_traffic(const site *s, const mesh *m, const instr *i, cons
         neighbours c = in_process(s, m, i, g, shard_of);
         t.read = t.lent = c.n * shard + c.sum;
         t.received = t.sent = moved - t.read;
+        if (!site_has_hosts(s)) return t;
+        c = on_host(s, m, i, g, shard_of);
+        t.received_outside = t.sent_outside = moved - (whole ? c.n * size : c.n * shard + c.sum);
     }
     return t;
 }
@@ -158,6 +176,10 @@ static traffic scatter_traffic(const site *s, const mesh *m, const instr *i, con
     t.lent = c.sum;
     t.received = in - t.read;
     t.sent = out - t.lent;
+    if (!site_has_hosts(s)) return t;
+    c = on_host(s, m, i, g, kept_by);
+    t.received_outside = in - c.n * kept;
+    t.sent_outside = out - c.sum;
     return t;
 }
 
@@ -241,6 +263,56 @@ static traffic exchange_traffic(const site *s, const mesh *m, const instr *i, co
     t.lent = in_process(s, m, i, g, taken_by).sum;
     t.received = in - t.read;
     t.sent = out - t.lent;
+    if (!site_has_hosts(s)) return t;
+    t.received_outside = in - on_host(s, m, i, g, taken_from).sum;
+    t.sent_outside = out - on_host(s, m, i, g, taken_by).sum;
+    return t;
+}
+
+/* ---- elements in two stages ---- */
+
+/* What a member holds: its own share, the shares of its place, and those of all places. */
+typedef struct holding {
+    int64_t own, place, all;
+} holding;
+
+/* Sums go down from operands to shares. */
+static void add_down(const stages *g, const holding *x, traffic *t)
+{
+    int64_t inside = saturate_times(g->inside.n - 1, x->place),
+            across = saturate_times(g->across.n - 1, x->own);
+    t->read = saturate_plus(t->read, inside);
+    t->lent = saturate_plus(t->lent, x->all - x->place);
+    t->received_outside = saturate_plus(t->received_outside, across);
+    t->sent_outside += x->place - x->own;
+    t->flops = saturate_plus(t->flops, saturate_plus(inside, across));
+}
+
+/* Shares go up to all members. */
+static void add_up(const stages *g, const holding *x, traffic *t)
+{
+    t->received_outside += x->place - x->own;
+    t->sent_outside = saturate_plus(t->sent_outside, saturate_times(g->across.n - 1, x->own));
+    t->read = saturate_plus(t->read, x->all - x->place);
+    t->lent = saturate_plus(t->lent, saturate_times(g->inside.n - 1, x->place));
+}
+
+static traffic staged_traffic(const mesh *m, const instr *i, const mesh_point *here,
+                              const stages *g)
+{
+    int     place = g->inside.mine;
+    traffic t = {0};
+    holding x = {.own = stages_share(g, m, i, g->across.mine, place).size,
+                 .place = stages_shares(g, m, i, place),
+                 .all = stages_whole(m, i, here)};
+    if (i->kind != INSTR_EXCHANGE) add_down(g, &x, &t);
+    if (i->kind != INSTR_REDUCE_SCATTER) add_up(g, &x, &t);
+    t.received = t.received_outside;
+    t.sent = t.sent_outside;
+    if (stages_meet(m, mesh_number(m, here), i)) return t;
+    t.received = saturate_plus(t.received, t.read);
+    t.sent = saturate_plus(t.sent, t.lent);
+    t.read = t.lent = 0;
     return t;
 }
 
@@ -249,7 +321,11 @@ traffic traffic_of(const site *s, const mesh *m, const instr *i, const mesh_poin
     unsigned axes = i->kind == INSTR_EXCHANGE
                         ? placement_axes(&i->exchange->from, i->exchange->shape.ndims)
                         : traffic_axes(i);
-    group    g = group_of(m, mesh_number(m, here), axes);
+    int      me = mesh_number(m, here);
+    group    g = group_of(m, me, axes);
+    stages   two;
+    if (instr_is_collective(i) && stages_find(s, m, me, i, &two))
+        return staged_traffic(m, i, here, &two);
     if (i->kind == INSTR_REDUCE) return reduce_traffic(s, m, i, &g);
     if (i->kind == INSTR_REDUCE_SCATTER) return scatter_traffic(s, m, i, &g);
     if (i->kind == INSTR_EXCHANGE) return exchange_traffic(s, m, i, &g);
@@ -318,13 +394,8 @@ int64_t traffic_messages(const site *s, const mesh *m, const instr *i, const mes
     return (in > out ? in : out) - (exchange_kept(m, i->exchange, here) > 0);
 }
 
-/* A gather only makes parts coarser. */
-bool traffic_is_staged(const instr *i)
+bool traffic_is_flat(const site *s, const mesh *m, const instr *i, const mesh_point *here)
 {
-    if (i->kind != INSTR_EXCHANGE) return true;
-    const exchange_args *how = i->exchange;
-    bool                 coarser = !how->mapped;
-    for (int d = 0; d < how->shape.ndims && coarser; d++)
-        coarser = cut_refines(&how->from.dim[d], &how->to.dim[d]);
-    return coarser;
+    stages t;
+    return site_has_hosts(s) && !stages_find(s, m, mesh_number(m, here), i, &t);
 }

@@ -11,6 +11,9 @@
  *     reduce_scatter: the first half: (n-1) parts received, all but the own part sent.
  *     any exchange: the new part is received, except what the processor had of it.
  *
+ * In two stages (program/stages.h) a group moves as much in all, and less of it between hosts: of
+ * h hosts, an all_reduce sends 2 (h-1) s to other hosts instead of 2 (n - n/h) s.
+ *
  * Exact for uneven parts; computed from one processor's coordinates.
  */
 #ifndef PLAN_TRAFFIC_H
@@ -30,7 +33,8 @@ int  traffic_group(const mesh *m, unsigned axes);    /* number of processors */
 /* In elements, for one execution. */
 typedef struct traffic {
     int64_t read, lent;     /* from other processors' memory, and by others from its own */
-    int64_t received, sent; /* in messages */
+    int64_t received, sent; /* in messages; */
+    int64_t received_outside, sent_outside; /* of these, from and to other hosts */
     int64_t flops;          /* of combining */
 } traffic;
 
@@ -56,8 +60,7 @@ traffic traffic_of(const site *s, const mesh *m, const instr *i, const mesh_poin
  *     exchange: the number of partners.
  */
 int64_t traffic_messages(const site *s, const mesh *m, const instr *i, const mesh_point *here);
-/* Is it a reduction or a gather, in which the members of a node may share the transfer to other
- * nodes? */
-bool traffic_is_staged(const instr *i);
+/* Is it a reduction or a gather that takes one stage, though hosts are known? */
+bool traffic_is_flat(const site *s, const mesh *m, const instr *i, const mesh_point *here);
 
 #endif

@@ -87,8 +87,8 @@ void traffic_sum_add_kind(traffic_sum *sum, const site *s, const mesh *m, const 
         add(&sum->received, exchange_received(m, i->exchange, here) + kept, count);
     } else if (i->kind == INSTR_REDUCE && traffic_is_sharded(s, m, i, here)) {
         add(&sum->shards, i->size[0], count);
-    } else {
-        traffic t = traffic_of(s, m, i, here);
+    } else { /* two stages of a reduce_scatter move as much as one, but not the same for each member */
+        traffic t = traffic_of(i->kind == INSTR_REDUCE ? s : NULL, m, i, here);
         add(&sum->received, traffic_in(&t), count);
         add(&sum->flops, t.flops, count);
     }

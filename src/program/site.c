@@ -45,6 +45,50 @@ bool site_is_here(const site *s, const mesh *m, int me, int processor)
     return processor >= here.begin && processor < here.begin + here.size;
 }
 
+/* ---- hosts ---- */
+
+/* Do ranks begin a host exactly where they begin a block? */
+static bool are_blocks(const site *s, const int *host)
+{
+    for (int k = 1; k < s->ranks; k++)
+        if ((host[k] == k) != (block_of(s, k) != block_of(s, k - 1)) ||
+            (host[k] != k && host[k] != host[k - 1]))
+            return false;
+    return true;
+}
+
+site site_of_hosts(int ranks, const int *host)
+{
+    site s = {.ranks = ranks};
+    for (int k = 0; k < ranks; k++) s.hosts += host[k] == k;
+    if (!are_blocks(&s, host)) s.host = host;
+    return s;
+}
+
+bool site_has_hosts(const site *s)
+{
+    return !is_one_process(s) && !s->cards && (s->host || s->hosts > 1);
+}
+
+bool site_same_host(const site *s, const mesh *m, int a, int b)
+{
+    if (is_one_process(s)) return true;
+    int x = site_rank(s, m, a), y = site_rank(s, m, b);
+    return s->host ? s->host[x] == s->host[y] : s->hosts <= 1 || block_of(s, x) == block_of(s, y);
+}
+
+span site_host(const site *s, const mesh *m, int processor)
+{
+    int all = mesh_size(m);
+    if (is_one_process(s) || s->host || s->hosts <= 1) return (span){0, all};
+    int64_t block = block_of(s, site_rank(s, m, processor));
+    int     first = (int)((block * s->ranks + s->hosts - 1) / s->hosts);
+    int     end = (int)(((block + 1) * s->ranks + s->hosts - 1) / s->hosts);
+    int64_t begin = part_range(all, s->ranks, first).begin;
+    span    last = part_range(all, s->ranks, end - 1);
+    return (span){begin, last.begin + last.size - begin};
+}
+
 /* ---- how collectives are done ---- */
 
 bool site_meets(const site *s, const mesh *m, int me, unsigned axes)

@@ -22,12 +22,19 @@ struct site {
     int64_t (*wire_bytes)(const site *s, const mesh *m, int me, const program *p);
 };
 
-/* `s` may be NULL in all functions: threads of one process. */
+/* Ranks with the first rank of each one's host; as blocks, where they are. */
+site site_of_hosts(int ranks, const int *host);
+
+/* `s` may be NULL in all other functions: threads of one process. */
 
 int  site_rank(const site *s, const mesh *m, int processor);    /* the process of a processor */
 span site_process(const site *s, const mesh *m, int processor); /* all processors of that process */
 bool site_is_here(const site *s, const mesh *m, int me, int processor); /* in the same process? */
 int  site_threads(const site *s, const mesh *m, int processor);         /* for this processor */
+/* Are there several hosts whose traffic is counted?  Cards have a library that finds its own ways. */
+bool site_has_hosts(const site *s);
+bool site_same_host(const site *s, const mesh *m, int a, int b);
+span site_host(const site *s, const mesh *m, int processor); /* all of its host are among these */
 
 /* Does the group of processors that differ from `me` along these axes only share memory? */
 bool site_meets(const site *s, const mesh *m, int me, unsigned axes);

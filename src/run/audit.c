@@ -53,6 +53,8 @@ static bool promise(const mtf_program *p, int number, const mtf_measured *m, aud
         add(&x->read, line->received_bytes - line->in_messages, line->turns, done);
         add(&x->received, line->in_messages, line->turns, done);
         add(&x->sent, line->out_messages, line->turns, done);
+        add(&x->received_outside, line->in_outside, line->turns, done);
+        add(&x->sent_outside, line->out_outside, line->turns, done);
         if (line->collective) x->collectives += done;
     }
     const price_memory *y = &cost.memory;
@@ -62,13 +64,15 @@ static bool promise(const mtf_program *p, int number, const mtf_measured *m, aud
     return true;
 }
 
-static void find(const mtf_measured *m, account *x)
+static void find(const mtf_measured *m, const wire_moved *moved, account *x)
 {
     x->flops += m->flops;
     x->collectives += m->collectives;
     x->read += m->read_bytes;
     x->received += m->received_messages;
     x->sent += m->sent_messages;
+    x->received_outside += moved->received_outside;
+    x->sent_outside += moved->sent_outside;
     raise_memory(x, m->peak_bytes, m->scratch_bytes, m->wire_bytes);
 }
 
@@ -81,6 +85,8 @@ static void merge(account *x, const account *y)
     x->read = saturate_plus(x->read, y->read);
     x->received = saturate_plus(x->received, y->received);
     x->sent = saturate_plus(x->sent, y->sent);
+    x->received_outside = saturate_plus(x->received_outside, y->received_outside);
+    x->sent_outside = saturate_plus(x->sent_outside, y->sent_outside);
     raise(&x->memory, y->memory);
     raise(&x->scratch, y->scratch);
     raise(&x->wire, y->wire);
@@ -113,7 +119,7 @@ bool audit_program(mtf_program *p, audit *a)
         if (!m.steps) continue;
         a->processors++;
         a->steps = m.steps;
-        find(&m, &a->measured);
+        find(&m, &p->processors[k].counts.moved, &a->measured);
         TRY(promise(p, k, &m, a));
     }
     return merge_ranks(p->store, a);
@@ -131,6 +137,8 @@ void audit_rows(const audit *a, audit_row rows[AUDIT_ROWS])
         {"bytes read in shared memory", "read_bytes", x->read, y->read},
         {"bytes received in messages", "received_messages", x->received, y->received},
         {"bytes sent in messages", "sent_messages", x->sent, y->sent},
+        {"bytes from other hosts", "received_outside", x->received_outside, y->received_outside},
+        {"bytes to other hosts", "sent_outside", x->sent_outside, y->sent_outside},
         {"bytes of variables and slab", "slab_bytes", x->memory, y->memory},
         {"bytes of scratch", "scratch_bytes", x->scratch, y->scratch},
         {"bytes of wire buffers", "wire_bytes", x->wire, y->wire},

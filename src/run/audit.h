@@ -11,7 +11,8 @@
 /* Sums over all processors and steps; for memory, the maximum over processors. */
 typedef struct account {
     int64_t flops, collectives;
-    int64_t read, received, sent; /* bytes: in shared memory, and in messages */
+    int64_t read, received, sent;           /* bytes: in shared memory, and in messages; */
+    int64_t received_outside, sent_outside; /* of these, from and to other hosts */
     int64_t memory;               /* variables and slab */
     int64_t scratch, wire;
     int64_t all; /* the largest sum of memory, scratch and wire of one processor */
@@ -29,7 +30,7 @@ typedef struct audit_row {
     const char *what, *key;
     int64_t     planned, measured;
 } audit_row;
-enum { AUDIT_ROWS = 10 };
+enum { AUDIT_ROWS = 12 };
 
 /* Sums over all processes of the mesh, which call it together.  False after an error. */
 bool audit_program(mtf_program *p, audit *a);

@@ -34,6 +34,8 @@ void count_end(run_counts *c, const wire *w, int me)
     c->moved.read_bytes += now->read_bytes - c->before.read_bytes;
     c->moved.received_bytes += now->received_bytes - c->before.received_bytes;
     c->moved.sent_bytes += now->sent_bytes - c->before.sent_bytes;
+    c->moved.received_outside += now->received_outside - c->before.received_outside;
+    c->moved.sent_outside += now->sent_outside - c->before.sent_outside;
     c->moved.flops += now->flops - c->before.flops;
 }
 

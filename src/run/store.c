@@ -132,7 +132,11 @@ static bool open_machine(store *s)
         s->wire = wire_threads_open(s->session, &s->mesh, s->contexts);
     TRY(s->wire || s->processors == 1);
     s->site = machine_site(s->session, o->threads);
-    if (s->ranks) s->site.ranks = s->wire->site->ranks, s->site.host = s->wire->site->host;
+    if (s->ranks) {
+        s->site.ranks = s->wire->site->ranks;
+        s->site.hosts = s->wire->site->hosts;
+        s->site.host = s->wire->site->host;
+    }
     s->threads = site_threads(&s->site, &s->mesh, s->first);
     s->thread_pool = thread_pool_open(s->session, here, s->threads);
     return s->thread_pool != NULL;

@@ -137,12 +137,42 @@ static void test_straight_ways(void **state)
     assert_same(links_seconds(&l, &(haul){.bytes = 2e6, .messages = 2}), 1e-5 + 1e-6 + 2e6 / 1e12);
 }
 
+/* In one stage, each member exchanges with all others: of three in two nodes of two, with two outside. */
+static void test_one_stage(void **state)
+{
+    (void)state;
+    price_rates r = eights;
+    mesh        m = {.naxes = 1, .name = {"x"}, .size = {4}};
+    r.node = 2;
+    links  l = links_of(&r, &m, 1);
+    haul   h = {.bytes = 6e6, .messages = 6, .way = HAUL_FLAT};
+    double want = 3e-5 + 3 * 4e-6 + 4e6 / 5e10 + 1e-6 + 2e6 / 1e12;
+    assert_same(links_seconds(&l, &h), want);
+    h.way = HAUL_STAGED;
+    assert_same(links_seconds(&l, &h), 1e-5 + 1e-6 + 4e6 / 1e12 + 3e-5 + 4e-6 + 2e6 / 5e10);
+    /* What is swapped at once takes one stage where ranks are on these hosts, and is priced so. */
+    static const char sums[] = "x: f32[a=4, n=100] = input\ny = reduce_sum(x, over=(a))\n";
+    for (int hosts = 1; hosts <= 2; hosts++) {
+        scene c;
+        site  at = {.ranks = 4, .hosts = hosts};
+        scene_open(&c, sums, "x:4", "a:x");
+        r.site = &at;
+        estimate *e = scene_priced(&c, &r);
+        double    seconds = e->price.wire_seconds, bytes = 3 * 400;
+        double    staged = 1e-5 + bytes * 2 / 3 / 1e12 + 3e-5 + bytes / 3 / 5e10;
+        double    flat = 3e-5 + 4e-6 + bytes * 2 / 3 / 5e10 + bytes / 3 / 1e12;
+        assert_same(seconds, hosts == 1 ? staged : flat);
+        estimate_free(e);
+        close_well(c.s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_members_of_nodes),   cmocka_unit_test(test_axes_with_lines),
         cmocka_unit_test(test_sums_use_all_ports), cmocka_unit_test(test_shipped_nodes),
-        cmocka_unit_test(test_straight_ways),
+        cmocka_unit_test(test_straight_ways),      cmocka_unit_test(test_one_stage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Tests the bytes that collectives send and receive. */
 #include "machine/overlap.h"
 #include "plan/traffic.h"
+#include "program/stages.h"
 
 #include "ground.h"
 
@@ -113,6 +114,80 @@ static void test_sites(void **state)
     assert_int_equal(traffic_of(&far, &grid, &i, &here).sent, 2 * 600);
     i = reduction(600, 3);
     assert_int_equal(traffic_of(&far, &grid, &i, &here).sent, 600 + 4 * 100);
+}
+
+/* ---- two stages ---- */
+
+static traffic sum_of(const site *at, const mesh *m, const instr *i)
+{
+    traffic sum = {0};
+    for (int p = 0; p < mesh_size(m); p++) {
+        mesh_point here = mesh_place(m, p);
+        traffic    t = traffic_of(at, m, i, &here);
+        sum.read += t.read, sum.lent += t.lent;
+        sum.received += t.received, sum.sent += t.sent;
+        sum.received_outside += t.received_outside, sum.sent_outside += t.sent_outside;
+        sum.flops += t.flops;
+    }
+    return sum;
+}
+
+/* In two stages a group moves and combines as much as in one, and sends `outside` elements to other
+ * hosts. */
+static void check_staged(const mesh *m, const instr *i, int hosts, int64_t outside)
+{
+    site    at = {.ranks = mesh_size(m), .hosts = hosts};
+    traffic t = sum_of(&at, m, i), one = sum_of(NULL, m, i);
+    stages  two;
+    assert_true(stages_find(&at, m, 0, i, &two));
+    assert_int_equal(t.read + t.received, one.read);
+    assert_int_equal(t.lent + t.sent, one.lent);
+    assert_int_equal(t.read, t.lent);
+    assert_int_equal(t.received, t.sent);
+    assert_int_equal(t.flops, one.flops);
+    assert_int_equal(t.sent_outside, outside);
+    assert_int_equal(t.received_outside, outside);
+}
+
+static void test_two_stages(void **state)
+{
+    (void)state;
+    static const mesh four = {.naxes = 1, .name = {"x"}, .size = {4}};
+    static const int  pairs[] = {0, 0, 2, 2}, turns[] = {0, 1, 0, 1};
+    instr             i = reduction(10000, 1);
+    mesh_point        here = mesh_place(&four, 1);
+    /* Half of the operand is this place's, and half of that this member's own. */
+    traffic t = traffic_of(&(site){.ranks = 4, .hosts = 2}, &four, &i, &here);
+    assert_true(t.read == 5000 + 5000 && t.lent == t.read && t.flops == 5000 + 2500);
+    assert_true(t.received == 2500 + 2500 && t.sent == t.received && t.sent_outside == t.sent);
+    check_staged(&four, &i, 2, 2 * 1 * 10000);
+    /* In one stage two of three others are outside, for each of four members. */
+    assert_int_equal(sum_of(&(site){.ranks = 4, .host = pairs}, &four, &i).sent_outside,
+                     2 * 2 * 10000);
+    /* Uneven shares, of both axes, of three hosts; along an axis between hosts only there is one stage. */
+    i = reduction(10001, 3);
+    check_staged(&grid, &i, 2, 2 * 1 * 10001);
+    i = reduction(10001, 7);
+    check_staged(&cube, &i, 2, 2 * 1 * 10001);
+    check_staged(&cube, &i, 6, 2 * 5 * 10001);
+    i.kind = INSTR_REDUCE_SCATTER;
+    i.reduce_scatter = (scatter_args){.to = {3, {2, 0, 1}}, .size = 1001, .row = 7};
+    check_staged(&cube, &i, 2, 7007);
+    check_staged(&cube, &i, 6, 5 * 7007);
+    /* Ranks that take turns on hosts, and hosts that end within an axis, have one stage. */
+    i = reduction(10000, 1);
+    stages     two;
+    const site turning = site_of_hosts(4, turns), even = site_of_hosts(4, pairs);
+    assert_true(turning.host == turns && !even.host && even.hosts == 2);
+    assert_false(stages_find(&turning, &four, 0, &i, &two));
+    assert_true(stages_find(&even, &four, 0, &i, &two));
+    assert_false(stages_find(&(site){.ranks = 6, .hosts = 3}, &grid, 0, &i, &two));
+    assert_false(stages_find(&(site){.ranks = 4, .hosts = 3}, &four, 0, &i, &two));
+    assert_false(stages_find(&(site){.ranks = 4, .hosts = 4}, &four, 0, &i, &two));
+    assert_false(stages_find(&(site){.ranks = 2, .hosts = 2}, &four, 0, &i, &two));
+    assert_false(stages_find(&(site){.ranks = 4, .hosts = 2, .cards = true}, &four, 0, &i, &two));
+    i = reduction(10, 1); /* is swapped at once */
+    assert_false(stages_find(&even, &four, 0, &i, &two));
 }
 
 static instr exchange(exchange_args *how)
@@ -242,7 +317,7 @@ static void test_messages_of_sums(void **state)
     large.kind = INSTR_REDUCE_SCATTER;
     large.reduce_scatter = (scatter_args){.to = {2, {0, 1}}, .size = 100000, .row = 1};
     assert_int_equal(traffic_messages(NULL, &grid, &large, &here), 5);
-    assert_true(traffic_is_staged(&large) && traffic_is_staged(&small));
+    assert_true(stages_suit(&large) && stages_suit(&small));
 }
 
 /* Parts that only become coarser are gathered; other exchanges go straight. */
@@ -252,22 +327,45 @@ static void test_gathers_are_staged(void **state)
     exchange_args how = {.shape = mtf_shape(((mtf_dim){"a", 6}), ((mtf_dim){"b", 9}))};
     instr         i = exchange(&how);
     how.from.dim[0] = (axis_list){2, {0, 1}};
-    assert_true(traffic_is_staged(&i));
+    assert_true(stages_suit(&i));
     how.to.dim[0] = (axis_list){1, {0}};
-    assert_true(traffic_is_staged(&i));
+    assert_true(stages_suit(&i));
     how.to.dim[0] = (axis_list){1, {1}};
-    assert_false(traffic_is_staged(&i));
+    assert_false(stages_suit(&i));
     how.to.dim[0] = (axis_list){0};
     how.to.dim[1] = (axis_list){1, {0}};
-    assert_false(traffic_is_staged(&i));
+    assert_false(stages_suit(&i));
+}
+
+/* A gather, of the outermost dimension and of both, of parts that may be uneven or empty. */
+static void test_gathers_in_two_stages(void **state)
+{
+    (void)state;
+    exchange_args how = {.shape = mtf_shape(((mtf_dim){"a", 101}), ((mtf_dim){"b", 64}))};
+    instr         i = exchange(&how);
+    how.from.dim[0] = (axis_list){3, {0, 1, 2}};
+    check_staged(&cube, &i, 2, 101 * 64);
+    check_staged(&cube, &i, 6, 5 * 101 * 64);
+    how.shape.dims[0].size = 5;
+    check_staged(&cube, &i, 6, 5 * 5 * 64);
+    how.from.dim[0] = (axis_list){2, {1, 0}};
+    how.from.dim[1] = (axis_list){1, {2}};
+    site    six = {.ranks = 12, .hosts = 6};
+    traffic t = sum_of(&six, &cube, &i), one = sum_of(NULL, &cube, &i);
+    assert_int_equal(t.read + t.received, one.read);
+    /* Strips, in messages inside hosts, too.  Then hosts have one member each: along z. */
+    assert_true(t.read == 0 && t.sent_outside == 5 * 5 * 64);
+    how.to.dim[1] = how.from.dim[1];
+    assert_int_equal(sum_of(&six, &cube, &i).sent_outside, sum_of(NULL, &cube, &i).read);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_reduce),   cmocka_unit_test(test_all_gather),
-        cmocka_unit_test(test_all_to_all),   cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_any_exchange), cmocka_unit_test(test_sites),
+        cmocka_unit_test(test_all_reduce),       cmocka_unit_test(test_all_gather),
+        cmocka_unit_test(test_all_to_all),       cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_any_exchange),     cmocka_unit_test(test_sites),
+        cmocka_unit_test(test_two_stages),       cmocka_unit_test(test_gathers_in_two_stages),
         cmocka_unit_test(test_messages_of_sums), cmocka_unit_test(test_gathers_are_staged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

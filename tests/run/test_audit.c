@@ -215,6 +215,26 @@ static void send_messages(trial *t)
     step_with_lies(t, send_more);
 }
 
+static void receive_from_outside(wire_moved *m)
+{
+    m->received_outside += m->read_bytes;
+}
+
+static void receive_outside(trial *t)
+{
+    step_with_lies(t, receive_from_outside);
+}
+
+static void send_to_outside(wire_moved *m)
+{
+    m->sent_outside += m->read_bytes;
+}
+
+static void send_outside(trial *t)
+{
+    step_with_lies(t, send_to_outside);
+}
+
 static void *times(device_context *c, void *old, size_t factor, size_t divisor)
 {
     device *d = c->device;
@@ -277,6 +297,8 @@ static const struct {
     {"read_bytes", take_messages_for_reads, "read_bytes received_messages"},
     {"received_messages", receive_messages, "sent_bytes received_messages"},
     {"sent_messages", send_messages, "sent_messages"},
+    {"received_outside", receive_outside, "received_outside"},
+    {"sent_outside", send_outside, "sent_outside"},
     {"slab_bytes", take_more_slab, "slab_bytes peak_bytes"},
     {"scratch_bytes", take_more_scratch, "scratch_bytes peak_bytes"},
     {"wire_bytes", take_more_buffers, "wire_bytes peak_bytes"},

@@ -150,6 +150,21 @@ a_stall() {
         "late: processor [^:]*: [a-z_]+ of \"[^\"]*\" waited 1 seconds for ($its)( and ($its))* \\(--patience\\)\$"
 }
 
+# In training a rank lives on for a moment when the launcher wakes and ends it: it must not speak of the rank
+# that has spoken of it.  On one host or several.
+a_stalled_training() {
+    ranks=$((2 + RANDOM % 3))
+    victim=$((RANDOM % ranks))
+    export MTF_HOSTS=$((1 + RANDOM % ranks))
+    begin "$MTF" train toy --mesh x:$ranks --layout batch:x --threads 1 --steps 1000000000 --patience 1
+    for _ in $(seq 400); do grep -q '^step' out && break; sleep 0.05; done
+    sleep 0.$(printf %03d $((RANDOM % 300)))
+    kill -STOP "$(cat "pid.$victim")"
+    finish
+    verdict "training, rank $victim of $ranks on $MTF_HOSTS hosts: SIGSTOP" \
+        "late: .* waited 1 seconds for (x=$victim|rank $victim) \\(--patience\\)\$"
+}
+
 # The check device meets a NaN in one processor's part, or in two, after a number of steps.
 an_error() {
     local elements=12 processors all first second turn data=() k
@@ -199,6 +214,7 @@ for ((i = 0; i < repeats; i++)); do
     one a_kill
     [ -n "$apart" ] && one a_lone_kill
     one a_stall
+    one a_stalled_training
     if [ $((i % 5)) = 4 ]; then one a_refusal; else one an_error; fi
 done
 wait

@@ -61,6 +61,17 @@ export MTF_SHARE=no                     # as between machines: messages only
 for part in einsum reduce shape state; do cases 4 $part/; done
 unset MTF_SHARE
 
+# As on several hosts: in two stages, where hosts and axes match.
+on_hosts() {                            # on_hosts RANKS LAYOUTS: of each mesh, type and size, on two hosts and more
+    ranks "$1" "$(dirname "$MTF")/tests/test_hosts" "$2"
+    read -r good bad < <(awk '/^test_hosts: / { print $2, $4 }' out)
+    passed=$((passed + ${good:-0})) failed=$((failed + ${bad:-1}))
+    if [ $status -ne 0 ]; then lose "collectives of $1 ranks on hosts" "exit status 0" "$status: $(tail -n 20 out err)"; fi
+}
+on_hosts 2 8
+on_hosts 4 8
+on_hosts 6 6
+
 # ---- the command: files and text from the first rank alone ---------------------------------------
 
 # The case with its inputs written into it: "#< x = 1 2 3" is its comment for the harness.
@@ -114,6 +125,16 @@ file case.mtf 'x: f32[a=7, n=150001] = random_normal' 's: [n] = reduce_sum(x)' '
     'z: f32[b=6, k=150001] = random_normal' 'w: [q=900006] = reshape(z)' 'v = shift(w, offset=1, dim=q)'
 for fetch in s t u v; do same_file long $fetch 3 x:3 a:x,m:x,b:x; done
 same_file long t 4 x:2,y:2 a:y+x,m:x+y
+
+# The same of whole numbers, whose sums are the same in any order, on two hosts.
+file case.mtf 'r: f32[a=7, n=150001] = random_uniform' 'x = floor(r * 50.0)' 's: [n] = reduce_sum(x)' \
+    'd: [n] = reduce_sum(x * 3.0)' 't: [m=150001] = reshape(d)' 'v = rename_dimension(x, from=a, to=b)' \
+    'w = rename_dimension(x, from=n, to=m)'
+export MTF_HOSTS=2
+for fetch in s t v; do same_file "long, on hosts" $fetch 4 x:4 a:x,m:x; done
+same_file "long, on hosts" t 4 x:2,y:2 a:x+y,m:y+x
+same_file "long, on hosts" w 4 x:4 n:x
+unset MTF_HOSTS
 
 file make.mtf 'x: f32[batch=7, in=5] = random_uniform'
 file model.mtf 'x: f32[batch=7, in=5] = input' 'w: f32[in=5, out=6] = variable(init="normal(0, 1)")' \
@@ -181,6 +202,10 @@ ranks 2 "$MTF" run make.mtf --mush x:2
 fails "a misspelt option" 'mtf run has no option --mush'
 MTF_SHARE=yes ranks 2 "$MTF" run make.mtf --mesh x:2 --layout batch:x
 fails "MTF_SHARE=yes" 'MTF_SHARE is "yes"; it must be no ('
+for hosts in 3 0 two; do
+    MTF_HOSTS=$hosts ranks 2 "$MTF" run make.mtf --mesh x:2 --layout batch:x
+    fails "MTF_HOSTS=$hosts" "MTF_HOSTS is \"$hosts\"; it must be a number of hosts from 1 to 2"
+done
 two() {                                 # two WORDS... : WORDS...: the first and the second rank
     local all=("$MTF" run)
     for word in "$@"; do
@@ -243,8 +268,8 @@ file net.mtf 'x: f32[batch=12, d=40] = random_normal' 'w: f32[d=40, hidden=130] 
 audited() {                             # audited RANKS HOSTS MESH LAYOUT STATE
     "$MTF" plan net.mtf --fetch nw --fetch m --ranks $1 --hosts $2 --mesh $3 --layout $4 --state-layout "$5" --json >plan.json
     ranks $1 "$MTF" run net.mtf --fetch nw=nw.npy --fetch m=m.npy --mesh $3 --layout $4 --state-layout "$5" --threads 5 --analyze
-    if [ $status -ne 0 ] || [ "$(grep -c ' equal$' out)" -ne 10 ] || grep -q DIFFERENT out; then
-        lose "the plan of $1 ranks on $2 hosts, $3 as $4 $5" "ten times equal" "$status: $(tail -n 12 out; cat err)"
+    if [ $status -ne 0 ] || [ "$(grep -c ' equal$' out)" -ne 12 ] || grep -q DIFFERENT out; then
+        lose "the plan of $1 ranks on $2 hosts, $3 as $4 $5" "twelve times equal" "$status: $(tail -n 12 out; cat err)"
     else pass; fi
     local sent
     sent=$(awk '/^bytes sent  / { print $4 }' out)
@@ -263,6 +288,55 @@ for share in yes no; do
     done
 done
 unset MTF_SHARE
+
+# On hosts: what leaves them is what a machine file with as many processors in a node plans.
+planned_outside() {                     # planned_outside RANKS NODE MESH LAYOUT STATE: bytes of all processors
+    local k sum=0 each
+    for ((k = 0; k < $1; k++)); do
+        each=$("$MTF" plan net.mtf --fetch nw --fetch m --machine node=$2 --mesh $3 --layout $4 --state-layout "$5" --processor $k --json |
+            sed -n 's/.*"sent_outside":[^0-9]*\([0-9]*\).*/\1/p')
+        sum=$((sum + each))
+    done
+    echo $sum
+}
+leaves() {                              # leaves RANKS HOSTS MESH LAYOUT STATE
+    audited "$@"
+    local sent planned
+    sent=$(awk '/^bytes to other hosts/ { print $6 }' out) planned=$(planned_outside $1 $(($1 / $2)) $3 $4 "$5")
+    if [ "$sent" = "$planned" ] && [ "$sent" -gt 0 ]; then pass
+    else lose "bytes between $2 hosts of $1 ranks, $3 as $4 $5" "$planned, and more than 0" "$sent"; fi
+}
+for hosts in 2 3; do
+    export MTF_HOSTS=$hosts
+    [ $hosts = 3 ] || leaves 4 2 x:4 batch:x ""
+    [ $hosts = 3 ] || leaves 4 2 x:4 batch:x hidden:x
+    [ $hosts = 3 ] || leaves 4 2 x:2,y:2 batch:x+y d:y
+    leaves 6 $hosts x:6 batch:x ""
+    leaves 6 $hosts x:6 batch:x d:x
+    leaves 6 $hosts x:$hosts,y:$((6 / hosts)) batch:x+y hidden:y+x
+    leaves 6 $hosts x:$hosts,y:$((6 / hosts)) batch:x,hidden:y ""
+done
+unset MTF_HOSTS
+
+# And as the system counts it, in a network of its own where everything but shared memory passes one interface.
+file sum.mtf 'x: f32[a=4, n=262144] = random_normal' 'v: f32[n=262144] = variable(init="zeros")' 's: [n] = reduce_sum(x)' \
+    'nv = assign(v, v + s)'
+passes() {                              # passes STEPS: the bytes that they sent on the interface
+    local before
+    before=$(awk '$1 == "lo:" { print $10 }' /proc/net/dev)
+    timeout 60 "${launcher[@]}" --mca btl tcp,self --mca btl_tcp_if_include lo -n 4 "$MTF" run sum.mtf --fetch nv=nv.npy \
+        --mesh x:4 --layout a:x --threads 1 --steps "$1" >out 2>err </dev/null || return 1
+    echo $(($(awk '$1 == "lo:" { print $10 }' /proc/net/dev) - before))
+}
+count_alone() { ip link set lo up && one=$(passes 1) && more=$(passes 11) && echo $(((more - one) / 10)); }
+export -f passes count_alone
+if ! unshare -n ip link set lo up 2>/dev/null || [[ ${launcher[*]} != *--oversubscribe* ]]; then
+    echo "not counted on an interface: that needs unshare -n, ip and Open MPI"
+else
+    step=$(MTF_HOSTS=2 MTF=$MTF unshare -n bash -c "launcher=(${launcher[*]}); count_alone")
+    if [ "${step:-0}" -ge $((2 * 4 * 262144)) ] && [ "$step" -lt $((22 * 4 * 262144 / 10)) ]; then pass
+    else lose "bytes of a sum on the interface" "twice the operand, and headers" "$step: $(head -c 600 err)"; fi
+fi
 
 # ---- failing while it runs -----------------------------------------------------------------------
 

@@ -41,6 +41,16 @@ for options in '--clip-norm 0.1' '--clip-value 0.01' '--optimizer sgd' '--optimi
     if [ $status = 0 ] && [ "$(losses | wc -l)" = 6 ] && ! cmp -s <(losses) plain; then pass
     else lose "train $options" "another curve" "$status: $(cat err) $(losses | tr '\n' ' ')"; fi
 done
+# More threads than cores only wait for each other, as processors of a mesh do.
+many=$((8 * $(nproc) + 1))
+if [ $many -gt 1024 ]; then echo "no number of threads is too many for $(nproc) cores"
+else
+    misused "far more threads than cores" "--threads $many are too many for " train net.mtf "${data[@]}" --steps 6 --threads $many
+    train --oversubscribe
+    check "few threads, oversubscribed" 0 err
+    run train net.mtf "${data[@]}" --steps 1 --threads $many --oversubscribe --quiet
+    check "far more threads than cores, as told" 0 err
+fi
 # Numbers that only f32 has, such as those that softmax cuts infinities to, become the largest of f16.
 cat >softmax.mtf <<'END'
 x: f32[batch=16, a=5] = input

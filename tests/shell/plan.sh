@@ -249,6 +249,16 @@ run plan two.mtf --mesh x:3 --layout a:x --ranks 3 --hosts 3 --fetch z --json
 holds "one element from each to each" "p['total']['sent_bytes'] == 4 * 3 * 2 and p['memory']['wire'] == 2 * 64"
 run plan two.mtf --mesh x:3 --layout n:x --ranks 3 --hosts 3 --fetch y
 check "the wire in the header" 0 out "3 processors in 3 ranks on 3 hosts" "; 100.0 % of it in messages" "  wire buffers"
+# Two hosts of two: half of the operand is a rank's share, and half of that it sends, twice.
+for where in '--ranks 4 --hosts 2' '--machine node=2'; do
+    run plan two.mtf --mesh x:4 --layout n:x $where --fetch y --json
+    holds "what leaves a host, $where" "p['sent_outside'] == p['sent_messages'] == p['received_outside'] == 4 * 7000"
+    holds "as much in all, $where" "p['total']['sent_bytes'] == 4 * 2 * 3 * 14000"
+done
+run plan two.mtf --mesh x:4 --layout n:x --ranks 4 --hosts 2 --fetch y
+check "what leaves a host, in the header" 0 out "; 33.3 % of it in messages, 33.3 % to other hosts"
+run plan two.mtf --mesh x:4 --layout n:x --ranks 4 --hosts 3 --fetch y --json
+holds "hosts with unequal numbers: one stage" "p['sent_messages'] == p['sent_bytes'] == 4 * 21000 and 0 < p['sent_outside']"
 refuses "more ranks than processors" "a mesh of 3 processors has no use for 4 ranks" plan two.mtf --mesh x:3 --ranks 4
 refuses "more hosts than processors" "a mesh of 3 processors has no use for 5 hosts" plan two.mtf --mesh x:3 --hosts 5
 misused "ranks in words" "--ranks takes a whole number" plan two.mtf --mesh x:3 --ranks all
