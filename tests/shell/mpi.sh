@@ -264,6 +264,28 @@ for share in yes no; do
 done
 unset MTF_SHARE
 
+# ---- what MPI is given: as planned, however many micro-batches -----------------------------------
+
+network=(mnist --hidden 256 --batch 64 --mesh x:2 --layout batch:x)
+total() { sed -n '/"total"/,/}/s/.*"sent_bytes":[^0-9]*\([0-9]*\).*/\1/p'; }
+given() {                               # given STEPS OPTION...: prints the bytes that both ranks send
+    ranks 2 "$(dirname "$MTF")/tests/mtf_counting" train "${network[@]}" --data-dir "$root/data/mnist" --steps "$@"
+    awk '/^rank [01] sent [0-9]+ bytes$/ { n++; all += $4 } END { print n == 2 ? all : "nothing" }' err
+}
+export MTF_SHARE=no
+for type in f32 bf16; do
+    whole=$("$MTF" plan "${network[@]}" --dtype $type --microbatches 1 --ranks 2 --hosts 2 --json | total)
+    for parts in 1 2 4; do
+        how=(--dtype $type --microbatches $parts)
+        planned=$("$MTF" plan "${network[@]}" "${how[@]}" --ranks 2 --hosts 2 --json | total)
+        one=$(given 1 "${how[@]}") three=$(given 3 "${how[@]}")
+        got="planned $planned, $one bytes in 1 step, $three in 3: $(head -c 300 err)"
+        if [ "$planned" -gt 0 ] && [ "$planned" = "$whole" ] && [ $((three - one)) -eq $((2 * planned)) ]; then pass
+        else lose "bytes of $parts micro-batches in $type" "$whole a step" "$got"; fi
+    done
+done
+unset MTF_SHARE
+
 # ---- failing while it runs -----------------------------------------------------------------------
 
 file nan.mtf 'x: f32[n=6] = constant(data={1, 2, 3, -1, 5, 6})' 'l = log(x)' 's = reduce_sum(l)'
