@@ -52,6 +52,14 @@ set_target_properties(mtf_in_locale PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJEC
 target_compile_options(mtf_in_locale PRIVATE ${MTF_WARNINGS})
 target_link_libraries(mtf_in_locale PRIVATE mtf_objects)
 
+# The command inside a program that counts what it gives to MPI, as tests/shell/mpi.sh wants it.
+if(MTF_HAVE_MPI)
+    add_executable(mtf_counting ${MTF_CLI_SOURCES} tests/shell/count_messages.c)
+    set_target_properties(mtf_counting PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    target_compile_options(mtf_counting PRIVATE ${MTF_WARNINGS})
+    target_link_libraries(mtf_counting PRIVATE mtf_objects)
+endif()
+
 # ---- a card that is the host: NVIDIA's libraries for machines without one -------------------------
 
 # tests/host_cuda/README.md says how to use it.  It switches stacks, which sanitizers do not follow.

@@ -39,7 +39,7 @@ abilities abilities_of(const char *device)
     unsigned short_types = (unsigned)bf16 << MTF_BF16 | (unsigned)card << MTF_F16;
     if (card) short_types |= 1u << MTF_F8E4M3 | 1u << MTF_F8E5M2;
     return (abilities){.products = short_types,
-                       .epilogues = card ? EPILOGUES_OF_CARD : 0,
+                       .epilogues = card ? EPILOGUES_OF_CARD : EPILOGUE_INTO,
                        .slim = card ? SLIM_OF_CARD : 0,
                        .longest_row = card ? ROW_OF_CARD : ROW_OF_CHIP,
                        .sums_columns = card,

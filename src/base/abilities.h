@@ -17,7 +17,8 @@ typedef enum ability_epilogue {
     EPILOGUE_RELU = 4,
     EPILOGUE_GELU = 8,   /* of short floats */
     EPILOGUE_SLOPE = 16, /* multiply by the derivative of gelu, of short floats */
-    EPILOGUE_TOTAL = 32  /* sum its result, or a factor, along a loop */
+    EPILOGUE_TOTAL = 32, /* sum its result, or a factor, along a loop */
+    EPILOGUE_INTO = 64   /* add to a matrix of f32 or f64 that its result replaces, also in a batch of products */
 } ability_epilogue;
 
 typedef struct abilities {

@@ -108,6 +108,7 @@ typedef struct loop_state {
     slice       *state; /* carried values */
     slice       *sum;
     bool        *wide;    /* the terms are not rounded in each iteration */
+    bool        *begun;   /* by an earlier loop */
     slice       *history; /* buffer NO_BUFFER where nothing reads it */
     slice        turn;
 } loop_state;
@@ -127,7 +128,8 @@ static bool start(emitter *e, loop_state *l, const slice *in)
     l->history = arena_array(a, slice, l->carried);
     l->sum = arena_array(a, slice, l->sums);
     l->wide = arena_array(a, bool, l->sums);
-    TRY(l->state && l->history && l->sum && l->wide);
+    l->begun = arena_array(a, bool, l->sums);
+    TRY(l->state && l->history && l->sum && l->wide && l->begun);
     for (int i = 0; i < l->carried; i++) {
         l->state[i] = emit_fresh(e, in[i].type, &in[i].shape);
         TRY(emit_move(e, &in[i], &l->state[i]));
@@ -141,10 +143,12 @@ static bool start(emitter *e, loop_state *l, const slice *in)
     for (int i = 0; i < l->sums; i++) {
         const mtf_tensor *y = l->n->out[l->carried + i], *more = l->body->results[l->carried + i];
         mtf_shape         local = emit_local(e, &y->shape);
+        const mtf_tensor *before = e->begins_with(e, y);
         e->cause = more; /* a sum costs what its terms cause */
-        l->sum[i] = emit_fresh(e, dtype_compute(y->type), &local);
         l->wide[i] = more->node->home == l->body && e->keep_wide(e, more);
-        TRY(emit_fill(e, 0, &l->sum[i]));
+        l->begun[i] = before != NULL;
+        l->sum[i] = before ? *e->slice_of(e, before) : emit_fresh(e, dtype_compute(y->type), &local);
+        if (!before) TRY(emit_fill(e, 0, &l->sum[i]));
     }
     e->cause = cause;
     l->turn = emit_fresh(e, MTF_I32, &(mtf_shape){0});
@@ -184,6 +188,29 @@ static bool same_view(const slice *a, const slice *b)
            memcmp(a->stride, b->stride, sizeof(int64_t) * (size_t)a->shape.ndims) == 0;
 }
 
+/* Is this the first of the processors whose sums are still to be added up? */
+static bool is_first(const emitter *e, unsigned owed)
+{
+    bool first = true;
+    for (int a = 0; owed >> a; a++) first = first && (!(owed >> a & 1) || e->here.at[a] == 0);
+    return first;
+}
+
+/* What is owed is paid once, after the loop.  Where an earlier loop's terms owed otherwise, this one's are paid
+ * here, and one processor adds them. */
+static bool add_term(emitter *e, loop_state *l, int i, const mtf_tensor *more)
+{
+    slice *sum = &l->sum[i];
+    if (l->begun[i] && e->slice_of(e, more)->owed != sum->owed) {
+        TRY(e->settle(e, more));
+        if (!is_first(e, sum->owed)) return true;
+    } else {
+        sum->owed = e->slice_of(e, more)->owed;
+    }
+    slice both[] = {*sum, *e->slice_of(e, more)};
+    return emit_scalar(e, FN_add, 2, both, sum);
+}
+
 /* New values may be in the buffers that they or others replace; these are copied first. */
 static bool advance(emitter *e, loop_state *l)
 {
@@ -196,9 +223,7 @@ static bool advance(emitter *e, loop_state *l)
         const slice      *term = e->slice_of(e, more);
         bool              unrounded = term->type != more->type && !l->wide[i];
         if (term->owes != FOLD_SUM || unrounded) TRY(e->settle(e, more));
-        slice both[] = {l->sum[i], *e->slice_of(e, more)};
-        l->sum[i].owed = both[1].owed; /* paid once, after the loop */
-        TRY(emit_scalar(e, FN_add, 2, both, &l->sum[i]));
+        TRY(add_term(e, l, i, more));
     }
     e->cause = cause;
     for (int i = 0; i < l->carried; i++) {
@@ -237,8 +262,8 @@ static bool lower_turns(emitter *e, loop_state *l, int64_t trips, const slice *i
     for (int i = 0; i < l->carried; i++) out[i] = l->state[i];
     for (int i = 0; i < l->sums; i++) {
         slice *sum = &out[l->carried + i];
-        if (l->sum[i].owed)
-            *sum = l->sum[i]; /* rounded when it is paid */
+        if (l->sum[i].owed || e->goes_on(e, l->n->out[l->carried + i]))
+            *sum = l->sum[i]; /* rounded when it is paid, or with the last loop's */
         else
             TRY(emit_narrowed(e, &l->sum[i], sum));
     }

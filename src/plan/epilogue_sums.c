@@ -17,8 +17,7 @@ static bool same_view(const instr *i, const access *a, const access *b)
            memcmp(a->stride, b->stride, sizeof *a->stride * (size_t)i->nloops) == 0;
 }
 
-/* How often steps and outputs use a register. */
-static int uses(const instr *map, int reg)
+int epilogue_uses(const instr *map, int reg)
 {
     int n = 0, of[3];
     for (int s = 0; s < map->map.nsteps; s++)
@@ -27,15 +26,14 @@ static int uses(const instr *map, int reg)
     return n;
 }
 
-/* The input that a register is, apart from roundings to its type, if nothing else uses it; -1: none. */
-static int input_used_once(const instr *map, int from)
+int epilogue_input_once(const instr *map, int from)
 {
     int reg = from;
     while (reg >= map->nin && map->map.steps[reg - map->nin].fn == FN_CAST)
         reg = map->map.steps[reg - map->nin].a;
-    if (reg >= map->nin || uses(map, reg) != 1) return -1;
+    if (reg >= map->nin || epilogue_uses(map, reg) != 1) return -1;
     for (int r = from; r != reg; r = map->map.steps[r - map->nin].a)
-        if (uses(map, r) != 1 ||
+        if (epilogue_uses(map, r) != 1 ||
             !epilogue_may_skip(&map->map.steps[r - map->nin], map->in[reg].type))
             return -1;
     return reg;
@@ -65,8 +63,7 @@ static void translate(scalar_step *s, const int *now)
     for (int k = 0, n = map_operands(s, of); k < n; k++) *to[k] = now[of[k]];
 }
 
-/* Register `sum` is what input `with` holds from now on; input `without` is read no more. */
-static bool replace_sum(program *p, instr *map, int sum, int with, int without)
+bool epilogue_replace_sum(program *p, instr *map, int sum, int with, int without)
 {
     int          nin = map->nin, nsteps = map->map.nsteps, left = 0;
     access      *in = arena_array(&p->arena, access, nin);
@@ -128,7 +125,7 @@ static bool try_step(epilogue_pass *e, const int *writer, int at, int s, bool *d
     const scalar_step *step = &map->map.steps[s];
     *done = false;
     if (step->fn != FN_add) return true;
-    int a = input_used_once(map, step->a), b = input_used_once(map, step->b);
+    int a = epilogue_input_once(map, step->a), b = epilogue_input_once(map, step->b);
     if (a < 0 || b < 0 || a == b || !same_view(map, &map->in[a], &map->in[b])) return true;
     int of_a = product_of(e, writer, at, a), of_b = product_of(e, writer, at, b);
     if (of_a < 0 || of_b < 0 || of_a == of_b) return true;
@@ -141,7 +138,7 @@ static bool try_step(epilogue_pass *e, const int *writer, int at, int s, bool *d
     TRY(number > 0);
     i->contract.add = number;
     *done = true;
-    return replace_sum(p, map, map->nin + s, later, earlier);
+    return epilogue_replace_sum(p, map, map->nin + s, later, earlier);
 }
 
 bool epilogues_of_sums(epilogue_pass *e)

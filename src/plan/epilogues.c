@@ -237,7 +237,8 @@ static bool run(program *p, arena *scratch, bool (*kind)(epilogue_pass *))
 bool fuse_epilogues(program *p, arena *scratch)
 {
     if (!p->session->can.epilogues) return true;
-    return run(p, scratch, epilogues_of_maps) && run(p, scratch, epilogues_of_sums);
+    return run(p, scratch, epilogues_into_sums) && run(p, scratch, epilogues_of_maps) &&
+           run(p, scratch, epilogues_of_sums);
 }
 
 bool fuse_totals(program *p, arena *scratch)

@@ -37,8 +37,18 @@ bool epilogue_undisturbed(const epilogue_pass *e, const instr *i, int first, int
 int epilogue_add_input(program *p, instr *i, const access *a);
 int epilogue_add_output(program *p, instr *i, const access *a);
 
+/* ---- sums in maps (epilogue_sums.c) ---- */
+
+/* How often steps and outputs of a map use a register. */
+int epilogue_uses(const instr *map, int reg);
+/* The input that a register is, apart from roundings to its type, if nothing else uses it; -1: none. */
+int epilogue_input_once(const instr *map, int reg);
+/* Register `sum` is what register `with` holds from now on; input `without` is read no more. */
+bool epilogue_replace_sum(program *p, instr *map, int sum, int with, int without);
+
 /* ---- what is fused ---- */
 
+bool epilogues_into_sums(epilogue_pass *e); /* into a sum that stays in its place (epilogue_into.c) */
 bool epilogues_of_maps(epilogue_pass *e);
 bool epilogues_of_folds(epilogue_pass *e); /* totals (epilogue_totals.c) */
 bool epilogues_of_sums(epilogue_pass *e);  /* of two products, in larger maps (epilogue_sums.c) */

@@ -59,11 +59,20 @@ static void note_trace(emitter *e, const mtf_tensor *x, const slice *s)
     if (p->trace && p->depth == 0) p->trace[x->id] = (traced){*s, shard_where(e, x, s), true};
 }
 
+/* The addition of sums that are one. */
+static bool lower_chained(emitter *e, const mtf_tensor *x)
+{
+    *slice_of(e, x) = *slice_of(e, shard_of(e, x)->chained);
+    note_trace(e, x, slice_of(e, x));
+    return debts_note(e, x) && early_pay(e, x);
+}
+
 static bool lower_node(emitter *e, const node *n)
 {
     arena *scratch = ((planner *)e->planner)->survey.scratch;
     slice  few[2], *out = n->nout <= 2 ? few : arena_array(scratch, slice, n->nout);
     TRY(out != NULL);
+    if (n->nout && shard_of(e, n->out[0])->chained) return lower_chained(e, n->out[0]);
     const mtf_tensor *outer = e->cause;
     e->cause = n->out[0];
     bool direct = !e->layout || n->op->flags & OP_DIRECT;
@@ -73,6 +82,7 @@ static bool lower_node(emitter *e, const node *n)
     for (int o = 0; o < n->nout; o++) {
         *slice_of(e, n->out[o]) = out[o];
         note_trace(e, n->out[o], &out[o]);
+        if (chains_has(e, n->out[o])) continue;
         TRY(debts_note(e, n->out[o]) && early_pay(e, n->out[o]));
     }
     return true;
@@ -237,6 +247,8 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
                  .readers = readers,
                  .settle = settle,
                  .keep_wide = wide_keep,
+                 .begins_with = chains_begin,
+                 .goes_on = chains_go_on,
                  .planner = &pl,
                  .exact = opts && opts->exact};
     const layout *l = opts ? opts->layout : NULL;
@@ -249,6 +261,7 @@ static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
     TRY(reserve(p, g->nnodes + 1));
     for (int i = 0; e.layout && i < g->ntensors; i++) pl.shards[i].now.cut = pl.cut[i];
     TRY(shard_find_wanted(&e, &pl.survey, pl.shards) && early_begin(&e));
+    chains_find(&e);
     copies_begin(&e);
     TRY(lower_block(&e, &g->root) && lower_fetches(&e, n, fetches) && emit_stores(&e));
     TRY(improve(p, opts, scratch));

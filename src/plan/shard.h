@@ -20,6 +20,9 @@ typedef struct shard {
     bool             put_off;   /* it is computed when it is needed, not in order */
     bool             needed;    /* it was deferred, and is needed now */
     bool             wide;      /* short floats in the type of their sum: see shard_round */
+    bool             goes_on;   /* a loop's sum with which that of another loop begins, */
+    const mtf_tensor *begins_with; /* which is this, for that one; */
+    const mtf_tensor *chained;     /* for their sum: the last of them, whose value it is */
 } shard;
 
 /* The placement of x in its current slice. */
@@ -44,6 +47,14 @@ bool debts_pay(emitter *e, const mtf_tensor *x, shard *h);
 /* Pays what x, which was just computed, owes, where the device works on meanwhile. */
 bool early_begin(emitter *e);
 bool early_pay(emitter *e, const mtf_tensor *x);
+/* Finds sums of loops that are only added to one another (plan/chained_sums.c): the later loop adds to the
+ * sum of the earlier one. */
+void chains_find(emitter *e);
+bool chains_has(emitter *e, const mtf_tensor *x); /* is x one of them, and not the result? */
+/* The emitter's begins_with and goes_on. */
+const mtf_tensor *chains_begin(emitter *e, const mtf_tensor *y);
+bool              chains_go_on(emitter *e, const mtf_tensor *y);
+
 /* The emitter's keep_wide. */
 bool wide_keep(emitter *e, const mtf_tensor *x);
 /* The type in which to compute x: its own, or the one of its sum. */

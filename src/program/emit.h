@@ -41,6 +41,10 @@ struct emitter {
     /* x, in a block that is not lowered yet, is a term of a longer sum.  Returns whether its short
      * floats stay unrounded: if x is a sum itself and has no other reader. */
     bool (*keep_wide)(emitter *e, const mtf_tensor *x);
+    /* The sum of an earlier loop with which a loop's sum y begins; NULL: it begins with 0. */
+    const mtf_tensor *(*begins_with)(emitter *e, const mtf_tensor *y);
+    /* Does a later loop's sum begin with y?  Then y stays unrounded. */
+    bool (*goes_on)(emitter *e, const mtf_tensor *y);
     /* The number of readers of this tensor.  Unread outputs need not be computed. */
     int (*readers)(emitter *e, const mtf_tensor *x);
     void          *planner;

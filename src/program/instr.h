@@ -100,7 +100,8 @@ typedef struct fold_args {
  * Integers: any strides.  All operands have one type, except that c may be F32 for BF16.  For cards a
  * and b may also be F8, of either type, and c F32 or BF16: see abilities.h.
  *
- * Floats may have an epilogue, without batch loops of more than one iteration:
+ * Floats may have an epilogue, without batch loops of more than one iteration, except where c is added
+ * to itself:
  *
  *     v = sum of products + in[add] + in[bias]
  *     out[kept] = v

@@ -133,8 +133,8 @@ static int64_t contract_flops(const instr *i)
 {
     int64_t        flops = saturate_times(2, instr_elements(i));
     epilogue_parts parts;
-    if (i->contract.add)
-        flops = saturate_plus(flops, saturate_times(i->size[i->nloops - 3], i->size[i->nloops - 2]));
+    if (i->contract.add && instr_elements(i)) /* once for each result */
+        flops = saturate_plus(flops, instr_elements(i) / i->size[i->nloops - 1]);
     if (!epilogue_is_any(i)) return flops;
     epilogue_split(i, &parts);
     for (int k = 1; k < parts.n; k++)

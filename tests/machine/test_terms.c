@@ -8,9 +8,9 @@
 enum { MOST_LEVELS = 8, ROWS = 9, COLS = 75, UNIT = TERMS_UNIT, WIDE = (COLS / UNIT + 1) * UNIT };
 
 /* Elements of a have both strides; c has room between rows, which stays as it was. */
-static void check_level(const level *here, int64_t rows, int64_t cols, int64_t count)
+static void check_level(const level *here, int64_t rows, int64_t cols, int64_t count, bool add)
 {
-    enum { MOST = 16, APART = COLS + 3 };
+    enum { MOST = 16, APART = COLS + 3, OUTSIDE = 1000 * 1000 * 1000 };
     static float a[ROWS * MOST * 2], b[MOST * WIDE], c[ROWS * APART];
     const terms  t = {.rows = rows,
                       .cols = cols,
@@ -18,15 +18,18 @@ static void check_level(const level *here, int64_t rows, int64_t cols, int64_t c
                       .a_row = 2,
                       .a_term = 2 * ROWS,
                       .b_row = WIDE,
-                      .c_row = APART};
+                      .c_row = APART,
+                      .add = add};
     for (int k = 0; k < ROWS * MOST * 2; k++) a[k] = (float)(k * 7 % 11) - 5;
     for (int k = 0; k < MOST * WIDE; k++) b[k] = (float)(k * 5 % 13) - 6;
-    for (int k = 0; k < ROWS * APART; k++) c[k] = 1e9f;
+    for (int k = 0; k < ROWS * APART; k++) c[k] = OUTSIDE;
+    for (int64_t k = 0; add && k < rows * cols; k++) c[k / cols * APART + k % cols] = (float)(k % 7);
     here->terms->loop(&t, a, b, c);
     for (int64_t i = 0; i < ROWS; i++)
         for (int64_t j = 0; j < APART; j++) {
-            float want = i < rows && j < cols ? 0 : 1e9f;
-            for (int64_t l = 0; l < count && want < 1e8f; l++)
+            bool  inside = i < rows && j < cols;
+            float want = !inside ? OUTSIDE : add ? (float)((i * cols + j) % 7) : 0;
+            for (int64_t l = 0; l < count && inside; l++)
                 want += a[i * t.a_row + l * t.a_term] * b[l * t.b_row + j];
             if (c[i * APART + j] != want)
                 fail_msg("%s: [%d, %d] of %d x %d x %d is %g, not %g", here->name, (int)i, (int)j,
@@ -44,7 +47,7 @@ static void test_every_edge(void **state)
         for (int64_t rows = 1; rows <= ROWS; rows++)
             for (int64_t cols = 1; cols <= COLS; cols++)
                 for (int64_t count = 1; count <= 16; count += 5)
-                    check_level(level_at(i), rows, cols, count);
+                    for (int add = 0; add < 2; add++) check_level(level_at(i), rows, cols, count, add);
     }
     assert_true(levels > 0);
 }

@@ -177,6 +177,19 @@ static inline void trial_free(trial *t)
     for (int o = 0; o < t->noperands; o++) free(t->memory[o]);
 }
 
+/* Lets a product add into its result, which gets values first; returns a copy of them. */
+static inline void *add_into_result(trial *t)
+{
+    mtf_dtype type = t->operands[0].type;
+    size_t    bytes = (size_t)t->count[0] * mtf_dtype_bytes(type);
+    int       k = t->noperands++;
+    fill(type, t->memory[0], t->count[0]);
+    t->operands[k] = t->operands[0];
+    t->memory[k] = NULL;
+    t->i.contract.add = k - 1;
+    return memcpy(malloc(bytes), t->memory[0], bytes);
+}
+
 /* Turns of all loops together. */
 static inline int64_t turns_of(const trial *t)
 {

@@ -191,22 +191,22 @@ typedef struct moved {
     int64_t planned, measured; /* bytes sent by all processors in a step */
 } moved;
 
-static moved send(mtf_dtype type, int64_t parts)
+static moved send(mtf_dtype type, int examples, int64_t parts)
 {
     mtf_session *s =
         open_as_asked(&(mtf_session_opts){.mesh = "x:2", .layout = "batch:x", .measure = true});
     char text[TEXT];
     snprintf(text, TEXT,
-             "x: f32[batch=24, d=64] = random_normal\n"
+             "x: f32[batch=%d, d=64] = random_normal\n"
              "w1: f32[d=64, h=96] = variable(init=\"normal(0, 0.1)\")\n"
              "w2: f32[h=96] = variable(init=\"normal(0, 0.1)\")\n"
              "h: [batch, h] = einsum(cast(x, type=%s), cast(w1, type=%s))\n"
              "y: [batch] = einsum(relu(h), cast(w2, type=%s))\n"
              "loss = reduce_mean(square(cast(y, type=f32)))\n",
-             mtf_dtype_name(type), mtf_dtype_name(type), mtf_dtype_name(type));
+             examples, mtf_dtype_name(type), mtf_dtype_name(type), mtf_dtype_name(type));
     mtf_graph *g = mtf_parse(s, text, "t");
     mtf_minimize(g, mtf_find(g, "loss"), &(mtf_minimize_opts){.optimizer = "sgd", .rate = 0.1});
-    mtf_microbatches(g, (mtf_dim){"batch", 24}, parts);
+    mtf_microbatches(g, (mtf_dim){"batch", examples}, parts);
     mtf_program *p = mtf_compile(g, mtf_find(g, "loss"));
     assert_string_equal(mtf_error(s), "");
     assert_true(mtf_step(p));
@@ -221,12 +221,13 @@ static void test_bytes(void **state)
 {
     (void)state;
     static const mtf_dtype types[] = {MTF_F32, MTF_BF16};
-    static const int64_t   parts[] = {2, 3, 4, 6, 12};
-    for (int t = 0; t < 2; t++) {
-        moved whole = send(types[t], 1);
+    static const int       examples[] = {24, 12};
+    static const int64_t   parts[] = {2, 3, 4, 6, 12, 5, 7}; /* the last two do not divide the batch */
+    for (int t = 0; t < 4; t++) {
+        moved whole = send(types[t % 2], examples[t / 2], 1);
         assert_true(whole.planned >= 4 * 64 * 96); /* the gradient of w1 in f32 */
-        for (int k = 0; k < 5; k++) {
-            moved m = send(types[t], parts[k]);
+        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+            moved m = send(types[t % 2], examples[t / 2], parts[k]);
             assert_int_equal(m.planned, whole.planned);
             assert_int_equal(m.measured, whole.measured);
         }

@@ -267,6 +267,56 @@ static void test_order(void **state)
     assert_contains(listing, "] bias %");
 }
 
+/* A loop's sum, to which the body adds `term`. */
+#define LOOP_SUM(term)                                                                             \
+    MATRICES("f32")                                                                                \
+    "i: i32[r=64] = input()\nn0: i32[] = input()\n"                                                \
+    "n, s = loop(n0, trips=3) {\n    body(n; k) {\n"                                               \
+    "        p: [r, d] = einsum(x, w * cast(k, type=f32))\n"                                       \
+    "        q: [r, d] = einsum(x, w + cast(k, type=f32))\n"                                       \
+    "        yield n + 1; " term "\n    }\n}\ny = s - 1\n"
+
+/* Instructions of a kind that read f32 where they write it. */
+static int adders(const program *p, instr_kind kind)
+{
+    int n = 0;
+    for (int k = 0; k < p->ninstrs; k++) {
+        const instr *i = &p->instrs[k];
+        if (i->kind == kind && i->out[0].type == MTF_F32) n += instr_reads(i, i->out[0].buffer);
+    }
+    return n;
+}
+
+/* On every device, products and scatters add into the sums of loops, and the map at the end is gone. */
+static void test_into_sums(void **state)
+{
+    static const struct {
+        const char *text;
+        int         products, maps; /* that add into the sum; that add to it */
+    } cases[] = {
+        {LOOP_SUM("p"), 1, 0},
+        {LOOP_SUM("p + q"), 2, 0},
+        {LOOP_SUM("p + b"), 1, 1},
+        {LOOP_SUM("p + tanh(p)"), 0, 1},
+        {LOOP_SUM("p * 2"), 0, 1},
+        {LOOP_SUM("p - q"), 0, 1},
+        {LOOP_SUM("scatter_add(m * cast(k, type=f32), i, dim=[v=9])"), 0, 0},
+    };
+    (void)state;
+    for (size_t k = 0; k < 2 * sizeof cases / sizeof *cases; k++) {
+        mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = k % 2 ? "cuda" : "cpu"});
+        mtf_graph   *g = mtf_parse(s, cases[k / 2].text, "sums");
+        assert_string_equal(mtf_error(s), "");
+        program *p = plan_program(g, 1, (mtf_tensor *[]){mtf_find(g, "y")}, NULL);
+        assert_non_null(p);
+        int products = adders(p, INSTR_CONTRACT), maps = adders(p, INSTR_MAP);
+        if (products != cases[k / 2].products || maps != cases[k / 2].maps)
+            fail_msg("%d products and %d maps add into the sum of\n%s", products, maps, cases[k / 2].text);
+        program_free(p);
+        close_well(s);
+    }
+}
+
 static void test_none_on_the_cpu(void **state)
 {
     (void)state;
@@ -282,7 +332,7 @@ int main(void)
         cmocka_unit_test(test_gelu_again),
         cmocka_unit_test(test_sums),           cmocka_unit_test(test_no_sums),
         cmocka_unit_test(test_owed_sums),      cmocka_unit_test(test_order),
-        cmocka_unit_test(test_none_on_the_cpu),
+        cmocka_unit_test(test_into_sums),      cmocka_unit_test(test_none_on_the_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

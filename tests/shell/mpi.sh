@@ -254,7 +254,7 @@ else lose "one rank's layout for all" "$(cat want)" "$status: $(cat out err)"; f
 # So does what it says of rules for state, once: a loop needs all of w at once.
 file loop.mtf 'x: f32[batch=4, h=60] = constant(value=0.25)' 'w: f32[h=60, k=60] = variable' 'y = loop(x, trips=3) {' \
     '    body(s; i) {' '        t: [batch, k] = einsum(s, w)' '        yield tanh(rename_dimension(t, from=k, to=h))' '    }' '}' \
-    'loss = reduce_mean(square(y))' 'dw = gradients(loss; w)' 'nw = assign(w, w - 0.5 * dw)'
+    'loss = reduce_mean(square(y))' 'nw = assign(w, 0.5 * w)'
 "$MTF" run loop.mtf --fetch loss --mesh x:2 --layout batch:x --steps 3 >want 2>err </dev/null
 ranks 2 "$MTF" run loop.mtf --fetch loss --mesh x:2 --layout batch:x --state-layout h:x --steps 3
 if [ $status -eq 0 ] && cmp -s want out && [ "$(grep -c 'state rule "h:x" is declined' err)" -eq 1 ]; then pass
@@ -337,6 +337,28 @@ else
     if [ "${step:-0}" -ge $((2 * 4 * 262144)) ] && [ "$step" -lt $((22 * 4 * 262144 / 10)) ]; then pass
     else lose "bytes of a sum on the interface" "twice the operand, and headers" "$step: $(head -c 600 err)"; fi
 fi
+
+# ---- what MPI is given: as planned, however many micro-batches -----------------------------------
+
+network=(mnist --hidden 256 --batch 64 --mesh x:2 --layout batch:x)
+total() { sed -n '/"total"/,/}/s/.*"sent_bytes":[^0-9]*\([0-9]*\).*/\1/p'; }
+given() {                               # given STEPS OPTION...: prints the bytes that both ranks send
+    ranks 2 "$(dirname "$MTF")/tests/mtf_counting" train "${network[@]}" --data-dir "$root/data/mnist" --steps "$@"
+    awk '/^rank [01] sent [0-9]+ bytes$/ { n++; all += $4 } END { print n == 2 ? all : "nothing" }' err
+}
+export MTF_SHARE=no
+for type in f32 bf16; do
+    whole=$("$MTF" plan "${network[@]}" --dtype $type --microbatches 1 --ranks 2 --hosts 2 --json | total)
+    for parts in 1 2 4; do
+        how=(--dtype $type --microbatches $parts)
+        planned=$("$MTF" plan "${network[@]}" "${how[@]}" --ranks 2 --hosts 2 --json | total)
+        one=$(given 1 "${how[@]}") three=$(given 3 "${how[@]}")
+        got="planned $planned, $one bytes in 1 step, $three in 3: $(head -c 300 err)"
+        if [ "$planned" -gt 0 ] && [ "$planned" = "$whole" ] && [ $((three - one)) -eq $((2 * planned)) ]; then pass
+        else lose "bytes of $parts micro-batches in $type" "$whole a step" "$got"; fi
+    done
+done
+unset MTF_SHARE
 
 # ---- failing while it runs -----------------------------------------------------------------------
 

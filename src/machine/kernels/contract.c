@@ -2,6 +2,8 @@
  *
  *     c[b.., m, n] = sum over k of a[b.., m, k] * b[b.., k, n]
  *
+ * or, where the product adds into its result, += the sum.
+ *
  * Floats are computed by the project's own loops and tiles (f32 and bf16, as contract_way says), or
  * by BLAS if it can express the strides; all other types by a plain loop.  Each of these runs on
  * one thread, and the threads take pieces of the product.  The bounds of pieces depend on the sizes
@@ -37,13 +39,24 @@ static product product_turned(const product *p)
                      .b_n = p->a_m,
                      .c_m = p->c_n,
                      .c_n = p->c_m,
-                     .tile = p->tile};
+                     .tile = p->tile,
+                     .add = p->add};
 }
 
 /* ---- plain loops -------------------------------------------------------------------------- */
 
-/* c[m, n] = sum over k of a[m, k] * b[k, n], a strip of n at a time so that the strip of b stays
- * in the cache over all m. */
+/* to[lane] += sums[lane] */
+#define ADD_TO_LANES(suffix, element, sum)                                                         \
+    static void add_to_lanes_##suffix(element *to, int64_t lane, const sum *sums, int64_t count)   \
+    {                                                                                              \
+        for (int64_t l = 0; l < count; l++, to += lane)                                            \
+            *to = store_##suffix(add_##suffix(load_##suffix(*to), sums[l]));                       \
+    }
+
+EACH_ELEMENT_TYPE(ADD_TO_LANES)
+
+/* c[m, n] = or += sum over k of a[m, k] * b[k, n], a strip of n at a time so that the strip of b
+ * stays in the cache over all m. */
 #define PLAIN_PRODUCT_TO(name, suffix, element, sum, result, result_suffix)                        \
     static void name(const product *p, const void *a_, const void *b_, void *c_)                   \
     {                                                                                              \
@@ -56,7 +69,8 @@ static product product_turned(const product *p)
                 for (int64_t l = 0; l < p->k; l++)                                                 \
                     add_lanes_##suffix(sums, lanes, a + i * p->a_m + l * p->a_k, 0,                \
                                        b + l * p->b_k + first * p->b_n, p->b_n);                   \
-                store_lanes_##result_suffix(c + i * p->c_m + first * p->c_n, p->c_n, sums, lanes); \
+                (p->add ? add_to_lanes_##result_suffix : store_lanes_##result_suffix)(             \
+                    c + i * p->c_m + first * p->c_n, p->c_n, sums, lanes);                         \
             }                                                                                      \
         }                                                                                          \
     }
@@ -89,18 +103,21 @@ static bool fits_int(int64_t size)
     return size > 0 && size <= INT_MAX;
 }
 
-/* c = sum over k of a[k] * b[k] */
+/* c = or += sum over k of a[k] * b[k] */
 static bool product_dot(const product *p, const void *a, const void *b, void *c)
 {
     if (!fits_int(p->k) || !fits_int(p->a_k) || !fits_int(p->b_k)) return false;
-    if (p->type == MTF_F32)
-        *(float *)c = cblas_sdot((int)p->k, a, (int)p->a_k, b, (int)p->b_k);
-    else
-        *(double *)c = cblas_ddot((int)p->k, a, (int)p->a_k, b, (int)p->b_k);
+    if (p->type == MTF_F32) {
+        float sum = cblas_sdot((int)p->k, a, (int)p->a_k, b, (int)p->b_k);
+        *(float *)c = p->add ? *(float *)c + sum : sum;
+    } else {
+        double sum = cblas_ddot((int)p->k, a, (int)p->a_k, b, (int)p->b_k);
+        *(double *)c = p->add ? *(double *)c + sum : sum;
+    }
     return true;
 }
 
-/* c[m] = sum over k of a[m, k] * b[k] */
+/* c[m] = or += sum over k of a[m, k] * b[k] */
 static bool product_gemv(const product *p, const matrix *shape, const void *a, const void *b,
                          void *c)
 {
@@ -109,11 +126,11 @@ static bool product_gemv(const product *p, const matrix *shape, const void *a, c
     int rows = (int)(shape->turned ? p->k : p->m), cols = (int)(shape->turned ? p->m : p->k);
     /* Zeroed here and added to: c may hold NaN, and libraries differ on 0 * NaN. */
     if (p->type == MTF_F32) {
-        for (int64_t i = 0; i < p->m; i++) ((float *)c)[i * p->c_m] = 0;
+        for (int64_t i = 0; i < p->m && !p->add; i++) ((float *)c)[i * p->c_m] = 0;
         cblas_sgemv(CblasRowMajor, shape->turned ? CblasTrans : CblasNoTrans, rows, cols, 1.0f, a,
                     shape->ld, b, (int)b_k, 1.0f, c, (int)p->c_m);
     } else {
-        for (int64_t i = 0; i < p->m; i++) ((double *)c)[i * p->c_m] = 0;
+        for (int64_t i = 0; i < p->m && !p->add; i++) ((double *)c)[i * p->c_m] = 0;
         cblas_dgemv(CblasRowMajor, shape->turned ? CblasTrans : CblasNoTrans, rows, cols, 1.0, a,
                     shape->ld, b, (int)b_k, 1.0, c, (int)p->c_m);
     }
@@ -124,7 +141,7 @@ static bool product_gemv(const product *p, const matrix *shape, const void *a, c
 static bool product_blas(const product *p, const void *a, const void *b, void *c)
 {
     if (p->m == 1 && p->n == 1) return product_dot(p, a, b, c);
-    gemm g = {.type = p->type};
+    gemm g = {.type = p->type, .add = p->add};
     if (!matrix_of(p->m, p->n, p->c_m, p->c_n, &g.c)) return false;
     if (g.c.turned || p->m == 1) {
         product turned = product_turned(p);
@@ -251,7 +268,8 @@ static contraction contraction_of(const instr *i, const run_state *r)
                         .b_k = b->stride[k],
                         .b_n = b->stride[n],
                         .c_m = c->stride[m],
-                        .c_n = c->stride[n]};
+                        .c_n = c->stride[n],
+                        .add = i->contract.add > 0};
     if (t.way == CONTRACT_SHORT) t.whole.tile = r ? r->tile : short_tile_here();
     for (int l = 0; l < outer; l++) t.batch *= i->size[l];
     t.cut = cutting_of(&t.whole, t.way, t.batch);
@@ -275,7 +293,7 @@ static void *scratch_of(const contraction *t, int thread)
 
 static void report_product(const run_state *r, const product *p)
 {
-    report_flops(r, 2 * p->m * p->n * p->k);
+    report_flops(r, p->m * p->n * (2 * p->k + p->add));
 }
 
 /* Computes a block of rows and columns of one product on one thread. */
@@ -377,14 +395,16 @@ size_t contract_scratch_bytes(const instr *i, size_t threads)
 }
 
 #define ADD_PARTS(suffix, element, sums)                                                           \
-    static void add_parts_##suffix(int64_t n, element *c, int64_t stride, const sums *part)        \
+    static void add_parts_##suffix(int64_t n, element *c, int64_t stride, const sums *part,        \
+                                   bool add)                                                       \
     {                                                                                              \
         for (int64_t first = 0; first < n; first += LANES) {                                       \
             sums    sum[LANES] = {0};                                                              \
             int64_t lanes = n - first < LANES ? n - first : LANES;                                 \
             for (int k = 0; k < SUM_PARTS; k++)                                                    \
                 for (int64_t i = 0; i < lanes; i++) sum[i] += part[k * n + first + i];             \
-            for (int64_t i = 0; i < lanes; i++) c[(first + i) * stride] = store_##suffix(sum[i]);  \
+            (add ? add_to_lanes_##suffix : store_lanes_##suffix)(c + first * stride, stride, sum,  \
+                                                                 lanes);                           \
         }                                                                                          \
     }
 ADD_PARTS(f32, float, float)
@@ -405,21 +425,26 @@ static void run_in_parts(const contraction *t)
         piece.k = p->k * (k + 1) / SUM_PARTS - first;
         piece.c_m = piece.c_n = 1;
         piece.result = sums;
+        piece.add = false;
         report_product(t->run, &piece);
         product_run(t->way, &piece, operand(t->run, a) + first * p->a_k * bytes,
                     operand(t->run, b) + first * p->b_k * bytes,
                     parts + k * n * (int64_t)mtf_dtype_bytes(sums), NULL);
     }
     int64_t stride = p->m == 1 ? p->c_n : p->c_m;
+    if (p->add) report_flops(t->run, n);
     if (p->result == MTF_BF16)
-        add_parts_bf16(n, (uint16_t *)(void *)operand(t->run, c), stride, (float *)(void *)parts);
+        add_parts_bf16(n, (uint16_t *)(void *)operand(t->run, c), stride, (float *)(void *)parts,
+                       p->add);
     else if (p->result == MTF_F32)
-        add_parts_f32(n, (float *)(void *)operand(t->run, c), stride, (float *)(void *)parts);
+        add_parts_f32(n, (float *)(void *)operand(t->run, c), stride, (float *)(void *)parts,
+                       p->add);
     else
-        add_parts_f64(n, (double *)(void *)operand(t->run, c), stride, (double *)(void *)parts);
+        add_parts_f64(n, (double *)(void *)operand(t->run, c), stride, (double *)(void *)parts,
+                       p->add);
 }
 
-/* c[b.., m, n] = sum over k of a[b.., m, k] * b[b.., k, n] */
+/* c[b.., m, n] = or += sum over k of a[b.., m, k] * b[b.., k, n] */
 void kernel_contract(const instr *i, const run_state *r)
 {
     contraction t = contraction_of(i, r);

@@ -12,13 +12,14 @@
 
 #include "mtf.h"
 
-/* c[m, n] = sum over k of a[m, k] * b[k, n], with the strides of the operands. */
+/* c[m, n] = or += sum over k of a[m, k] * b[k, n], with the strides of the operands. */
 typedef struct product {
     mtf_dtype                type; /* of the operands */
     int64_t                  m, n, k;
     int64_t                  a_m, a_k, b_k, b_n, c_m, c_n;
     mtf_dtype                result; /* of bf16 operands: bf16 or f32; for kernel_contract */
     const struct short_tile *tile;   /* with bf16 operands; NULL: the chip has none */
+    bool                     add;    /* to the values of c, which are f32 or f64 then */
 } product;
 
 typedef struct matrix {

@@ -95,7 +95,7 @@ static void run_stretches(const short_tile *t, const product *p, const uint16_t 
     for (int64_t l = 0; l < p->k; l += t->deep) {
         product part = *p;
         part.k = at_most(p->k - l, t->deep);
-        run_stretch(t, &part, a + l * p->a_k, b + l * p->b_k, l > 0, c, packed);
+        run_stretch(t, &part, a + l * p->a_k, b + l * p->b_k, p->add || l > 0, c, packed);
     }
 }
 
@@ -166,7 +166,7 @@ bool product_short_vector(const product *p, const uint16_t *a, const uint16_t *b
         for (int64_t r = 0; r < rows; r++) {
             void *to = element_of(p, c, i + r, 0);
             if (p->result == MTF_F32)
-                *(float *)to = sums[r];
+                *(float *)to = p->add ? *(float *)to + sums[r] : sums[r];
             else
                 *(uint16_t *)to = f32_to_bf16(sums[r]);
         }

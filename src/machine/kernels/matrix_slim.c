@@ -33,7 +33,7 @@ static void product_along(const slim_tables *loops, const product *p, const floa
     slim_along s = {.rows = p->m, .cols = cols, .a_row = p->a_m, .c_row = p->c_m, .c_col = p->c_n};
     for (int64_t l = 0; l < p->k; l += DEEP) {
         s.terms = p->k - l < DEEP ? p->k - l : DEEP;
-        s.add = l > 0;
+        s.add = p->add || l > 0;
         pack(p, b + l * p->b_k, s.terms, width, packed);
         loops->along(&s, a + l, packed, c);
     }
@@ -59,7 +59,7 @@ static void stretch_across(const slim_tables *loops, const product *p, const flo
     for (int64_t i = 0; i < length; i++)
         for (int j = 0; j < cols; j++) {
             float *to = c + i * p->c_m + j * p->c_n;
-            *to = first > 0 ? *to + sums[j][i] : sums[j][i];
+            *to = p->add || first > 0 ? *to + sums[j][i] : sums[j][i];
         }
 }
 

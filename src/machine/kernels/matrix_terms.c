@@ -2,7 +2,8 @@
  *
  * Writing the result is nearly all the work of such a product, and libraries
  * pass over it three times: to clear it, to read it, to write it with the sum
- * added.  Here it is written once, while a strip of b stays in the L1 cache.
+ * added.  Here it is written once, and read only if the product adds into it,
+ * while a strip of b stays in the L1 cache.
  */
 #include "machine/kernels/matrix.h"
 #include "machine/kernels/terms_steps.h"
@@ -34,7 +35,8 @@ bool product_terms(const product *p, const float *a, const float *b, float *c)
                          .a_row = p->a_m,
                          .a_term = p->a_k,
                          .b_row = wide,
-                         .c_row = p->c_m};
+                         .c_row = p->c_m,
+                         .add = p->add};
         add(&t, a, strip, c + first);
     }
     return true;

@@ -246,7 +246,8 @@ size_t product_tiled_bytes(const product *p)
 void product_tiled(const product *p, const float *a, const float *b, float *c, void *scratch)
 {
     for (int64_t l = 0; l < p->k; l += DEEP)
-        run_stretch(p, at_most(p->k - l, DEEP), a + l * p->a_k, b + l * p->b_k, l > 0, c, scratch);
+        run_stretch(p, at_most(p->k - l, DEEP), a + l * p->a_k, b + l * p->b_k, p->add || l > 0, c,
+                    scratch);
 }
 
 /* ---- an operand packed for many products ---- */

@@ -2,8 +2,6 @@
  *
  * A tile of the result stays in registers while its few terms are added, and is written once.
  */
-#include <string.h>
-
 #include "machine/kernels/lanes.h"
 #include "machine/kernels/levels.h"
 
@@ -19,11 +17,17 @@ enum { HIGH = 4, WIDE = 2 * LANES };
                   second = lanes_load(b + l * t->b_row + LANES), x;                                \
             EACH(ADD)                                                                              \
         }                                                                                          \
+        if (t->add) {                                                                              \
+            EACH(PLUS)                                                                             \
+        }                                                                                          \
         EACH(END)                                                                                  \
     }
 #define FOUR(STEP) STEP(0) STEP(1) STEP(2) STEP(3)
 #define ONE(STEP) STEP(0)
 #define BEGIN(R) lanes left##R = lanes_of(0), right##R = left##R;
+#define PLUS(R)                                                                                    \
+    left##R += lanes_load(c + R * t->c_row);                                                       \
+    right##R += lanes_load(c + R * t->c_row + LANES);
 #define ADD(R)                                                                                     \
     x = lanes_of(a[R * t->a_row + l * t->a_term]);                                                 \
     left##R = FUSE(x, first, left##R);                                                             \
@@ -41,12 +45,16 @@ static void add_edge(const terms *t, int64_t high, int64_t cols, const float *a,
     float all[HIGH * WIDE];
     terms beside = *t;
     beside.c_row = WIDE;
+    beside.add = false;
     if (high == HIGH)
         tile_4(&beside, a, b, all);
     else
         tile_1(&beside, a, b, all);
     for (int64_t r = 0; r < high; r++)
-        memcpy(c + r * t->c_row, all + r * WIDE, (size_t)cols * sizeof *c);
+        for (int64_t j = 0; j < cols; j++) {
+            float *to = c + r * t->c_row + j;
+            *to = t->add ? *to + all[r * WIDE + j] : all[r * WIDE + j];
+        }
 }
 
 static void add_terms(const terms *t, const float *a, const float *b, float *c)
