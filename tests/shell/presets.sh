@@ -9,10 +9,10 @@
 #   ckpt     its checkpoint is read on another mesh, and published and read again where it has a published form
 #   decode   it answers the same on a mesh, greedily, by samples, by beams; and each answer is the whole model's
 #   gpu ...  the last three on a GPU, emulated where MTF_TEST_CARD does not say real
-# Planning and shrinking are in presets_planned.bash and presets_trained.bash.
+# The checks are in presets_planned.bash and presets_trained.bash.
 # Usage: MTF=path/to/mtf tests/shell/presets.sh      default: build/mtf
-#        MTF_MATRIX=all         every configuration; or the names of some; default: a sample
-#        MTF_TEST_JOBS=n        rows that are worked on at a time; default: 1, and all cores for more than a sample
+#        MTF_MATRIX=all         every configuration; or the names of some; default: a sample, without GPU
+#        MTF_TEST_JOBS=n        rows that are worked on at a time, where it is more than a sample; default: all cores
 #        MTF_TEST_CARD=real     only the columns of the GPU, on this machine's own, for every configuration
 cd "$(dirname "$0")/../.." || exit 2
 MTF=$(realpath "${MTF:-build/mtf}")
@@ -29,21 +29,32 @@ export MTF_CACHE_DIR=${MTF_CACHE_DIR:-$work/cache}
 
 # ---- which rows, which columns -------------------------------------------------------------------
 
-sample="t5_1_1_small gpt2_124m"
-every=$(for file in "$root"/share/gin/models/*.gin; do basename "$file" .gin; done)
+# A file that others include is a part of them.
+every=$(cd "$root/share/gin/models" && for file in *.gin; do grep -qF "'$file'" -- *.gin || basename "$file" .gin; done)
 [ $real -eq 1 ] && : "${MTF_MATRIX:=all}"
 case ${MTF_MATRIX:=sample} in
     all) names=$every ;;
-    sample) names=$sample ;;
+    sample) names="lm_base gpt2_124m t5_1_1_small" ;;
     *) names=$MTF_MATRIX ;;
 esac
 for name in $names; do
     [[ $'\n'$every$'\n' == *$'\n'$name$'\n'* ]] || { echo "presets.sh: share/gin/models has no $name.gin"; exit 2; }
 done
-jobs=${MTF_TEST_JOBS:-$([ "$MTF_MATRIX" = sample ] && echo 1 || nproc)}
-planned="plan layout verify" trained="train ckpt decode"
-[ $real -eq 1 ] && planned=""
-[ -n "$without_cards" ] && echo "note: $without_cards; no configuration was tried with --device cuda"
+jobs=${MTF_TEST_JOBS:-$(nproc)}
+[ "$MTF_MATRIX" = sample ] && jobs=1
+
+planned="plan layout verify" trained="train ckpt decode" on_gpu="gpu_train gpu_ckpt gpu_decode"
+wanted() {                              # wanted ROW COLUMN
+    case $MTF_MATRIX,$1,$2 in
+        sample,*,gpu_*) false ;;
+        sample,lm_base,* | sample,t5_1_1_small,verify) ;;
+        sample,*) [[ " $trained " == *" $2 "* ]] ;;
+        *,gpu_*) [ -z "$without_cards" ] ;;
+        *) [ $real -eq 0 ] ;;
+    esac
+}
+if [ -n "$without_cards" ]; then echo "note: $without_cards; no configuration was tried with --device cuda"
+elif [ "$MTF_MATRIX" = sample ]; then echo "note: a sample, without GPU: make test-presets takes every configuration"; fi
 
 # ---- cells ---------------------------------------------------------------------------------------
 
@@ -56,10 +67,10 @@ cell() {                                # cell ROW COLUMN FOLDER FUNCTION ARGUME
     mkdir -p "$3" && (cd "$3" && "${@:4}") >"$at.words" 2>&1
     echo $? >"$at.status"
 }
-row_planned() { for check in $planned; do cell "$1" "$check" "$1.plans" "check_$check" "$1"; done; }
+row_planned() { for c in $planned; do wanted "$1" $c && cell "$1" $c "$1.plans" check_$c "$1"; done; }
 row_trained() {
-    for check in $trained; do cell "$1" "$check" "$1" "check_$check" "$1" cpu; done
-    [ -n "$without_cards" ] || for check in $trained; do cell "$1" "gpu_$check" "$1" "check_$check" "$1" cuda; done
+    for c in $trained; do wanted "$1" $c && cell "$1" $c "$1" check_$c "$1" cpu; done
+    for c in $on_gpu; do wanted "$1" $c && cell "$1" $c "$1" check_${c#gpu_} "$1" cuda; done
 }
 start() { while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done; "$@" & }
 
@@ -75,18 +86,18 @@ for name in $names; do
 done
 for name in $names; do
     [ "${same[$name]}" = "$name" ] && start row_trained "$name"
-    [ -n "$planned" ] && start row_planned "$name"
+    start row_planned "$name"
 done
 wait
 
 # ---- the table -----------------------------------------------------------------------------------
 
-columns="$planned $trained"
-[ -n "$without_cards" ] || columns+=" gpu_train gpu_ckpt gpu_decode"
+columns="$planned $trained $on_gpu"
 said=""
 show() {                                # show NAME COLUMN: prints the cell, and counts it
     local at=$work/$1.$2 word=failed
     [ -e "$at.status" ] || at=$work/${same[$1]}.$2
+    if ! wanted "$1" "$2"; then put "$2" .; return; fi
     case $(cat "$at.status") in
         0) pass && word="ok $(cat "$at.words")" ;;
         3) word="--" said+="$1, ${2/_/ }: -- $(cat "$at.words")"$'\n' ;;
@@ -94,7 +105,9 @@ show() {                                # show NAME COLUMN: prints the cell, and
     esac
     put "$2" "$word"
 }
-put() { printf " %-$([ "$1" = layout ] && echo 13 || echo 10)s" "$2"; }    # put COLUMN WORD
+put() {                                 # put COLUMN WORD
+    case $1 in layout | *ckpt) printf ' %-13s' "$2" ;; *) printf ' %-10s' "$2" ;; esac
+}
 {
     printf '%-14s' configuration
     for column in $columns; do put "$column" "${column/_/ }"; done
