@@ -53,8 +53,8 @@ wanted() {                              # wanted ROW COLUMN
         *) [ $real -eq 0 ] ;;
     esac
 }
-if [ -n "$without_cards" ]; then echo "note: $without_cards; no configuration was tried with --device cuda"
-elif [ "$MTF_MATRIX" = sample ]; then echo "note: a sample, without GPU: make test-presets takes every configuration"; fi
+if [ "$MTF_MATRIX" = sample ]; then echo "note: a sample, without GPU; make test-presets takes every configuration"
+elif [ -n "$without_cards" ]; then echo "note: $without_cards; no configuration was tried with --device cuda"; fi
 
 # ---- cells ---------------------------------------------------------------------------------------
 
@@ -62,15 +62,23 @@ lost() { echo "$*"; exit 1; }           # lost WHY...: the cell has failed
 without() { echo "$*"; exit 3; }        # without WHY...: it says nothing about this configuration
 tried() { run "$@"; [ $status -eq 0 ] || lost "mtf $*: status $status: $(head -c 600 err)"; }
 
-cell() {                                # cell ROW COLUMN FOLDER FUNCTION ARGUMENT...: leaves ROW.COLUMN.{status,words}
+cell() {                                # cell ROW COLUMN FOLDER COMMAND...: leaves ROW.COLUMN.{status,words}
     local at=$work/$1.$2
     mkdir -p "$3" && (cd "$3" && "${@:4}") >"$at.words" 2>&1
     echo $? >"$at.status"
 }
-row_planned() { for c in $planned; do wanted "$1" $c && cell "$1" $c "$1.plans" check_$c "$1"; done; }
-row_trained() {
-    for c in $trained; do wanted "$1" $c && cell "$1" $c "$1" check_$c "$1" cpu; done
-    for c in $on_gpu; do wanted "$1" $c && cell "$1" $c "$1" check_${c#gpu_} "$1" cuda; done
+row_planned() {                         # row_planned NAME
+    for column in $planned; do wanted "$1" "$column" && cell "$1" "$column" "$1.plans" "check_$column" "$1"; done
+}
+row_trained() {                         # row_trained NAME
+    for column in $trained; do wanted "$1" "$column" && cell "$1" "$column" "$1" of_copy "check_$column" "$1" cpu; done
+    for column in $on_gpu; do
+        wanted "$1" "$column" && cell "$1" "$column" "$1" of_copy "check_${column#gpu_}" "$1" cuda
+    done
+}
+of_copy() {                             # of_copy CHECK NAME DEVICE
+    [ "$(cat "$work/$2.shrunk.status")" = 0 ] || lost "its shrunk copy: $(cat "$work/$2.shrunk.words")"
+    "$@"
 }
 start() { while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done; "$@" & }
 

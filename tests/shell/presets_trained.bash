@@ -14,21 +14,25 @@ prepare_text() {
     cut -f1 pairs.tsv | cut -d' ' -f1-3 | head -n 2 >prompts
 }
 
-setting() {                             # setting NAME FILE: the last binding of a macro, includes first
-    local inner
-    inner=$(sed -n "s/^include '\(.*\)'/\1/p" "$2")
-    { [ -z "$inner" ] || cat "$(dirname "$2")/$inner"; cat "$2"; } | cat "$root/share/gin/defaults.gin" - |
-        sed -n "s/^$1 = //p" | tail -n 1
+bindings() {                            # bindings FILE: its lines, with those of the files that it includes
+    local line inner
+    while IFS= read -r line; do
+        inner=$(sed -n "s/^include '\(.*\)'.*/\1/p" <<<"$line")
+        if [ -n "$inner" ]; then bindings "$(dirname "$1")/$inner"; else echo "$line"; fi
+    done <"$1"
+}
+setting() {                             # setting NAME FILE: the last binding of a macro
+    { cat "$root/share/gin/defaults.gin"; bindings "$2"; } | sed -n "s/^$1 = //p" | tail -n 1
 }
 
 # Two layers, and sizes that keep what sizes decide: an odd number of heads stays odd, and all heads together stay as
-# wide as the model, or wider, or narrower.  f32, so that layouts differ by little.
-shrink() {                              # shrink NAME: leaves shrunk.gin; shrunk.key, the same for equal copies; whole and three, a training
-    local file=$root/share/gin/models/$1.gin wide heads width
-    heads=$(($(setting num_heads "$file") % 2 ? 3 : 4)) width=$(setting d_model "$file")
-    wide=$(($(setting num_heads "$file") * $(setting d_kv "$file")))
-    if [ $wide -gt "$width" ]; then width=$((heads * 2)); elif [ $wide -lt "$width" ]; then width=$((heads * 8))
-    else width=$((heads * 4)); fi
+# wide as the model, or wider, or narrower.  f32, so that layouts differ by little.  Leaves shrunk.gin; shrunk.key, the
+# same for equal copies; whole and three, a training on one processor and its losses.
+shrink() {                              # shrink NAME
+    local file=$root/share/gin/models/$1.gin heads width all
+    heads=$(setting num_heads "$file") width=$(setting d_model "$file")
+    all=$((heads * $(setting d_kv "$file"))) heads=$((heads % 2 ? 3 : 4))
+    width=$((heads * (all > width ? 2 : all < width ? 8 : 4)))
     cat >shrunk.gin <<EOF
 include 'models/$1.gin'
 num_layers = 2
@@ -86,7 +90,7 @@ check_short() {                         # check_short DEVICE
     step --steps 2 "${short[@]}" && mv now two_short
     # shellcheck disable=SC2086
     step --steps 2 "${short[@]}" --device "$1" ${meshes[0]} --microbatches 3
-    alike "in bf16, ${meshes[0]} --microbatches 3" two_short 2e-3
+    alike "in bf16, ${meshes[0]} --microbatches 3" two_short 5e-3
 }
 
 # ---- checkpoints ---------------------------------------------------------------------------------
@@ -120,19 +124,21 @@ check_published() {                     # check_published NAME DEVICE: prints th
     echo exported
 }
 
+shrunk_to() { sed -n "s/^$1 = //p" shrunk.gin; }    # shrunk_to MACRO
 describe() {                            # describe NAME: config.json of its published form, where it has one
-    local family sizes
+    local family gated=true
     family=$(sed -n "s/^include '\(.*\)_common.gin'/\1/p" "$root/share/gin/models/$1.gin")
-    sizes() { sed -n "s/^$1 = //p" shrunk.gin; }
+    [ "$family" = t5_1_0 ] && gated=false
     case $family in
         gpt2) cat <<EOF ;;
-{"model_type": "gpt2", "vocab_size": 128, "n_positions": 16, "n_layer": 2, "n_head": $(sizes num_heads),
- "n_embd": $(sizes d_model), "n_inner": $(sizes d_ff)}
+{"model_type": "gpt2", "vocab_size": 128, "n_positions": 16, "n_layer": 2, "n_head": $(shrunk_to num_heads),
+ "n_embd": $(shrunk_to d_model), "n_inner": $(shrunk_to d_ff)}
 EOF
         t5_1_*) cat <<EOF ;;
-{"model_type": "t5", "vocab_size": 128, "num_layers": 2, "num_heads": $(sizes num_heads), "d_kv": $(sizes d_kv),
- "d_model": $(sizes d_model), "d_ff": $(sizes d_ff), "tie_word_embeddings": $([ $family = t5_1_0 ] && echo true || echo false),
- "feed_forward_proj": "$([ $family = t5_1_0 ] && echo relu || echo gated-gelu)"}
+{"model_type": "t5", "vocab_size": 128, "num_layers": 2, "num_heads": $(shrunk_to num_heads),
+ "d_kv": $(shrunk_to d_kv), "d_model": $(shrunk_to d_model), "d_ff": $(shrunk_to d_ff),
+ $($gated && echo '"tie_word_embeddings": false, "feed_forward_proj": "gated-gelu"' ||
+        echo '"tie_word_embeddings": true, "feed_forward_proj": "relu"')}
 EOF
         *) return 1 ;;
     esac
@@ -160,21 +166,23 @@ check_decode() {                        # check_decode NAME DEVICE
     check_beams "$2"
 }
 
-# After each beginning of a greedy answer no other word is more probable, by a pass over the whole text.
+# After each beginning of a greedy answer no other of the twenty words is more probable, by a pass over the whole text.
 check_greedy() {                        # check_greedy DEVICE
     paste -d'\t' ../prompts said.0 | awk -F'\t' 'NR == FNR { word[++words] = $0; next }
         { n = split($2, of, " "); begin = ""
           for (i = 1; i <= n; begin = begin of[i++] " ")
               for (w = 0; w <= words; w++) {
                   v = w ? word[w] : "<unk>"
+                  if (w > 20 && v != of[i]) continue
                   print $1 >"inputs"; print begin v >"targets"; print FNR, i, v == of[i] >"meant" } }' ../words -
     [ -s targets ] || without "its answers are empty"
-    tried score taught --inputs inputs --targets targets --tokens --batch 128 --device "$1"
+    tried score taught --inputs inputs --targets targets --tokens --batch 32 --device "$1"
     paste -d' ' meant out | awk '{ at = $1 " " $2; p = $(4 + $2) }
         !(at in best) || p > best[at] { best[at] = p }
         $3 { chosen[at] = p }
-        END { for (at in best) if (!(chosen[at] >= best[at] - 1e-4)) { print "answer and token " at; bad = 1 } exit bad }' \
-        >wrong || lost "greedy answers are not the most probable for a pass over the whole text: $(paste -sd, wrong)"
+        END { for (at in best) if (!(chosen[at] >= best[at] - 1e-4)) { print "answer and token " at; bad = 1 }
+              exit bad }' >wrong ||
+        lost "greedy answers are not the most probable for a pass over the whole text: $(paste -sd, wrong)"
 }
 
 # Answers by beams are in the order of their probabilities, by a pass over the whole text.  Where only one has ended,
@@ -183,7 +191,8 @@ check_beams() {                         # check_beams DEVICE
     awk '{ print; print }' ../prompts >inputs
     tried score taught --inputs inputs --targets said.2 --tokens --device "$1"
     paste -d'\t' said.2 out | awk -F'\t' -v most=$answers '
-        { n = split($1, word, " "); split($2, p, " "); sum = 0; for (i = 1; i <= n + (n < most); i++) sum += p[i + 1] }
+        { n = split($1, word, " "); split($2, p, " "); sum = 0
+          for (i = 1; i <= n + (n < most); i++) sum += p[i + 1] }
         NR % 2 { first = sum; next }
         n && !(first >= sum - 1e-4) { bad = 1 } END { exit bad || NR != 4 }' ||
         lost "answers by beams: $(paste -sd/ said.2), with scores $(paste -sd/ out)"
