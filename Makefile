@@ -23,9 +23,9 @@ demo: setup         ## train the README's network on a mesh, under two layouts
 test: setup         ## run every test (ASAN=1 or TSAN=1: under that sanitizer)
 	@tools/test.sh $(PRESET)
 
-test-presets: setup ## check every configuration of share/gin/models, from planning to decoding on a GPU
+test-presets: setup ## check every configuration of share/gin/models (MATRIX=most: the GPU for a few only)
 	$(call build,release,build)
-	@MTF=build/mtf MTF_MATRIX=all OMP_WAIT_POLICY=passive MTF_NO_MEASURE=1 tests/shell/presets.sh
+	@MTF=build/mtf MTF_MATRIX=$(or $(MATRIX),all) OMP_WAIT_POLICY=passive MTF_NO_MEASURE=1 tests/shell/presets.sh
 
 test-cuda:          ## run every test of the device cuda on this machine's card
 	@tools/test_cuda.sh
