@@ -83,6 +83,7 @@ in_shares() {                           # in_shares SHARES PROGRAM
 SECONDS=0
 printf '%-28s %7s %7s %9s   %d at a time\n' test passed failed seconds "$jobs"
 for script in cuda_models cuda_ranks cuda; do start $script.sh tests/shell/$script.sh; done
+start presets.sh env MTF_TEST_JOBS=$((jobs < 4 ? jobs : 4)) tests/shell/presets.sh
 for name in "${kernels[@]}"; do start "$name" "$build/tests/$name"; done
 for name in "${whole[@]}"; do on_card "$name-on-card" "$name"; done
 in_shares $((3 * jobs)) test_cuda_layouts

@@ -76,6 +76,11 @@ refuses "more than there is memory for" "--shrink" verify large.mtf --mesh x:4 -
 file small.mtf 'x: f32[a=2] = input' 'y = exp(x)'
 prints "nothing to shrink" "shrunk: nothing could be" verify small.mtf --mesh x:2 --layout a:x --shrink
 
+# Of a Transformer, lengths, heads and distances become small with the rest.
+run verify --gin_file t5_small --mesh x:2,y:2 --layout batch:x,d_ff:y,heads:y,vocab:y --shrink
+check "lengths and distances" 0 out "length 512 to 4" "d_kv 64 to 4" "relative_distance 1023 to 7" \
+    "equal on all 4 processors, chance of error below 2^-60"
+
 # ---- micro-batches -------------------------------------------------------------------------------
 
 # A masked mean, a root of a mean, a norm over the batch and dropout, in even and uneven parts.
