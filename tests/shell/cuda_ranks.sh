@@ -129,8 +129,8 @@ file net.mtf 'x: f32[batch=12, d=40] = random_normal' 'w: f32[d=40, hidden=130] 
     'dw = gradients(reduce_sum(h * h); w)' 'nw = assign(w, w - dw)'
 audited() {                             # audited RANKS MESH LAYOUT STATE
     ranks $1 "$MTF" run net.mtf --fetch nw=nw.npy --fetch m=m.npy --mesh $2 --layout $3 --state-layout "$4" --device cuda --analyze
-    if [ $status -ne 0 ] || [ "$(grep -c ' equal$' out)" -ne 10 ] || grep -q DIFFERENT out; then
-        lose "the plan of $1 ranks on cards, $2 as $3 $4" "ten times equal" "$status: $(tail -n 12 out; cat err)"
+    if [ $status -ne 0 ] || [ "$(grep -c ' equal$' out)" -ne 12 ] || grep -q DIFFERENT out; then
+        lose "the plan of $1 ranks on cards, $2 as $3 $4" "twelve times equal" "$status: $(tail -n 12 out; cat err)"
     else pass; fi
 }
 audited 3 x:3     batch:x          d:x
@@ -147,6 +147,8 @@ file long.mtf 'x: f32[n=12, k=10] = constant(value=0.5)' 'zero: f32[] = constant
     '        y = x + p * 0.0' '        rows: [n] = reduce_sum(y)' '        moved = shift(y, offset=2, dim=n)' \
     '        all = reduce_sum(rows) + reduce_sum(moved)' '        yield all * 0.0' '    }' '}'
 long=("$MTF" run long.mtf --fetch turned --mesh x:3 --layout n:x --device cuda)
+# A process whose GPU is busy may take a while to be gone after its launcher.
+outlives() { for _ in $(seq 300); do lives "$1" || return 1; sleep 0.1; done; }
 await_begin() { for _ in $(seq 600); do grep -qs begun err && return; sleep 0.1; done; }
 
 rm -f pid.* out err
@@ -158,7 +160,7 @@ wait
 took=$(($(date +%s) - begin)) status=1
 if [ -n "$hasty_words" ] && grep -qE "$hasty_words" err; then pass
 else fails "a killed rank" 'lost: rank 1, processor x=1: its process was killed or crashed; it exited without a message during a step on cards'; fi
-for rank in 0 2; do lives "$(cat pid.$rank)" && lose "a killed rank" "the end of rank $rank" "it lives"; done
+for rank in 0 2; do outlives "$(cat pid.$rank)" && lose "a killed rank" "the end of rank $rank" "it lives"; done
 
 file trained.mtf 'x: f32[batch=6, in=9] = random_uniform' 'w: f32[in=9, hidden=700] = variable(init="constant(0.01)")' \
     'v: f32[hidden=700, out=7] = variable(init="constant(-0.01)")' 'h: [batch, hidden] = tanh(einsum(x, w))' \
@@ -172,7 +174,7 @@ wait
 took=$(($(date +%s) - begin)) status=1
 if [ -n "$hasty_words" ] && grep -qE "$hasty_words" err; then pass
 else fails "a rank that is killed while steps are played" 'lost: rank 1, processor x=1: its process was killed or crashed'; fi
-for rank in 0 2; do lives "$(cat pid.$rank)" && lose "a killed rank of played steps" "the end of rank $rank" "it lives"; done
+for rank in 0 2; do outlives "$(cat pid.$rank)" && lose "a killed rank of played steps" "the end of rank $rank" "it lives"; done
 
 rm -f pid.* out err                         # it neither computes nor answers
 ranks 3 "${long[@]}" --patience 2 &
