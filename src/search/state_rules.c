@@ -8,7 +8,8 @@
 #include "plan/decline.h"
 #include "plan/estimate.h"
 
-enum { MOST_PAIRS = 48, ALL_SETS_OF = 12, MOST_TRIED = 1024 };
+enum { MOST_PAIRS = 48, ALL_SETS_OF = 12, MOST_TRIED = 1024, MOST_NEAR = 6 };
+#define NEAR 0.06 /* what the price without equal layers may miss */
 
 /* A rule: this dimension along this axis. */
 typedef struct pair {
@@ -26,6 +27,11 @@ typedef struct tries {
     int         nseen;
     uint64_t    best; /* a set of pairs */
     worth       worth;
+    struct {
+        uint64_t set;
+        worth    worth;
+    } near[MOST_NEAR]; /* others that the whole graph may prefer, the best first */
+    int nnear;
 } tries;
 
 /* ---- the choices ---- */
@@ -143,6 +149,19 @@ static bool would_decline(const tries *t, bool *declined)
     return true;
 }
 
+/* Keeps a set that is not much worse than the best, as far as prices without equal layers can tell. */
+static void keep_near(tries *t, uint64_t set, worth w)
+{
+    bool near = w.above <= t->worth.above && w.value <= t->worth.value * (1 + NEAR);
+    int  at = t->nnear;
+    while (at > 0 && worth_less(w, t->near[at - 1].worth)) at--;
+    if (!near || !t->opts->reduced->copies || at == MOST_NEAR) return;
+    if (t->nnear < MOST_NEAR) t->nnear++;
+    memmove(&t->near[at + 1], &t->near[at], sizeof t->near[0] * (size_t)(t->nnear - 1 - at));
+    t->near[at].set = set;
+    t->near[at].worth = w;
+}
+
 /* Is the set better than the best so far?  The processor that needs most memory is searched for
  * only where the set might be. */
 static bool try_set(tries *t, uint64_t set, bool *helped)
@@ -162,7 +181,10 @@ static bool try_set(tries *t, uint64_t set, bool *helped)
         TRY(cost_add_copies(o->reduced, o->fewer, t->layout, o->rates, &c));
         o->work -= o->fewer->graph->nnodes;
     }
-    if (!first && !worth_less(worth_of(&c, o->smallest, o->limit), t->worth)) return true;
+    if (!first && !worth_less(worth_of(&c, o->smallest, o->limit), t->worth)) {
+        keep_near(t, set, worth_of(&c, o->smallest, o->limit));
+        return true;
+    }
     if (memory && !o->reduced->copies) {
         TRY(price_whole(t, &c));
         o->work -= o->whole->graph->nnodes;
@@ -171,6 +193,7 @@ static bool try_set(tries *t, uint64_t set, bool *helped)
     bool declined;
     TRY(would_decline(t, &declined));
     if (declined) return true;
+    if (!first) keep_near(t, t->best, t->worth);
     t->worth = worth_of(&c, o->smallest, o->limit);
     t->best = set;
     *helped = true;
@@ -216,6 +239,27 @@ static bool write_texts(const tries *t)
     return true;
 }
 
+/* The best of the whole graph among the best set and those near it. */
+static bool choose(tries *t, cost *c)
+{
+    const state_opts *o = t->opts;
+    take_set(t, t->best);
+    TRY(price_whole(t, c));
+    for (int k = 0; k < t->nnear; k++) {
+        cost other;
+        bool declined;
+        take_set(t, t->near[k].set);
+        TRY(price_whole(t, &other));
+        if (!worth_less(worth_of(&other, o->smallest, o->limit), worth_of(c, o->smallest, o->limit))) continue;
+        TRY(would_decline(t, &declined));
+        if (declined) continue;
+        t->best = t->near[k].set;
+        *c = other;
+    }
+    take_set(t, t->best);
+    return true;
+}
+
 bool state_best(state_opts *o, layout *l, cost *c, bool *proved)
 {
     arena       *a = &o->whole->graph->session->arena;
@@ -228,6 +272,5 @@ bool state_best(state_opts *o, layout *l, cost *c, bool *proved)
     bool all = t.npairs <= ALL_SETS_OF;
     TRY(all ? try_all_sets(&t) : descend_sets(&t));
     *proved = all && !state_is_late(o) && t.nseen < MOST_TRIED && !o->reduced->copies;
-    take_set(&t, t.best);
-    return price_whole(&t, c) && write_texts(&t);
+    return choose(&t, c) && write_texts(&t);
 }
