@@ -55,10 +55,10 @@ static bool leave_out(adding *a, int term)
     int                s = step_adding(map, map->map.results[0], term);
     const scalar_step *step = &map->map.steps[s];
     int                other = epilogue_input_once(map, step->a) == term ? step->b : step->a;
-    bool               alone = map->nin == 2;
     TRY(epilogue_replace_sum(a->pass->program, map, map->nin + s, other, term));
     a->sum -= a->sum > term;
-    a->pass->gone[a->at] = alone;
+    /* A constant may still be added. */
+    a->pass->gone[a->at] = epilogue_input_once(map, map->map.results[0]) == a->sum;
     return true;
 }
 
