@@ -9,9 +9,12 @@
 static device_context *wrap(device *d, device_context *inner, bool owned)
 {
     mtf_session   *s = d->session;
-    check_context *c = inner ? block_alloc(&s->allocator, &s->fault, sizeof *c, true) : NULL;
+    size_t         pattern = inner && !inner->device->host_memory ? CHECK_PATTERN : 0;
+    check_context *c = inner ? block_alloc(&s->allocator, &s->fault, sizeof *c + pattern, true) : NULL;
     if (!c) return NULL;
-    *c = (check_context){{d, inner->processor}, inner, owned, NULL, 0};
+    c->face = (device_context){d, inner->processor};
+    c->inner = inner;
+    c->owned = owned;
     return &c->face;
 }
 
@@ -42,10 +45,10 @@ void check_fill(device_context *c, void *memory, int value, size_t bytes)
         memset(memory, value, bytes);
         return;
     }
-    unsigned char pattern[4096];
-    memset(pattern, value, sizeof pattern);
-    for (size_t at = 0; at < bytes; at += sizeof pattern) {
-        size_t n = bytes - at < sizeof pattern ? bytes - at : sizeof pattern;
+    unsigned char *pattern = ((check_context *)c)->pattern;
+    memset(pattern, value, bytes < CHECK_PATTERN ? bytes : CHECK_PATTERN);
+    for (size_t at = 0; at < bytes; at += CHECK_PATTERN) {
+        size_t n = bytes - at < CHECK_PATTERN ? bytes - at : CHECK_PATTERN;
         under(c)->write(inside(c), (char *)memory + at, pattern, n);
     }
 }

@@ -4,6 +4,8 @@
 
 #include "machine/device.h"
 
+/* Each write to a GPU is waited for: with 4 KiB at a time, filling the workspaces of matrix products took minutes. */
+enum { CHECK_PATTERN = 1 << 20 };
 enum { POISON = 0xff, GUARD = 0xa5 }; /* bytes of unwritten memory, and between buffers */
 
 typedef struct check_device {
@@ -17,6 +19,7 @@ typedef struct check_context {
     bool            owned;  /* inner was opened for this one */
     char           *mirror; /* a copy of memory that the host cannot read */
     size_t          room;
+    unsigned char   pattern[]; /* CHECK_PATTERN bytes that fill memory the host cannot write */
 } check_context;
 
 static inline device *inner_of(device *d)
