@@ -9,7 +9,7 @@ set(CMAKE_C_EXTENSIONS OFF)
 # -O3 is for code that touches every element (MTF_HOT_FOLDERS); for the rest it takes twice as long to
 # compile and gains nothing.  -g1 keeps what a backtrace shows: functions and lines.
 set(CMAKE_C_FLAGS_RELEASE "-O2 -g1 -fno-math-errno -fno-trapping-math")
-set(MTF_HOT_FOLDERS base machine machine/kernels data checkpoint)
+set(MTF_HOT_FOLDERS base machine cpu data checkpoint)
 set(MTF_HOT_FLAGS $<$<CONFIG:Release>:-O3>)
 set(CMAKE_C_FLAGS_DEBUG "-O1 -g -fno-math-errno -fno-trapping-math -fno-omit-frame-pointer")
 
@@ -34,18 +34,18 @@ if(MTF_SANITIZE)
 endif()
 
 # Inner loops are compiled once more for each of these instruction sets, from the plainest upwards;
-# machine/kernels/levels.c picks among them at run time.
+# cpu/levels.c picks among them at run time.
 set(MTF_LEVEL_SOURCES map_steps.c joined_steps.c formula_steps.c soft_steps.c fold_steps.c strided_steps.c
     terms_steps.c slim_steps.c attention_steps.c short_steps.c)
-list(TRANSFORM MTF_LEVEL_SOURCES PREPEND src/machine/kernels/)
-set_source_files_properties(src/machine/kernels/soft_steps.c PROPERTIES
+list(TRANSFORM MTF_LEVEL_SOURCES PREPEND src/cpu/)
+set_source_files_properties(src/cpu/soft_steps.c PROPERTIES
     COMPILE_OPTIONS "-ffinite-math-only")
 # Turns of a loop that are unrolled get registers of their own, or they would wait for one another.
 if(CMAKE_C_COMPILER_ID STREQUAL GNU)
     set_property(SOURCE ${MTF_LEVEL_SOURCES} APPEND PROPERTY
         COMPILE_OPTIONS "-fweb;-frename-registers")
     # A tile fills the registers: loads moved up would push part of it out.
-    set_source_files_properties(src/machine/kernels/slim_neon.c PROPERTIES
+    set_source_files_properties(src/cpu/slim_neon.c PROPERTIES
         COMPILE_OPTIONS "-fno-schedule-insns")
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
@@ -53,13 +53,13 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
     set(MTF_FLAGS_avx2 -mavx2 -mfma)
     set(MTF_FLAGS_avx512 -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl
         -mprefer-vector-width=512)
-    set_source_files_properties(src/machine/kernels/short_tile_x86.c PROPERTIES COMPILE_OPTIONS
+    set_source_files_properties(src/cpu/short_tile_x86.c PROPERTIES COMPILE_OPTIONS
         "${MTF_FLAGS_avx512};-mavx512bf16;-mamx-tile;-mamx-bf16")
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
     set(MTF_LEVELS sve)
     set(MTF_FLAGS_sve -march=armv8.2-a+sve)
-    set_source_files_properties(src/machine/kernels/short_bfdot.c
-        src/machine/kernels/short_tile_arm.c PROPERTIES COMPILE_OPTIONS "-march=armv8.2-a+bf16")
+    set_source_files_properties(src/cpu/short_bfdot.c
+        src/cpu/short_tile_arm.c PROPERTIES COMPILE_OPTIONS "-march=armv8.2-a+bf16")
 endif()
 list(TRANSFORM MTF_LEVELS REPLACE "(.+)" "M(\\1)" OUTPUT_VARIABLE MTF_LEVEL_ROWS)
 list(JOIN MTF_LEVEL_ROWS " " MTF_LEVEL_ROWS)

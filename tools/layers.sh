@@ -1,8 +1,9 @@
 #!/bin/bash
 # Checks the layers of the source: which folder includes which, and one name for one thing.
 #
-# src/LAYERS lists the folders, lowest layer first.  A file may include its own folder, lower
-# layers, and the public headers; includes are written from src/, as in "space/shape.h".
+# src/LAYERS lists the folders, lowest layer first; a folder of folders may have a layer for each, as
+# cuda/write and cuda/driver have.  A file may include its own folder, lower layers, and the public
+# headers; includes are written from src/, as in "space/shape.h".
 # Usage: tools/layers.sh [root of the tree]
 cd "${1:-$(dirname "$0")/..}" || exit 2
 bad=$(mktemp)
@@ -12,13 +13,17 @@ mapfile -t sources < <(find src -name '*.[ch]' -o -name '*.cu' | sort)
 
 # An include goes down, or stays in its own folder.
 awk '
+    function room(path, from,    part) { # the folder of the list in which a path lies
+        split(path, part, "/")
+        return (part[from] "/" part[from + 1]) in layer ? part[from] "/" part[from + 1] : part[from]
+    }
     FILENAME == "src/LAYERS" { for (i = 1; i <= NF; i++) layer[$i] = FNR; next }
-    FNR == 1 { split(FILENAME, path, "/"); home = path[2]
+    FNR == 1 { home = room(FILENAME, 2)
                if (!(home in layer)) print FILENAME ": folder " home " has no layer in src/LAYERS" }
     /^[ \t]*#[ \t]*include[ \t]*"/ {
         split($0, quoted, "\""); target = quoted[2]
         if (target ~ /^mtf(_nn|_data|_text|_train|_transformer|_config|_build)?\.h$/) next
-        split(target, path, "/"); folder = path[1]
+        folder = room(target, 1)
         where = FILENAME ":" FNR ": "
         if (folder == target || target ~ /\.\./)
             print where "write \"" target "\" from src/, as in \"space/shape.h\""

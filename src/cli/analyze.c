@@ -8,7 +8,7 @@
 #include "cli/choices.h"
 #include "cli/plan_table.h"
 #include "cli/plan_text.h"
-#include "machine/machine.h"
+#include "run/devices.h"
 #include "plan/plan.h"
 #include "run/audit.h"
 #include "run/compiled.h"

@@ -4,7 +4,7 @@
 #include "base/cores.h"
 #include "cli/graph_file.h"
 #include "machine/launch.h"
-#include "machine/machine.h"
+#include "run/devices.h"
 #include "microbatch/fewest.h"
 #include "plan/decline.h"
 #include "search/automatic.h"
@@ -179,7 +179,7 @@ bool choose_site(const options *o, mtf_session *s, price_rates *r, site *at)
         return fail(&s->fault, ERR_USAGE, "a mesh of %d processor%s has no use for %llu %s",
                     processors, processors == 1 ? "" : "s", (unsigned long long)ranks,
                     ranks == hosts ? "hosts" : "ranks");
-    *at = machine_site(s, (int)((uint64_t)s->opts.threads * hosts / ranks));
+    *at = devices_site(s, (int)((uint64_t)s->opts.threads * hosts / ranks));
     at->ranks = (int)ranks;
     at->hosts = (int)hosts;
     r->site = at;

@@ -120,7 +120,7 @@ static bool show_program(const options *o, mtf_graph *g, int n, mtf_tensor *cons
     program *p = plan_program(c.planned.graph, n, c.planned.fetches, &(plan_opts){.layout = &c.layout, .here = mesh_place(&c.mesh, number)});
     TRY(p != NULL);
     textbuf t = {.arena = &s->arena};
-    program_write(p, machine_way(p->session), &t);
+    program_write(p, devices_way(p->session), &t);
     mtf_cost cost = p->cost;
     program_free(p);
     char *listing = text_done(&t);

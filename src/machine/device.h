@@ -1,7 +1,7 @@
 /* Devices: where bytes live and kernels run.
  *
  * A device is a table of functions over private state.  Adding one touches one
- * file and the list in machine.c.
+ * folder and the list in run/devices.c.
  */
 #ifndef MACHINE_DEVICE_H
 #define MACHINE_DEVICE_H
@@ -11,7 +11,7 @@
 #include "base/session.h"
 #include "program/program.h"
 
-struct short_tile; /* machine/kernels/short_tile.h */
+struct short_tile; /* cpu/short_tile.h */
 
 typedef struct device device;
 
@@ -147,7 +147,16 @@ struct device {
     mtf_session *session;
 };
 
-device *device_cpu_open(mtf_session *s);
+/* A kind of device, as far as plans need it before one is opened. */
+typedef struct device_kind {
+    device *(*open)(mtf_session *s); /* NULL after an error */
+    int64_t (*scratch_bytes)(const program *p, int threads);
+    /* Bytes of its own memory for each of so many processors; 0: not known.  NULL: it uses the host's. */
+    int64_t (*memory_each)(int processors);
+    instr_way *way; /* how it carries out instructions */
+} device_kind;
+
+bool    device_is_checked(const mtf_session *s); /* does the session's device check what runs on it? */
 device *device_check_open(mtf_session *s, device *inner); /* closing it closes `inner` too */
 /* A context of the check device that uses an open context of the inner device, which stays open. */
 device_context *device_check_over(device *check, device_context *inner);

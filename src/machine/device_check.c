@@ -240,6 +240,11 @@ static bool check_end(device_context *c, const program *p, run_state *r)
     return under(c)->end(inside(c), p, r);
 }
 
+bool device_is_checked(const mtf_session *s)
+{
+    return strncmp(s->opts.device, "check", 5) == 0;
+}
+
 device *device_check_open(mtf_session *s, device *inner)
 {
     check_device *c = block_alloc(&s->allocator, &s->fault, sizeof *c, true);

@@ -98,7 +98,7 @@ static scalar eval_bool(scalar_fn fn, uint8_t x, uint8_t y)
 }
 
 /* Do the inner loops that will run use fused multiply-add?  Chosen as in
- * machine/kernels/levels.c. */
+ * cpu/levels.c. */
 static bool rounds_once(void)
 {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)

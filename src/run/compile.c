@@ -354,7 +354,7 @@ static mtf_program *compile(mtf_graph *g, int n, mtf_tensor *const *fetches, boo
                        .graph = g,
                        .planned = m,
                        .store = s,
-                       .guard = checked ? CHECK_GUARD : machine_guard(g->session)};
+                       .guard = checked ? CHECK_GUARD : devices_guard(g->session)};
     device_context **contexts = checked ? store_check_contexts(s) : s->contexts;
     p->processors = arena_array(&g->session->arena, processor, s->processors);
     if (!contexts || !p->processors) return NULL;
@@ -455,6 +455,6 @@ char *mtf_program_print(const mtf_program *p)
 {
     if (!alive(p)) return NULL;
     textbuf t = {.arena = &p->session->arena};
-    program_write(first_program(p), machine_way(p->session), &t);
+    program_write(first_program(p), devices_way(p->session), &t);
     return text_done(&t);
 }

@@ -122,7 +122,7 @@ static bool open_machine(store *s)
     s->processors = mesh_size(&s->mesh);
     TRY(take_share(s));
     int here = s->end - s->first;
-    s->device = machine_open(s->session);
+    s->device = devices_open(s->session);
     TRY(s->device && open_contexts(s));
     if (s->ranks && s->device->open_wire)
         s->wire = s->device->open_wire(s->contexts[s->first], &s->mesh, s->ranks);
@@ -131,7 +131,7 @@ static bool open_machine(store *s)
     else if (s->processors > 1)
         s->wire = wire_threads_open(s->session, &s->mesh, s->contexts);
     TRY(s->wire || s->processors == 1);
-    s->site = machine_site(s->session, o->threads);
+    s->site = devices_site(s->session, o->threads);
     if (s->ranks) {
         s->site.ranks = s->wire->site->ranks;
         s->site.hosts = s->wire->site->hosts;
@@ -159,12 +159,12 @@ static int processors_here(mtf_session *session)
 
 int64_t store_memory_each(mtf_session *session)
 {
-    return machine_memory_each(session, processors_here(session));
+    return devices_memory_each(session, processors_here(session));
 }
 
 site store_site(mtf_session *session)
 {
-    site s = machine_site(session, session->opts.threads);
+    site s = devices_site(session, session->opts.threads);
     s.ranks = launch_find().size;
     return s;
 }
@@ -303,7 +303,7 @@ void store_wait(const store *s)
 device_context **store_check_contexts(store *s)
 {
     if (s->check_contexts) return s->check_contexts;
-    if (machine_checks(s->session)) {
+    if (device_is_checked(s->session)) {
         s->check = s->device;
         return s->check_contexts = s->contexts;
     }

@@ -7,7 +7,7 @@
 #define RUN_STORE_H
 
 #include "graph/node.h"
-#include "machine/machine.h"
+#include "run/devices.h"
 #include "machine/wire.h"
 #include "run/thread_pool.h"
 #include "space/layout.h"

@@ -1,6 +1,6 @@
 /* What a card has by itself, for kernels that are compiled for the host.
  *
- * It stands before src/machine/cuda/prelude.cuh.  The threads of a block take turns on
+ * It stands before src/cuda/write/prelude.cuh.  The threads of a block take turns on
  * one thread of the host; where they wait for one another, the driver of host_driver.c
  * runs those that can go on.
  */

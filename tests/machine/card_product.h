@@ -5,6 +5,7 @@
 #ifndef TESTS_MACHINE_CARD_PRODUCT_H
 #define TESTS_MACHINE_CARD_PRODUCT_H
 
+#include "cuda/step/device_cuda.h"
 #include "machine/trial.h"
 #include "run/emulated_card.h"
 
@@ -17,7 +18,7 @@ static buffer_kind     result_kind; /* of the product's result */
 static inline void card_open(void)
 {
     session = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda", .tf32 = with_tf32});
-    cuda = device_cuda_open(session);
+    cuda = device_cuda.open(session);
     context = cuda ? cuda->open_context(cuda, 0, 0) : NULL;
     if (!context) fail_msg("%s", mtf_error(session));
 }

@@ -8,8 +8,8 @@
 
 /* Before cmocka, as in trial.h. */
 #include "base/session.h"
-#include "machine/cuda/kernel_compile.h"
-#include "machine/cuda/kernel_source.h"
+#include "cuda/driver/kernel_compile.h"
+#include "cuda/write/kernel_source.h"
 
 #include "machine/trial.h"
 

@@ -7,9 +7,9 @@
 #define TESTS_MACHINE_HOST_CARD_H
 
 #include "asked.h"
-#include "machine/cuda/kernel_compile.h"
-#include "machine/cuda/kernel_source.h"
-#include "machine/cuda/prelude_assets.h"
+#include "cuda/driver/kernel_compile.h"
+#include "cuda/write/kernel_source.h"
+#include "cuda/write/prelude_assets.h"
 
 typedef struct host_card {
     cuda_api     api;

@@ -1,5 +1,5 @@
 /* Kernels of programs that are announced are compiled once. */
-#include "machine/cuda/cuda_device.h"
+#include "cuda/driver/cuda_device.h"
 
 #include "machine/trial.h"
 

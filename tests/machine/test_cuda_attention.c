@@ -4,10 +4,10 @@
  * option, sizes around the edges of tiles; so are loops over which gradients are summed.
  * MTF_TEST_SEED=7 takes others.
  */
-#include "machine/cuda/attention_text.h"
-#include "machine/cuda/kernel_source.h"
-#include "machine/cuda/kernel_text.h"
-#include "machine/kernels/kernels.h"
+#include "cuda/write/attention_text.h"
+#include "cuda/write/kernel_source.h"
+#include "cuda/write/kernel_text.h"
+#include "cpu/kernels.h"
 
 #include "ground.h"
 

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "machine/cuda/cache_folder.h"
+#include "cuda/driver/cache_folder.h"
 
 #include "ground.h"
 

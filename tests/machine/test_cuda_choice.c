@@ -2,8 +2,8 @@
  *
  * Measuring writes to a result that nothing depends on yet: that is how it is seen here.
  */
-#include "machine/cuda/cache_folder.h"
-#include "machine/cuda/cuda_device.h"
+#include "cuda/driver/cache_folder.h"
+#include "cuda/driver/cuda_device.h"
 
 #include "machine/trial.h"
 

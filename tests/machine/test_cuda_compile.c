@@ -1,6 +1,6 @@
 /* Compiled kernels on disk: found again, mended, and not insisted on. */
-#include "machine/cuda/kernel_compile.h"
-#include "machine/cuda/kernel_parts.h"
+#include "cuda/driver/kernel_compile.h"
+#include "cuda/driver/kernel_parts.h"
 
 #include "ground.h"
 

@@ -1,6 +1,6 @@
 /* Kernels of products compile for a card: every type and way. */
-#include "machine/cuda/kernel_compile.h"
-#include "machine/cuda/slim.h"
+#include "cuda/driver/kernel_compile.h"
+#include "cuda/write/slim.h"
 
 #include "ground.h"
 

@@ -3,8 +3,8 @@
  * The card is the host (tests/host_cuda/README.md).  With MTF_TEST_CARD=real it is this
  * machine's own, and the table of what the library accepted says something about it.
  */
-#include "machine/cuda/cuda_device.h"
-#include "machine/cuda/products.h"
+#include "cuda/driver/cuda_device.h"
+#include "cuda/library/products.h"
 #include "program/epilogue.h"
 
 #include "machine/trial.h"

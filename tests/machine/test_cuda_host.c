@@ -1,9 +1,8 @@
 /* The card that is the host: threads that wait, guards, recordings. */
-#include "machine/cuda/cuda_device.h"
-#include "machine/cuda/kernel_compile.h"
-
+#include "cuda/driver/cuda_device.h"
+#include "cuda/driver/kernel_compile.h"
+#include "cuda/step/cuda_loops.h"
 #include "ground.h"
-
 #include "machine/host_card.h"
 #include "machine/stops.h"
 

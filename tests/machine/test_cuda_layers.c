@@ -1,5 +1,6 @@
 /* Equal layers share their kernels, however many there are. */
-#include "machine/cuda/products.h"
+#include "cuda/library/products.h"
+#include "cuda/write/kernel_source.h"
 #include "mtf_transformer.h"
 #include "plan/plan.h"
 

@@ -1,12 +1,10 @@
 /* What cards keep in memory has a limit, and what programs use is never dropped. */
-#include "mtf_build.h"
-
-#include "machine/cuda/cuda_device.h"
-#include "machine/cuda/dnn_plans.h"
-
-#include "machine/trial.h"
-
+#include "cuda/driver/cuda_cards.h"
+#include "cuda/driver/cuda_device.h"
+#include "cuda/library/dnn_plans.h"
 #include "machine/card_product.h"
+#include "machine/trial.h"
+#include "mtf_build.h"
 
 static int compiled,
     asked; /* programs that NVRTC compiled, products that the library was asked about */

@@ -4,10 +4,10 @@
  * for cards, is written, compiled for the host and run there on random numbers, in memory that
  * lies as the program's does; so what is computed in place is computed in place here.
  */
-#include "machine/cuda/kernel_compile.h"
-#include "machine/cuda/kernel_source.h"
-#include "machine/cuda/map_groups.h"
-#include "machine/kernels/kernels.h"
+#include "cuda/driver/kernel_compile.h"
+#include "cuda/write/kernel_source.h"
+#include "cuda/write/map_groups.h"
+#include "cpu/kernels.h"
 #include "model/ready.h"
 #include "mtf_nn.h"
 #include "plan/plan.h"

@@ -4,8 +4,8 @@
  * what the CPU computes.
  */
 #include "base/philox.h"
-#include "machine/cuda/kernel_compile.h"
-#include "machine/kernels/map_steps.h"
+#include "cuda/driver/kernel_compile.h"
+#include "cpu/map_steps.h"
 #include "program/scalar.h"
 
 #include "ground.h"

@@ -3,12 +3,11 @@
  * The card is the host (tests/host_cuda/README.md): shapes, strides and types are what is
  * tested here, and that a choice between algorithms changes nothing else.
  */
-#include "machine/cuda/cuda_device.h"
-#include "machine/cuda/products.h"
-
-#include "machine/trial.h"
-
+#include "cuda/driver/cuda_device.h"
+#include "cuda/library/products.h"
+#include "cuda/step/cuda_scratch.h"
 #include "machine/card_product.h"
+#include "machine/trial.h"
 
 /* `got` is what the card wrote; the CPU's product comes to the trial's own memory.  Elements beside
  * the product are not touched by either. */
@@ -122,7 +121,7 @@ static void test_older_cards(void **state)
         setenv("MTF_HOST_CUDA_CAPABILITY", cards[k].capability, 1);
         mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda"});
         assert_true(abilities_multiply(s->can, MTF_F8E4M3)); /* planned for any card */
-        device *d = device_cuda_open(s);
+        device *d = device_cuda.open(s);
         assert_non_null(d);
         assert_int_equal(abilities_multiply(s->can, MTF_F8E4M3), cards[k].multiplies);
         assert_int_equal(abilities_multiply(s->can, MTF_F8E5M2), cards[k].multiplies);

@@ -1,6 +1,6 @@
 /* Maps of long rows as kernels, against the CPU: sums that are made with a maximum. */
 #include "machine/card_trial.h"
-#include "machine/cuda/map_passes.h"
+#include "cuda/write/map_passes.h"
 
 static card_trials list;
 

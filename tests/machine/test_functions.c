@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "base/dtype.h"
-#include "machine/kernels/levels.h"
+#include "cpu/levels.h"
 
 #include <cmocka.h>
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "base/dtype.h"
-#include "machine/kernels/kernels.h"
-#include "machine/kernels/map_steps.h"
+#include "cpu/kernels.h"
+#include "cpu/map_steps.h"
 #include "program/scalar.h"
 
 #include <cmocka.h> /* last: it defines a macro `fail` */

@@ -7,7 +7,7 @@
 
 #include <cblas.h>
 
-#include "machine/kernels/matrix.h"
+#include "cpu/matrix.h"
 #include "mtf_build.h"
 
 /* ---- contract ----------------------------------------------------------------------------- */

@@ -8,8 +8,8 @@
  */
 #include "machine/trial.h"
 
-#include "machine/kernels/levels.h"
-#include "machine/kernels/short_tile.h"
+#include "cpu/levels.h"
+#include "cpu/short_tile.h"
 
 /* `before`: what the result held, if the product adds to it. */
 static void try_short(trial *t, const void *before)

@@ -1,5 +1,5 @@
 /* Tests the loops of products with a few columns, at every level that this chip can run. */
-#include "machine/kernels/levels.h"
+#include "cpu/levels.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Tests the loops of products with few terms, at every level that this chip can run. */
-#include "machine/kernels/levels.h"
-#include "machine/kernels/matrix.h"
-#include "machine/kernels/contract_way.h"
+#include "cpu/levels.h"
+#include "cpu/matrix.h"
+#include "cpu/contract_way.h"
 
 #include "ground.h"
 

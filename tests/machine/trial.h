@@ -15,9 +15,9 @@
 
 /* Before cmocka, whose macro is called fail as our function is. */
 #include "base/dtype.h"
-#include "machine/kernels/kernels.h"
-#include "machine/kernels/short_tile.h"
-#include "machine/kernels/contract_way.h"
+#include "cpu/kernels.h"
+#include "cpu/short_tile.h"
+#include "cpu/contract_way.h"
 
 #include <cmocka.h>
 

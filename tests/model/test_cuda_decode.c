@@ -1,6 +1,6 @@
 /* Decoding on a card: the tokens of the CPU, in few kernels. */
-#include "machine/cuda/cuda_device.h"
-#include "machine/cuda/slim_groups.h"
+#include "cuda/driver/cuda_device.h"
+#include "cuda/write/slim_groups.h"
 #include "model/transformer/decode_graph.h"
 #include "run/compiled.h"
 #include "run/store.h"

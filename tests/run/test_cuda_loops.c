@@ -1,5 +1,5 @@
 /* Loops of recorded steps: the card repeats them by itself. */
-#include "machine/cuda/cuda_device.h"
+#include "cuda/driver/cuda_device.h"
 #include "run/compiled.h"
 
 #include "ground.h"

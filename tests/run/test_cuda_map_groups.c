@@ -4,7 +4,7 @@
  */
 #include "mtf_nn.h"
 
-#include "machine/cuda/map_groups.h"
+#include "cuda/write/map_groups.h"
 #include "run/compiled.h"
 
 #include "ground.h"

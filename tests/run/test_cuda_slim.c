@@ -2,7 +2,7 @@
  *
  * Such a kernel must give the bits that its instructions give one by one, unless it folds a row.
  */
-#include "machine/cuda/slim_groups.h"
+#include "cuda/write/slim_groups.h"
 #include "run/compiled.h"
 
 #include "ground.h"

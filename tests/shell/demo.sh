@@ -15,7 +15,7 @@ cd "$work" || exit 2
 target=$(sed -n '/^demo:/,/^$/s/.*--target //p' "$root/Makefile")
 ninja -C "$build" -t inputs "$target" >inputs 2>err
 status=$?
-check "make demo builds a target, $target" 0 inputs src/machine/kernels/ src/ops/
+check "make demo builds a target, $target" 0 inputs src/cpu/ src/ops/
 others=$(grep -oE 'src/(cli|serve|page|verify|checkpoint|model|data/text)/[^ ]*\.c(pp)?$' inputs | head -n 3)
 if [ $status = 0 ] && [ -z "$others" ]; then pass
 else lose "digits need neither models nor commands" "nothing of upper folders" "$others $(cat err)"; fi

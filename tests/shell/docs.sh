@@ -30,7 +30,7 @@ trap 'rm -rf "$work"' EXIT
 . tests/shell/ranks.bash
 [ "${MPIRUN##*/}" = mpirun ] || without_ranks=${without_ranks:-"the documents say mpirun, and this build needs $MPIRUN"}
 unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM     # the documents say what is needed
-ways=$(sed -n 's/^ *WAY([A-Z_]*, *"\([a-z]*\)".*/\1/p' src/machine/kernels/contract_way.h | paste -sd '|')
+ways=$(sed -n 's/^ *WAY([A-Z_]*, *"\([a-z]*\)".*/\1/p' src/cpu/contract_way.h | paste -sd '|')
 
 # ---- one block -----------------------------------------------------------------------------------
 

@@ -1,0 +1,148 @@
+/* The host's processor: host memory, kernels in C. */
+#include <cblas.h>
+#include <string.h>
+
+#include "cpu/contract_way.h"
+#include "cpu/device_cpu.h"
+#include "cpu/kernels.h"
+#include "cpu/short_tile.h"
+
+static kernel *const kernels[INSTR_KINDS] = {
+    [INSTR_MAP] = kernel_map,           [INSTR_MOVE] = kernel_move,
+    [INSTR_ADD_INTO] = kernel_add_into, [INSTR_FOLD] = kernel_fold,
+    [INSTR_CONTRACT] = kernel_contract, [INSTR_GATHER] = kernel_gather,
+    [INSTR_SCATTER] = kernel_scatter,   [INSTR_SCAN] = kernel_scan,
+    [INSTR_ORDER] = kernel_order,       [INSTR_WINDOW] = kernel_window,
+    [INSTR_DRAW] = kernel_draw,         [INSTR_ATTENTION] = kernel_attention,
+    [INSTR_ATTENTION_JOIN] = kernel_attention_join,
+    [INSTR_ATTENTION_GRAD] = kernel_attention_grad,
+};
+
+typedef struct cpu_device {
+    device face;
+    int    host_threads; /* of the BLAS, as the host program set them */
+} cpu_device;
+
+static device_context *cpu_open_context(device *d, int processor, int place)
+{
+    (void)place;
+    device_context *c = block_alloc(&d->session->allocator, &d->session->fault, sizeof *c, true);
+    if (c) *c = (device_context){d, processor};
+    return c;
+}
+
+static void cpu_close_context(device_context *c)
+{
+    block_free(&c->device->session->allocator, c);
+}
+
+static void *cpu_alloc(device_context *c, size_t bytes)
+{
+    mtf_session *s = c->device->session;
+    return block_alloc(&s->allocator, &s->fault, bytes, false);
+}
+
+static void cpu_release(device_context *c, void *memory, size_t bytes)
+{
+    (void)bytes;
+    block_free(&c->device->session->allocator, memory);
+}
+
+static size_t cpu_taken(device_context *c, const void *memory)
+{
+    (void)c;
+    return block_bytes(memory);
+}
+
+static void cpu_copy(device_context *c, void *to, const void *from, size_t bytes)
+{
+    (void)c;
+    memcpy(to, from, bytes);
+}
+
+/* Kernels split products among their own threads, so the BLAS must use one.  The library has one
+ * setting for the whole process: the host program's value is restored after each step. */
+static void cpu_enter(device *d, device_step *s)
+{
+    (void)s;
+    cpu_device *c = (cpu_device *)d;
+    c->host_threads = openblas_get_num_threads();
+    if (c->host_threads != 1) openblas_set_num_threads(1);
+}
+
+static void cpu_leave(device *d, device_step *s)
+{
+    (void)s;
+    const cpu_device *c = (const cpu_device *)d;
+    if (c->host_threads != 1) openblas_set_num_threads(c->host_threads);
+}
+
+/* Once a step, since the answer may need a system call. */
+static bool cpu_begin(device_context *c, const program *p, run_state *r)
+{
+    (void)c, (void)p;
+    r->tile = short_tile_here();
+    return true;
+}
+
+static bool cpu_end(device_context *c, const program *p, run_state *r)
+{
+    (void)c, (void)p, (void)r;
+    return true;
+}
+
+static size_t cpu_scratch(device *d, const program *p, int threads)
+{
+    (void)d;
+    return kernels_scratch_bytes(p, threads);
+}
+
+static bool cpu_run(device_context *c, const program *p, int index, run_state *r)
+{
+    (void)c;
+    const instr *i = &p->instrs[index];
+    kernels[i->kind](i, r);
+    return true;
+}
+
+static void cpu_close(device *d)
+{
+    block_free(&d->session->allocator, d);
+}
+
+static device *cpu_open(mtf_session *s)
+{
+    cpu_device *c = block_alloc(&s->allocator, &s->fault, sizeof *c, true);
+    if (!c) return NULL;
+    c->face = (device){.name = "cpu",
+                       .says = "this machine's processor",
+                       .host_memory = true,
+                       .open_context = cpu_open_context,
+                       .close_context = cpu_close_context,
+                       .alloc = cpu_alloc,
+                       .release = cpu_release,
+                       .taken = cpu_taken,
+                       .write = cpu_copy,
+                       .read = cpu_copy,
+                       .enter = cpu_enter,
+                       .leave = cpu_leave,
+                       .begin = cpu_begin,
+                       .run = cpu_run,
+                       .end = cpu_end,
+                       .scratch_bytes = cpu_scratch,
+                       .close = cpu_close,
+                       .session = s};
+    return &c->face;
+}
+
+static int64_t scratch_bytes(const program *p, int threads)
+{
+    return (int64_t)kernels_scratch_bytes(p, threads);
+}
+
+static const char *way_of(const instr *i)
+{
+    return i->kind == INSTR_CONTRACT ? contract_way_name(contract_way_of(i)) : NULL;
+}
+
+const device_kind device_cpu = {.open = cpu_open, .scratch_bytes = scratch_bytes, .way = way_of};

@@ -1,0 +1,76 @@
+/* The inner loop of products that sum few terms.
+ *
+ * A tile of the result stays in registers while its few terms are added, and is written once.
+ */
+#include "cpu/lanes.h"
+#include "cpu/levels.h"
+
+enum { HIGH = 4, WIDE = 2 * LANES };
+
+/* Rows of c by two vectors of columns: 4 of them, or 1. */
+#define TILE(ROWS, EACH)                                                                           \
+    static inline void tile_##ROWS(const terms *t, const float *a, const float *b, float *c)       \
+    {                                                                                              \
+        EACH(BEGIN)                                                                                \
+        for (int64_t l = 0; l < t->terms; l++) {                                                   \
+            lanes first = lanes_load(b + l * t->b_row),                                            \
+                  second = lanes_load(b + l * t->b_row + LANES), x;                                \
+            EACH(ADD)                                                                              \
+        }                                                                                          \
+        if (t->add) {                                                                              \
+            EACH(PLUS)                                                                             \
+        }                                                                                          \
+        EACH(END)                                                                                  \
+    }
+#define FOUR(STEP) STEP(0) STEP(1) STEP(2) STEP(3)
+#define ONE(STEP) STEP(0)
+#define BEGIN(R) lanes left##R = lanes_of(0), right##R = left##R;
+#define PLUS(R)                                                                                    \
+    left##R += lanes_load(c + R * t->c_row);                                                       \
+    right##R += lanes_load(c + R * t->c_row + LANES);
+#define ADD(R)                                                                                     \
+    x = lanes_of(a[R * t->a_row + l * t->a_term]);                                                 \
+    left##R = FUSE(x, first, left##R);                                                             \
+    right##R = FUSE(x, second, right##R);
+#define END(R)                                                                                     \
+    lanes_store(c + R * t->c_row, left##R);                                                        \
+    lanes_store(c + R * t->c_row + LANES, right##R);
+TILE(4, FOUR)
+TILE(1, ONE)
+
+/* `high` rows of a tile at the right edge, which has `cols` columns. */
+static void add_edge(const terms *t, int64_t high, int64_t cols, const float *a, const float *b,
+                     float *c)
+{
+    float all[HIGH * WIDE];
+    terms beside = *t;
+    beside.c_row = WIDE;
+    beside.add = false;
+    if (high == HIGH)
+        tile_4(&beside, a, b, all);
+    else
+        tile_1(&beside, a, b, all);
+    for (int64_t r = 0; r < high; r++)
+        for (int64_t j = 0; j < cols; j++) {
+            float *to = c + r * t->c_row + j;
+            *to = t->add ? *to + all[r * WIDE + j] : all[r * WIDE + j];
+        }
+}
+
+static void add_terms(const terms *t, const float *a, const float *b, float *c)
+{
+    int64_t whole = t->cols / WIDE * WIDE, high;
+    for (int64_t i = 0; i < t->rows; i += high) {
+        const float *from = a + i * t->a_row;
+        float       *to = c + i * t->c_row;
+        high = t->rows - i < HIGH ? 1 : HIGH;
+        for (int64_t j = 0; j < whole; j += WIDE)
+            if (high == HIGH)
+                tile_4(t, from, b + j, to + j);
+            else
+                tile_1(t, from, b + j, to + j);
+        if (whole < t->cols) add_edge(t, high, t->cols - whole, from, b + whole, to + whole);
+    }
+}
+
+const terms_tables OF_LEVEL(terms_tables) = {add_terms};

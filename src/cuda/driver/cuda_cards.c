@@ -1,0 +1,124 @@
+/* The cards of this machine: which there are, and opening them. */
+#include "cuda/driver/cuda_cards.h"
+
+#include <stdio.h>
+
+#include "cuda/driver/cuda_device.h"
+#include "cuda/driver/cuda_modules.h"
+
+static int attribute(const cuda_device *d, CUdevice of, CUdevice_attribute which)
+{
+    int value = 0;
+    return d->api.driver.cuDeviceGetAttribute(&value, which, of) == CUDA_SUCCESS ? value : 0;
+}
+
+/* Cards of one generation may have instructions of their own: the letter a asks for them. */
+static void name_architecture(const cuda_device *d, cuda_card *k)
+{
+    int major = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    int minor = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    snprintf(k->architecture, sizeof k->architecture, "sm_%d%d%s", major, minor,
+             major >= 9 ? "a" : "");
+    int version = 0;
+    d->api.driver.cuDriverGetVersion(&version);
+    k->takes_turns = major >= 9 && version >= 12030; /* older drivers do not record such starts */
+    k->cluster = major >= 9 ? 8 : 1;
+}
+
+/* From compute capability 8.9 on. */
+enum { F8_TYPES = 1 << MTF_F8E4M3 | 1 << MTF_F8E5M2 };
+static bool multiplies_f8(const cuda_device *d, const cuda_card *k)
+{
+    int major = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    int minor = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    return major > 8 || (major == 8 && minor >= 9);
+}
+
+static bool open_card(cuda_device *d, int number)
+{
+    const cuda_driver *api = &d->api.driver;
+    mtf_session       *s = d->face.session;
+    cuda_card         *k = &d->cards[number];
+    k->number = number;
+    TRY(cuda_ok(&d->api, &s->fault, api->cuDeviceGet(&k->device, number), "be found"));
+    api->cuDeviceGetName(k->name, sizeof k->name, k->device);
+    api->cuDeviceTotalMem(&k->bytes, k->device);
+    name_architecture(d, k);
+    k->multiprocessors = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    /* Two transfers in each turn of the clock, which is in kHz. */
+    k->bandwidth = 2e3 * attribute(d, k->device, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
+                   attribute(d, k->device, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
+    k->arena = arena_make(&s->allocator, &s->fault);
+    pthread_mutex_init(&k->lock, NULL);
+    return true;
+}
+
+/* One card reads and writes the memory of the other from now on. */
+static bool reach(const cuda_device *d, const cuda_card *from, const cuda_card *to)
+{
+    const cuda_driver *api = &d->api.driver;
+    fault             *f = &d->face.session->fault;
+    int                can = 0;
+    TRY(cuda_ok(&d->api, f, api->cuDeviceCanAccessPeer(&can, from->device, to->device),
+                "say which cards it reaches"));
+    if (!can)
+        return fail(
+            f, ERR_USAGE,
+            "card %d (%s) cannot reach the memory of card %d (%s), as processors of one "
+            "process need it; choose cards by CUDA_VISIBLE_DEVICES, or start a rank for each",
+            from->number, from->name, to->number, to->name);
+    TRY(cuda_ok(&d->api, f, api->cuCtxSetCurrent(from->context), "be used by this thread"));
+    CUresult made = api->cuCtxEnablePeerAccess(to->context, 0);
+    if (made == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) return true;
+    return cuda_ok(&d->api, f, made, "reach the memory of another card");
+}
+
+/* Only a card that a processor uses is opened: a context takes some hundred MiB of it. */
+bool cuda_start_card(cuda_device *d, cuda_card *k)
+{
+    if (k->context) return true;
+    TRY(cuda_ok(&d->api, &d->face.session->fault,
+                d->api.driver.cuDevicePrimaryCtxRetain(&k->context, k->device), "be opened"));
+    for (int j = 0; j < d->ncards; j++) {
+        const cuda_card *other = &d->cards[j];
+        if (other != k && other->context) TRY(reach(d, k, other) && reach(d, other, k));
+    }
+    return true;
+}
+
+bool cuda_open_cards(cuda_device *d)
+{
+    mtf_session       *s = d->face.session;
+    const cuda_driver *api = &d->api.driver;
+    int                n = 0;
+    TRY(cuda_ok(&d->api, &s->fault, api->cuInit(0), "be reached"));
+    TRY(cuda_ok(&d->api, &s->fault, api->cuDeviceGetCount(&n), "be counted"));
+    if (n == 0) return fail(&s->fault, ERR_USAGE, "the device cuda needs a card, and none is here");
+    d->cards = block_alloc(&s->allocator, &s->fault, sizeof *d->cards * (size_t)n, true);
+    TRY(d->cards != NULL);
+    for (d->ncards = 0; d->ncards < n; d->ncards++) TRY(open_card(d, d->ncards));
+    for (int k = 0; k < n; k++)
+        if (!multiplies_f8(d, &d->cards[k])) s->can.products &= ~F8_TYPES;
+    return true;
+}
+
+bool cuda_use(cuda_context *c)
+{
+    CUDA_TRY(c, cuCtxSetCurrent(c->card->context), "be used by this thread");
+    return true;
+}
+
+void cuda_close_cards(cuda_device *d)
+{
+    for (int k = 0; k < d->ncards; k++) {
+        cuda_card *card = &d->cards[k];
+        if (card->context) {
+            d->api.driver.cuCtxSetCurrent(card->context);
+            cuda_unload_kernels(d, card);
+            d->api.driver.cuDevicePrimaryCtxRelease(card->device);
+        }
+        pthread_mutex_destroy(&card->lock);
+        arena_free(&card->arena);
+    }
+    block_free(&d->face.session->allocator, d->cards);
+}

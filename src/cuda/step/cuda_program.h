@@ -1,0 +1,13 @@
+/* A program on a GPU: prepared once, run in each step. */
+#ifndef CUDA_STEP_CUDA_PROGRAM_H
+#define CUDA_STEP_CUDA_PROGRAM_H
+
+#include "cuda/driver/cuda_device.h"
+
+bool cuda_prepare(device_context *c, const program *p, run_state *r);
+void cuda_forget(device_context *c, const program *p, run_state *r);
+bool cuda_begin(device_context *c, const program *p, run_state *r);
+bool cuda_run(device_context *c, const program *p, int index, run_state *r);
+bool cuda_end(device_context *c, const program *p, run_state *r);
+
+#endif

@@ -1,0 +1,166 @@
+/* Kernels written from patterns, in which words stand for numbers. */
+#include "cuda/write/kernel_text.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <string.h>
+
+#include "base/numbers.h"
+
+/* Sums of two such offsets are still below 2^31. */
+enum { MOST_NARROW = INT32_MAX / 2 };
+
+static bool reaches_far(const instr *i, const access *a)
+{
+    int64_t reach = 0;
+    for (int l = 0; l < i->nloops; l++)
+        reach = saturate_plus(reach, kernel_reach(i->size[l], a->stride[l]));
+    return reach > MOST_NARROW;
+}
+
+kernel_text kernel_text_of(kernel_source *s, const instr *i, int64_t most)
+{
+    kernel_text k = {.source = s, .i = i, .t = {.arena = s->arena}};
+    k.wide = s->wide || most > MOST_NARROW || instr_elements(i) > MOST_NARROW;
+    for (int o = 0; o < i->nout; o++) k.wide = k.wide || reaches_far(i, &i->out[o]);
+    for (int o = 0; o < i->nin; o++) k.wide = k.wide || reaches_far(i, &i->in[o]);
+    kernel_set(&k, "I", "%s", k.wide ? "i64" : "i32");
+    kernel_set(&k, "U", "%s", k.wide ? "u64" : "u32");
+    return k;
+}
+
+/* ---- words ---- */
+
+static void set_value(kernel_text *k, const char *name, const char *value)
+{
+    int at = 0;
+    while (at < k->nwords && strcmp(k->words[at].name, name) != 0) at++;
+    assert(at < MOST_WORDS);
+    if (at == k->nwords) k->nwords++;
+    k->words[at].name = name;
+    k->words[at].value = value ? value : "";
+    k->t.failed = k->t.failed || !value;
+}
+
+void kernel_set(kernel_text *k, const char *name, const char *format, ...)
+{
+    char    value[400];
+    va_list args;
+    if (k->source->only_sizes) return;
+    va_start(args, format);
+    number_vformat(value, sizeof value, format, args);
+    va_end(args);
+    set_value(k, name, arena_text(k->source->arena, value));
+}
+
+void kernel_set_pattern(kernel_text *k, const char *name, const char *pattern)
+{
+    set_value(k, name, pattern);
+}
+
+void kernel_set_number(kernel_text *k, const char *name, int64_t value)
+{
+    kernel_set(k, name, value < 0 ? "(%lld)" : "%lld", (long long)value);
+}
+
+void kernel_set_loops(kernel_text *k, const char *name, const nest *n, char letter,
+                      const char *number, int vector)
+{
+    textbuf     t = {.arena = k->source->arena};
+    const char *type = k->wide ? "i64" : "i32";
+    long long   below = 1;
+    if (k->source->only_sizes) return;
+    for (int l = n->nloops - 1; l >= 0; l--) {
+        bool      inner = l == n->nloops - 1;
+        long long size = (long long)(inner ? n->size[l] / vector : n->size[l]);
+        text_add(&t, "%s %c%d = (%s)((%s)(%s)", type, letter, l, type, k->wide ? "u64" : "u32",
+                 number);
+        if (below > 1) text_add(&t, " / %lldu", below);
+        if (l > 0) text_add(&t, " %% %lldu", size);
+        text_add(&t, ")%s", inner && vector > 1 ? " * " : ";");
+        if (inner && vector > 1) text_add(&t, "%d;", vector);
+        if (l > 0) text_add(&t, " ");
+        below *= size;
+    }
+    set_value(k, name, text_done(&t));
+}
+
+void kernel_set_offset(kernel_text *k, const char *name, const nest *n, char letter,
+                       const access *a)
+{
+    textbuf t = {.arena = k->source->arena};
+    if (k->source->only_sizes) return;
+    text_add(&t, "(");
+    for (int l = 0; l < n->nloops; l++) {
+        long long stride = (long long)a->stride[n->loop[l]];
+        if (stride == 0) continue;
+        text_add(&t, "%s%c%d", t.used > 1 ? " + " : "", letter, l);
+        if (stride != 1) text_add(&t, stride < 0 ? " * (%lld)" : " * %lld", stride);
+    }
+    text_add(&t, t.used > 1 ? ")" : "0)");
+    set_value(k, name, text_done(&t));
+}
+
+static bool is_word(char c)
+{
+    return isupper((unsigned char)c) || isdigit((unsigned char)c);
+}
+
+static const char *value_of(const kernel_text *k, const char *name, size_t length)
+{
+    int w = 0;
+    while (w < k->nwords &&
+           (strlen(k->words[w].name) != length || memcmp(k->words[w].name, name, length) != 0))
+        w++;
+    assert(w < k->nwords); /* else a word of a pattern was not set */
+    return w < k->nwords ? k->words[w].value : "";
+}
+
+void kernel_say(kernel_text *k, const char *pattern)
+{
+    if (k->source->only_sizes) return;
+    while (*pattern) {
+        size_t plain = strcspn(pattern, "$"), length = 0;
+        text_add(&k->t, "%.*s", (int)plain, pattern);
+        pattern += plain;
+        if (!*pattern) return;
+        while (is_word(pattern[1 + length])) length++;
+        kernel_say(k, value_of(k, pattern + 1, length));
+        pattern += 1 + length;
+    }
+}
+
+bool kernel_done(kernel_text *k, kernel_plan *plan, int64_t blocks, int threads, int shared)
+{
+    const char *body = text_done(&k->t);
+    k->t = (textbuf){.arena = k->source->arena};
+    return body && kernel_add(k->source, plan, k->i, body, blocks, threads, shared);
+}
+
+/* ---- sizes ---- */
+
+static bool keeps_aligned(const nest *n, int from, const access *a, int pack)
+{
+    bool aligned = true;
+    for (int l = 0; l < n->nloops - from; l++)
+        aligned = aligned && a->stride[n->loop[l]] % pack == 0;
+    return aligned;
+}
+
+int kernel_pack(const nest *n, const nest *others, const access *a)
+{
+    int pack = PACK_BYTES / (int)mtf_dtype_bytes(a->type);
+    if (n->nloops == 0 || nest_stride(n, a, 0) != 1) return 1;
+    while (pack > 1 &&
+           (nest_inner(n) % pack != 0 || a->offset % pack != 0 || !keeps_aligned(n, 1, a, pack) ||
+            (others && !keeps_aligned(others, 0, a, pack))))
+        pack /= 2;
+    return pack;
+}
+
+int64_t kernel_power(int64_t least, int64_t most)
+{
+    int64_t power = 1;
+    while (power < least && power < most) power *= 2;
+    return power;
+}

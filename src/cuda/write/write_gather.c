@@ -1,0 +1,53 @@
+/* Reading elements at computed indices, as a kernel.
+ *
+ *     out[i.., j..] = table[i.., index[i..], j..], zero where the index is out of range
+ *
+ * A thread takes a few packs of adjacent elements, and reads all of them first.
+ */
+#include "cuda/write/kernel_text.h"
+
+static const char gather[] = "    $U first = ($U)BLOCK * $EACH + THREAD;\n"
+                             "    $T xs[$TOGETHER][$V];\n"
+                             "    UNROLL for (int u = 0; u < $TOGETHER; u++) {\n"
+                             "        $U at = first + u * 256;\n"
+                             "        if (at >= $PIECES) break;\n"
+                             "        $LOOPS\n"
+                             "        i64 index = in1[$INDEX];\n"
+                             "        UNROLL for (int e = 0; e < $V; e++) xs[u][e] = $T{};\n"
+                             "        if ((u64)index < $ALONGull) load_packs<$V>(xs[u], in0 + "
+                             "($TABLE + ($I)index * $STRIDE));\n"
+                             "    }\n"
+                             "    UNROLL for (int u = 0; u < $TOGETHER; u++) {\n"
+                             "        $U at = first + u * 256;\n"
+                             "        if (at >= $PIECES) break;\n"
+                             "        $LOOPS\n"
+                             "        store_packs<$V>(out0 + $OUT, xs[u]);\n"
+                             "    }\n";
+
+bool write_gather(kernel_source *s, const instr *i, kernel_plan *plan)
+{
+    const gather_args *how = &i->gather;
+    nest               n = nest_of(i, loops_between(0, i->nloops), &i->out[0], 0);
+    if (n.elements == 0) return true;
+    kernel_text k = kernel_text_of(s, i, kernel_reach(how->along, how->along_stride));
+    int v = (int)kernel_least(kernel_pack(&n, NULL, &i->out[0]), kernel_pack(&n, NULL, &i->in[0]));
+    if (nest_stride(&n, &i->in[1], 0) != 0) v = 1;
+    while (v > 1 && how->along_stride % v != 0) v /= 2;
+    int64_t pieces = n.elements / v;
+    int64_t together = 1, most = kernel_together(v, i->out[0].type);
+    while (together < most && pieces >= together * 2 * BLOCK_THREADS * (int64_t)FULL_CARD)
+        together *= 2;
+    kernel_set(&k, "T", "%s", kernel_type(i->out[0].type));
+    kernel_set_number(&k, "V", v);
+    kernel_set_number(&k, "TOGETHER", together);
+    kernel_set_number(&k, "EACH", together * BLOCK_THREADS);
+    kernel_set_number(&k, "PIECES", pieces);
+    kernel_set_number(&k, "ALONG", how->along);
+    kernel_set_number(&k, "STRIDE", how->along_stride);
+    kernel_set_loops(&k, "LOOPS", &n, 'l', "at", v);
+    kernel_set_offset(&k, "INDEX", &n, 'l', &i->in[1]);
+    kernel_set_offset(&k, "TABLE", &n, 'l', &i->in[0]);
+    kernel_set_offset(&k, "OUT", &n, 'l', &i->out[0]);
+    kernel_say(&k, gather);
+    return kernel_done(&k, plan, kernel_parts(pieces, together * BLOCK_THREADS), BLOCK_THREADS, 0);
+}

@@ -1,0 +1,16 @@
+/* Maps as kernels: element by element, or row by row. */
+#ifndef CUDA_WRITE_WRITE_MAP_H
+#define CUDA_WRITE_WRITE_MAP_H
+
+#include "cuda/write/map_text.h"
+
+/* Does it fold along rows, or store one number a row? */
+bool map_goes_by_rows(const instr *i);
+/* A map that folds along rows or stores one number a row. */
+bool write_map_rows(kernel_source *s, const instr *i, kernel_plan *plan);
+
+/* What such a map does, if it has one row that all threads of a block share: text in the words out0, in0,
+ * in1, ... for another kernel.  NULL after an error. */
+const char *map_row_text(kernel_source *s, const instr *i, int threads);
+
+#endif

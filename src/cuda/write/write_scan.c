@@ -1,0 +1,157 @@
+/* Running sums as kernels.
+ *
+ * Where lines lie side by side each has a thread.  Where a line is contiguous a warp or a
+ * block goes along it, tile by tile; a few long lines are cut into chunks, whose sums a
+ * first kernel finds.  Sums are made in the compute type, in an order that follows from the
+ * sizes.
+ */
+#include "base/dtype.h"
+#include "cuda/write/kernel_text.h"
+
+enum {
+    MANY_LINES = 4096,
+    SHORT_LINE = 64,
+    OF_A_WARP = 256, /* longer lines have a block */
+    CHUNK = 4096,    /* the least number of elements in a chunk */
+    MOST_CHUNKS = 64,
+};
+
+/* ---- a thread for each line ---- */
+
+static const char by_threads[] =
+    "    $U row = ($U)BLOCK * 256 + THREAD;\n"
+    "    if (row >= $LINES) return;\n"
+    "    $LOOPS\n"
+    "    const $T *from = in0 + ($IN + $INFIRST);\n"
+    "    $O *to = out0 + ($OUT + $OUTFIRST);\n"
+    "    $C sum = 0;\n"
+    "    for ($I first = 0; first < $ALONG; first += 4) {\n"
+    "        $T xs[4];\n"
+    "        UNROLL for (int e = 0; e < 4; e++)\n"
+    "            if (first + e < $ALONG) xs[e] = from[(first + e) * $INSTEP];\n"
+    "        UNROLL for (int e = 0; e < 4; e++) {\n"
+    "            if (first + e >= $ALONG) break;\n"
+    "            $C before = sum;\n"
+    "            sum = ADD(sum, widen(xs[e]));\n"
+    "            store(to + (first + e) * $OUTSTEP, $RESULT);\n"
+    "        }\n"
+    "    }\n";
+
+/* ---- a warp or a block for each line ---- */
+
+static const char begin_line[] =
+    "    $U row = ($U)BLOCK / $CHUNKS * $ROWS + THREAD / $G;\n"
+    "    $I chunk = ($I)(($U)BLOCK % $CHUNKS);\n"
+    "    bool on = row < $LINES;\n"
+    "    if (!on) row = $LINES - 1;\n"
+    "    $LOOPS\n"
+    "    const $T *from = in0 + ($IN + $INFIRST);\n"
+    "    $I begin = chunk * $PER, end = begin + $PER < $ALONG ? begin + $PER : $ALONG;\n";
+
+static const char sum_chunk[] =
+    "    $C sum = 0;\n"
+    "    for ($I at = begin + THREAD; at < end; at += $G) sum = ADD(sum, load(from + at * "
+    "$INSTEP));\n"
+    "    sum = block_sum<$G>(sum);\n"
+    "    if (THREAD == 0) (($C *)scratch)[row * $CHUNKS + chunk] = sum;\n";
+
+static const char by_groups[] =
+    "    $O *to = out0 + ($OUT + $OUTFIRST);\n"
+    "    $C carry = 0;\n"
+    "    $EARLIER\n"
+    "    for ($I base = begin; base < end; base += $G * 4) {\n"
+    "        $I first = base + THREAD % $G * 4;\n"
+    "        $C sums[4];\n"
+    "        UNROLL for (int e = 0; e < 4; e++)\n"
+    "            sums[e] = first + e < end ? load(from + (first + e) * $INSTEP) : ($C)0;\n"
+    "        UNROLL for (int e = 1; e < 4; e++) sums[e] = ADD(sums[e - 1], sums[e]);\n"
+    "        $C upto = sums[3];\n"
+    "        UNROLL for (int gap = 1; gap < WARP; gap *= 2) {\n"
+    "            $C other = shuffle(upto, (LANE - gap) & (WARP - 1));\n"
+    "            if (LANE >= gap) upto = ADD(other, upto);\n"
+    "        }\n"
+    "        $C before = shuffle(upto, (LANE - 1) & (WARP - 1)), all = shuffle(upto, WARP - 1);\n"
+    "        if (LANE == 0) before = 0;\n"
+    "$WARPS"
+    "        before = ADD(carry, before);\n"
+    "        UNROLL for (int e = 0; e < 4; e++)\n"
+    "            if (on && first + e < end) store(to + (first + e) * $OUTSTEP, $RESULT);\n"
+    "        carry = ADD(carry, all);\n"
+    "    }\n";
+
+static const char join_warps[] = "        SHARED $C total[$G / WARP];\n"
+                                 "        if (LANE == 0) total[WARP_OF_BLOCK] = all;\n"
+                                 "        SYNC();\n"
+                                 "        $C offset = 0;\n"
+                                 "        all = 0;\n"
+                                 "        UNROLL for (int k = 0; k < $G / WARP; k++) {\n"
+                                 "            if (k == WARP_OF_BLOCK) offset = all;\n"
+                                 "            all = ADD(all, total[k]);\n"
+                                 "        }\n"
+                                 "        before = ADD(offset, before);\n"
+                                 "        SYNC();\n";
+
+static const char earlier[] =
+    "for ($I c = 0; c < chunk; c++) carry = ADD(carry, ((const $C *)scratch)[row * $CHUNKS + c]);";
+
+static bool scan_by_groups(kernel_text *k, kernel_plan *plan, int64_t lines)
+{
+    int64_t along = k->i->scan.along, g = along <= OF_A_WARP ? WARP_SIZE : BLOCK_THREADS,
+            chunks = 1;
+    int64_t blocks = kernel_parts(lines, BLOCK_THREADS / g);
+    if (blocks < FULL_CARD / 2 && along >= 2 * CHUNK)
+        chunks = kernel_least(kernel_least(MOST_CHUNKS, along / CHUNK), FULL_CARD / blocks);
+    int64_t per = kernel_parts(along, chunks);
+    chunks = kernel_parts(along, per);
+    kernel_set_number(k, "G", g);
+    kernel_set_number(k, "ROWS", BLOCK_THREADS / g);
+    kernel_set_number(k, "CHUNKS", chunks);
+    kernel_set_number(k, "PER", per);
+    kernel_set_pattern(k, "RESULT",
+                       k->i->scan.exclusive
+                           ? "e == 0 ? before : ADD(before, sums[e > 0 ? e - 1 : 0])"
+                           : "ADD(before, sums[e])");
+    kernel_set_pattern(k, "WARPS", g > WARP_SIZE ? join_warps : "");
+    kernel_set_pattern(k, "EARLIER", chunks > 1 ? earlier : "");
+    if (chunks > 1) {
+        size_t bytes = mtf_dtype_bytes(dtype_compute(k->i->in[0].type));
+        plan->scratch_bytes = lines * chunks * (int64_t)bytes;
+        kernel_say(k, begin_line);
+        kernel_say(k, sum_chunk);
+        TRY(kernel_done(k, plan, lines * chunks, BLOCK_THREADS, 0));
+    }
+    kernel_say(k, begin_line);
+    kernel_say(k, by_groups);
+    return kernel_done(k, plan, blocks * chunks, BLOCK_THREADS, 0);
+}
+
+/* ---- the writer ---- */
+
+bool write_scan(kernel_source *s, const instr *i, kernel_plan *plan)
+{
+    const scan_args *how = &i->scan;
+    nest             n = nest_of(i, loops_between(0, i->nloops), &i->in[0], 0);
+    int64_t          far =
+        kernel_reach(how->along, how->in_stride) + kernel_reach(how->along, how->out_stride);
+    int64_t back = how->reverse ? how->along - 1 : 0, sign = how->reverse ? -1 : 1;
+    if (n.elements * how->along == 0) return true;
+    kernel_text k = kernel_text_of(s, i, far + n.elements * how->along);
+    kernel_set(&k, "T", "%s", kernel_type(i->in[0].type));
+    kernel_set(&k, "C", "%s", kernel_type(dtype_compute(i->in[0].type)));
+    kernel_set(&k, "O", "%s", kernel_type(i->out[0].type));
+    kernel_set_number(&k, "LINES", n.elements);
+    kernel_set_number(&k, "ALONG", how->along);
+    kernel_set_number(&k, "INSTEP", how->in_stride * sign);
+    kernel_set_number(&k, "OUTSTEP", how->out_stride * sign);
+    kernel_set_number(&k, "INFIRST", back * how->in_stride);
+    kernel_set_number(&k, "OUTFIRST", back * how->out_stride);
+    kernel_set_loops(&k, "LOOPS", &n, 'l', "row", 1);
+    kernel_set_offset(&k, "IN", &n, 'l', &i->in[0]);
+    kernel_set_offset(&k, "OUT", &n, 'l', &i->out[0]);
+    bool contiguous = how->in_stride == 1 || how->in_stride == -1;
+    if (contiguous ? how->along > 8 : n.elements < MANY_LINES && how->along > SHORT_LINE)
+        return scan_by_groups(&k, plan, n.elements);
+    kernel_set_pattern(&k, "RESULT", how->exclusive ? "before" : "sum");
+    kernel_say(&k, by_threads);
+    return kernel_done(&k, plan, kernel_parts(n.elements, BLOCK_THREADS), BLOCK_THREADS, 0);
+}
