@@ -12,7 +12,7 @@
 #include "groups.h"
 #include "language_model.h"
 #include "plan/plan.h"
-#include "plan/price.h"
+#include "price/price.h"
 
 /* A graph, a mesh, and one processor's program for it; nothing runs. */
 typedef struct lowering {

@@ -3,7 +3,7 @@
 #define BENCH_PREDICTION_H
 
 #include "bench.h"
-#include "run/calibrate.h"
+#include "measure/calibrate.h"
 
 enum { MOST_LAYOUTS = 1000 };
 #define SAME 1.02 /* a ratio of times that counts as equal */

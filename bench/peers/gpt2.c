@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "gpt2.h"
-#include "plan/estimate.h"
+#include "price/estimate.h"
 #include "run/compiled.h"
 #include "run/store.h"
 #include "serve.h"

@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "language_model.h"
 #include "networks.h"
-#include "plan/estimate.h"
-#include "plan/rates.h"
+#include "price/estimate.h"
+#include "price/rates.h"
 #include "serve.h"
 
 enum { LAYERS = 6 };

@@ -6,7 +6,7 @@
 #include "machine/launch.h"
 #include "run/devices.h"
 #include "microbatch/fewest.h"
-#include "plan/decline.h"
+#include "price/decline.h"
 #include "search/automatic.h"
 
 /* ---- the session ------------------------------------------------------------------------ */

@@ -4,7 +4,7 @@
 
 #include "cli/options.h"
 #include "microbatch/microbatch.h"
-#include "plan/estimate.h"
+#include "price/estimate.h"
 
 /* Opens a session with the options of mesh_options and running_options; NULL after an error, which was
  * reported; `*status` is then the exit status. */
@@ -29,7 +29,7 @@ typedef struct choice {
 /* Parses the texts, each of which may be NULL. */
 bool choice_parse(mtf_session *s, const char *m, const char *rules, const char *state, choice *c);
 /* Reads the options; searches what they leave open (auto), for the graph and the machine; divides the batch;
- * declines rules for state that would raise the memory (plan/decline.h). */
+ * declines rules for state that would raise the memory (price/decline.h). */
 bool choose_mesh(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetches,
                  const price_rates *r, choice *c);
 /* --processor N; `*number` is unchanged where it is absent. */

@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "machine/launch.h"
-#include "run/calibrate.h"
+#include "measure/calibrate.h"
 
 static bool write_out(mtf_session *s, const char *path, const char *text)
 {

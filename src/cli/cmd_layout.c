@@ -12,7 +12,7 @@
 #include "cli/shared_options.h"
 #include "cli/train_setup.h"
 #include "page/layout_page.h"
-#include "plan/decline.h"
+#include "price/decline.h"
 #include "search/reasons.h"
 
 typedef struct job {

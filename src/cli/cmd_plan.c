@@ -16,7 +16,7 @@
 #include "cli/shared_options.h"
 #include "cli/train_setup.h"
 #include "page/plan_page.h"
-#include "plan/decline.h"
+#include "price/decline.h"
 
 typedef struct job {
     const options *options;

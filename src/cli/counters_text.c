@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "plan/counters.h"
+#include "price/counters.h"
 
 /* Indents by one blank for each slash. */
 static int depth(const char *name)

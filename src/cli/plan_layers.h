@@ -2,7 +2,7 @@
 #ifndef CLI_PLAN_LAYERS_H
 #define CLI_PLAN_LAYERS_H
 
-#include "plan/estimate.h"
+#include "price/estimate.h"
 
 /* A table of layers, by the scopes of their tensors, and an empty line; nothing where all tensors are in
  * one.  False: no memory. */

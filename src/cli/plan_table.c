@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "plan/traffic.h"
+#include "price/traffic.h"
 
 enum { LINE = 110, LARGE_LINE = 120, MATTER = 12, LARGE = 100 };
 

@@ -2,7 +2,7 @@
 #ifndef CLI_PLAN_TABLE_H
 #define CLI_PLAN_TABLE_H
 
-#include "plan/estimate.h"
+#include "price/estimate.h"
 
 /* The costliest instructions and every collective, or all instructions; in large programs equal ones are
  * one line, unless all are wanted.  `measured`, by instruction, adds a column of seconds; NULL: none. */

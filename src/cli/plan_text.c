@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "plan/decline.h"
+#include "price/decline.h"
 
 /* ---- collectives, summed ---- */
 

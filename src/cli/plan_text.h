@@ -2,7 +2,7 @@
 #ifndef CLI_PLAN_TEXT_H
 #define CLI_PLAN_TEXT_H
 
-#include "plan/estimate.h"
+#include "price/estimate.h"
 
 /* Collectives of one kind, along the same axes, caused by the same rule. */
 typedef struct collective_sum {

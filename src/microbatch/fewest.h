@@ -3,7 +3,7 @@
 #define MICROBATCH_FEWEST_H
 
 #include "microbatch/microbatch.h"
-#include "plan/estimate.h"
+#include "price/estimate.h"
 
 /* Sets the number of parts of g's batch: the fewest with which the layout's fullest processor needs no
  * more than `limit` bytes (0: any number), or, where none suffices, the number that needs least.  Parts

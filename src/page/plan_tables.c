@@ -7,8 +7,8 @@
 #include "base/units.h"
 #include "page/escape.h"
 #include "page/page.h"
-#include "plan/decline.h"
-#include "plan/traffic.h"
+#include "price/decline.h"
+#include "price/traffic.h"
 
 enum { COSTLIEST = 40 };
 

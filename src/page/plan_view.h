@@ -3,7 +3,7 @@
 #define PAGE_PLAN_VIEW_H
 
 #include "page/phases.h"
-#include "plan/estimate.h"
+#include "price/estimate.h"
 
 /* Kinds of memory, in the picture's order from the bottom: first those alive during the whole step. */
 typedef enum memory_kind {

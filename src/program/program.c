@@ -143,7 +143,7 @@ static int64_t contract_flops(const instr *i)
     return flops;
 }
 
-/* What a collective combines depends on the group: see plan/traffic.h. */
+/* What a collective combines depends on the group: see price/traffic.h. */
 static int64_t flops_of(const instr *i)
 {
     int64_t n = instr_elements(i);

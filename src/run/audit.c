@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/saturate.h"
-#include "plan/price.h"
+#include "price/price.h"
 #include "run/compiled.h"
 
 /* The price counts one iteration of a loop that ends by a condition; the real number is known

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/textbuf.h"
-#include "plan/decline.h"
+#include "price/decline.h"
 #include "run/parts.h"
 #include "run/share.h"
 

@@ -6,7 +6,7 @@
 
 #include "machine/launch.h"
 #include "ops/state.h"
-#include "plan/price.h"
+#include "price/price.h"
 #include "run/initial.h"
 #include "run/store_blocks.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "microbatch/microbatch.h"
-#include "plan/decline.h"
+#include "price/decline.h"
 #include "search/shapes.h"
 #include "search/with_state.h"
 

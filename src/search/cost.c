@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/saturate.h"
-#include "plan/census.h"
+#include "price/census.h"
 
 worth worth_of(const cost *c, bool smallest, int64_t limit)
 {

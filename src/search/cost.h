@@ -2,7 +2,7 @@
 #ifndef SEARCH_COST_H
 #define SEARCH_COST_H
 
-#include "plan/price.h"
+#include "price/price.h"
 #include "search/subject.h"
 
 typedef struct cost {

@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "base/free_list.h"
-#include "plan/estimate.h"
-#include "plan/links.h"
+#include "price/estimate.h"
+#include "price/links.h"
 #include "search/descent.h"
 #include "search/price_cache.h"
 #include "search/starts.h"

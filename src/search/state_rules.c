@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "ops/state.h"
-#include "plan/decline.h"
-#include "plan/estimate.h"
+#include "price/decline.h"
+#include "price/estimate.h"
 
 enum { MOST_PAIRS = 48, ALL_SETS_OF = 12, MOST_TRIED = 1024, MOST_NEAR = 6 };
 #define NEAR 0.06 /* what the price without equal layers may miss */

@@ -32,7 +32,7 @@ typedef struct layout {
     int          nstate;
     layout_rule *state; /* rules that cut stored state further, in the order given */
     int            ndeclined;
-    declined_rule *declined; /* rules for state that would raise the planned memory (plan/decline.h) */
+    declined_rule *declined; /* rules for state that would raise the planned memory (price/decline.h) */
     bool         asks, asks_state; /* `auto` was given: rules are still to be found */
 } layout;
 

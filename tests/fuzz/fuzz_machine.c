@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/rates.h"
+#include "price/rates.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 

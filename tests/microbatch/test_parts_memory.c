@@ -8,7 +8,7 @@
 #include "base/abilities.h"
 #include "microbatch/microbatch.h"
 #include "mtf_nn.h"
-#include "plan/estimate.h"
+#include "price/estimate.h"
 
 #include "ground.h"
 

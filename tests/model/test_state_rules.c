@@ -11,7 +11,7 @@
 
 #include "model/ready.h"
 #include "mtf_nn.h"
-#include "plan/decline.h"
+#include "price/decline.h"
 #include "search/automatic.h"
 
 #include "ground.h"

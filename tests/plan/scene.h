@@ -2,7 +2,7 @@
 #ifndef TESTS_PLAN_SCENE_H
 #define TESTS_PLAN_SCENE_H
 
-#include "plan/estimate.h"
+#include "price/estimate.h"
 
 typedef struct scene {
     mtf_session *s;

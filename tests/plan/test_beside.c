@@ -1,5 +1,5 @@
 /* Tests plans for devices that run collectives beside other work. */
-#include "plan/estimate.h"
+#include "price/estimate.h"
 
 #include "ground.h"
 #include "scene.h"

@@ -1,5 +1,5 @@
 /* Tests the rates of cards: interpolation, machine files, prices. */
-#include "plan/card_rates.h"
+#include "price/card_rates.h"
 
 #include "ground.h"
 #include "scene.h"

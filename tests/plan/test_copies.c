@@ -1,7 +1,7 @@
 /* Tests how long gathered copies of variables are kept. */
 #include "mtf_nn.h"
 #include "plan/plan.h"
-#include "plan/traffic.h"
+#include "price/traffic.h"
 
 #include "ground.h"
 

@@ -1,6 +1,6 @@
 /* Tests counters: by hand, against Mesh TensorFlow, on few and on many processors. */
-#include "plan/counters.h"
-#include "plan/estimate.h"
+#include "price/counters.h"
+#include "price/estimate.h"
 
 #include "ground.h"
 

@@ -1,6 +1,6 @@
 /* Tests the cost of owed sums: parts, groups, time. */
 #include "mtf_nn.h"
-#include "plan/estimate.h"
+#include "price/estimate.h"
 
 #include "ground.h"
 

@@ -1,6 +1,6 @@
 /* Tests in which type products of f8 tensors are planned. */
 #include "plan/plan.h"
-#include "plan/rates.h"
+#include "price/rates.h"
 
 #include "ground.h"
 

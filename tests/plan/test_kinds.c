@@ -1,6 +1,6 @@
 /* Tests sums over kinds of processors against all processors. */
 #include "plan/plan.h"
-#include "plan/traffic_sums.h"
+#include "price/traffic_sums.h"
 #include "scene.h"
 
 #include "ground.h"

@@ -1,6 +1,6 @@
 /* Tests the time of collectives inside nodes and between them. */
-#include "plan/links.h"
-#include "plan/traffic.h"
+#include "price/links.h"
+#include "price/traffic.h"
 
 #include "ground.h"
 #include "scene.h"

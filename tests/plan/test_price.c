@@ -1,6 +1,6 @@
 /* Tests prices: duplicates, memory, sums over the mesh. */
-#include "plan/estimate.h"
-#include "plan/hints.h"
+#include "price/estimate.h"
+#include "price/hints.h"
 
 #include "ground.h"
 #include "scene.h"

@@ -1,5 +1,5 @@
 /* Tests the predicted seconds of instructions and collectives. */
-#include "plan/rates.h"
+#include "price/rates.h"
 
 #include "ground.h"
 #include "scene.h"

@@ -1,6 +1,6 @@
 /* Tests the bytes that collectives send and receive. */
 #include "machine/overlap.h"
-#include "plan/traffic.h"
+#include "price/traffic.h"
 #include "program/stages.h"
 
 #include "ground.h"

@@ -1,5 +1,5 @@
 /* Tests the rates that calibration derives from its trials. */
-#include "run/calibrate.h"
+#include "measure/calibrate.h"
 
 #include "ground.h"
 

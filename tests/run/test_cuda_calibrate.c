@@ -3,7 +3,7 @@
  * What it measures there means nothing: each rate must be there, and the file must be read
  * back as it was written and be used by plans.
  */
-#include "run/calibrate.h"
+#include "measure/calibrate.h"
 
 #include "ground.h"
 #include "mtf_build.h"

@@ -4,7 +4,7 @@
  * space of kernels and wires.
  */
 
-#include "plan/price.h"
+#include "price/price.h"
 #include "run/compiled.h"
 
 #include "ground.h"

@@ -1,5 +1,5 @@
 /* Tests that a session declines rules for state that raise memory. */
-#include "plan/price.h"
+#include "price/price.h"
 #include "run/compiled.h"
 
 #include "ground.h"

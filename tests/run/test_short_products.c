@@ -8,7 +8,7 @@
 
 #include "base/session.h"
 #include "plan/plan.h"
-#include "plan/rates.h"
+#include "price/rates.h"
 
 #include <cmocka.h>
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/calibrate.h"
+#include "measure/calibrate.h"
 #include "run/store.h"
 
 enum { CHECKS = 3, MOST_RANKS = 64 };

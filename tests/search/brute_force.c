@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/free_list.h"
-#include "plan/decline.h"
+#include "price/decline.h"
 #include "plan/plan.h"
-#include "plan/price.h"
+#include "price/price.h"
 
 enum { DIMS = 24, ROOM = 20000 };
 

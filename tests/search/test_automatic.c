@@ -1,6 +1,6 @@
 /* Tests automatic layouts: known answers, fixed rules, meshes, state. */
-#include "plan/estimate.h"
-#include "plan/links.h"
+#include "price/estimate.h"
+#include "price/links.h"
 #include "search/automatic.h"
 #include "search/shapes.h"
 #include "ground.h"

@@ -2,7 +2,7 @@
  *
  * Usage: test_peak [SEED] [COUNT]
  */
-#include "plan/estimate.h"
+#include "price/estimate.h"
 #include "plan/plan.h"
 #include "property/property_case.h"
 #include "ground.h"

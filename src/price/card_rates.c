@@ -1,0 +1,224 @@
+/* Rates that describe cards: products by shape, passes, attention. */
+#include "price/card_rates.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "base/numbers.h"
+#include "program/map_form.h"
+
+/* ---- rows ---- */
+
+static bool same_type(const card_product *a, const card_product *b)
+{
+    return a->type == b->type && a->rounded == b->rounded;
+}
+
+static bool stands_before(const card_product *a, const card_product *b)
+{
+    if (a->type != b->type) return a->type < b->type;
+    if (a->rounded != b->rounded) return b->rounded;
+    return a->terms != b->terms ? a->terms < b->terms : a->results <= b->results;
+}
+
+bool card_add_product(card_rates *c, card_product p)
+{
+    if (c->nproducts == MAX_CARD_PRODUCTS) return false;
+    int at = c->nproducts++;
+    for (; at > 0 && !stands_before(&c->products[at - 1], &p); at--)
+        c->products[at] = c->products[at - 1];
+    c->products[at] = p;
+    return true;
+}
+
+bool card_add_pass(card_rates *c, const char *kind, double memory)
+{
+    if (c->npasses == MAX_CARD_PASSES || strlen(kind) >= MAX_PASS_NAME) return false;
+    card_pass *p = &c->passes[c->npasses++];
+    strcpy(p->kind, kind);
+    p->memory = memory;
+    return true;
+}
+
+bool card_add_attention(card_rates *c, card_attention a)
+{
+    if (c->nattentions == MAX_CARD_ATTENTIONS) return false;
+    int at = c->nattentions++;
+    for (; at > 0; at--) {
+        const card_attention *before = &c->attentions[at - 1];
+        if (before->type < a.type || (before->type == a.type && before->key <= a.key)) break;
+        c->attentions[at] = *before;
+    }
+    c->attentions[at] = a;
+    return true;
+}
+
+/* ---- products ---- */
+
+/* The value at x on the line through two points, all on logarithms. */
+static double between(double x, double x0, double y0, double x1, double y1)
+{
+    if (x <= x0 || x1 <= x0) return y0;
+    if (x >= x1) return y1;
+    return y0 * pow(y1 / y0, log(x / x0) / log(x1 / x0));
+}
+
+/* The rate for these results in the rows from `first` on that have the same terms; `*end`: the row
+ * after them. */
+static double rate_along_results(const card_rates *c, int first, double results, int *end)
+{
+    const card_product *row = c->products;
+    int                 last = first;
+    while (last + 1 < c->nproducts && same_type(&row[last + 1], &row[first]) &&
+           row[last + 1].terms == row[first].terms)
+        last++;
+    *end = last + 1;
+    int k = first;
+    while (k < last && row[k + 1].results < results) k++;
+    if (k == last) return row[last].flops;
+    return between(results, row[k].results, row[k].flops, row[k + 1].results, row[k + 1].flops);
+}
+
+double card_product_rate(const card_rates *c, const card_product *like)
+{
+    double terms = 0, rate = 0;
+    for (int k = 0, end; k < c->nproducts; k = end) {
+        end = k + 1;
+        if (!same_type(&c->products[k], like)) continue;
+        double next = rate_along_results(c, k, like->results, &end);
+        if (terms == 0 || c->products[k].terms <= like->terms)
+            rate = next;
+        else
+            return between(like->terms, terms, rate, c->products[k].terms, next);
+        terms = c->products[k].terms;
+    }
+    return rate;
+}
+
+double card_best_product(const card_rates *c)
+{
+    double best = 0;
+    for (int k = 0; k < c->nproducts; k++) best = fmax(best, c->products[k].flops);
+    return best;
+}
+
+/* Tiles are computed whole, whatever part of them the product fills.  A product with a vector has no
+ * tiles. */
+static double tiled(int64_t size, bool vector)
+{
+    enum { TILE = 64 };
+    return (double)(vector ? size : (size + TILE - 1) / TILE * TILE);
+}
+
+double card_product_seconds(const card_rates *c, const instr *i, bool rounded)
+{
+    const int64_t *size = i->size + i->nloops - 3;
+    bool           vector = size[0] == 1 || size[1] == 1;
+    double         products = 1;
+    for (int d = 0; d < i->nloops - 3; d++) products *= (double)i->size[d];
+    card_product like = {.type = i->in[0].type,
+                         .rounded = rounded && i->in[0].type == MTF_F32,
+                         .terms = (double)size[2],
+                         .results = products * tiled(size[0], vector) * tiled(size[1], vector)};
+    double       rate = card_product_rate(c, &like);
+    if (rate == 0 && like.rounded) {
+        like.rounded = false;
+        rate = card_product_rate(c, &like);
+    }
+    if (rate == 0 && dtype_is_f8(like.type)) { /* not measured: no slower than bf16 */
+        like.type = MTF_BF16;
+        rate = card_product_rate(c, &like);
+    }
+    return rate > 0 ? 2 * like.terms * like.results / rate : 0;
+}
+
+/* ---- passes and attention ---- */
+
+double card_pass_memory(const card_rates *c, const instr *i, double otherwise)
+{
+    const char *kind =
+        i->kind == INSTR_MAP && (map_folds_rows(i) || i->map.sums) ? "rows" : instr_name(i->kind);
+    for (int k = 0; k < c->npasses; k++)
+        if (strcmp(c->passes[k].kind, kind) == 0) return c->passes[k].memory;
+    return otherwise;
+}
+
+/* The row for the key's size; the first row also holds below itself. */
+double card_attention_rate(const card_rates *c, const instr *i)
+{
+    const card_attention *row = NULL;
+    for (int k = 0; k < c->nattentions; k++) {
+        const card_attention *a = &c->attentions[k];
+        if (a->type == i->in[0].type && (!row || a->key <= (double)i->attention->key)) row = a;
+    }
+    if (!row) return 0;
+    return i->kind == INSTR_ATTENTION_GRAD ? row->backward : row->forward;
+}
+
+/* ---- lines ---- */
+
+bool rate_parse(const char *text, bool zero, double *to)
+{
+    char  *end;
+    double v = text ? number_read(text, &end) : 0;
+    bool   sound = text && end > text && !*end && ((v >= 1e-30 && v <= 1e30) || (v == 0 && zero));
+    if (sound) *to = v;
+    return sound;
+}
+
+static bool type_of_word(const char *word, mtf_dtype *type)
+{
+    return dtype_parse(word, type) && *type != MTF_BOOL;
+}
+
+bool card_factors_parse(const char *word, mtf_dtype *type, bool *rounded)
+{
+    *rounded = strcmp(word, "tf32") == 0;
+    *type = MTF_F32;
+    return *rounded || type_of_word(word, type);
+}
+
+const char *card_factors_name(mtf_dtype type, bool rounded)
+{
+    return rounded ? "tf32" : mtf_dtype_name(type);
+}
+
+static bool take_product(card_rates *c, char **words)
+{
+    card_product p;
+    TRY(card_factors_parse(words[1], &p.type, &p.rounded));
+    TRY(rate_parse(words[2], false, &p.terms) && rate_parse(words[3], false, &p.results) && rate_parse(words[4], false, &p.flops));
+    return card_add_product(c, p);
+}
+
+static bool take_attention(card_rates *c, char **words)
+{
+    card_attention a;
+    TRY(type_of_word(words[1], &a.type) && rate_parse(words[2], false, &a.key));
+    TRY(rate_parse(words[3], false, &a.forward) && rate_parse(words[4], false, &a.backward));
+    return card_add_attention(c, a);
+}
+
+bool card_take_line(card_rates *c, int n, char **words)
+{
+    double memory;
+    if (n == 5 && strcmp(words[0], "product") == 0) return take_product(c, words);
+    if (n == 5 && strcmp(words[0], "attention") == 0) return take_attention(c, words);
+    return n == 3 && strcmp(words[0], "pass") == 0 && rate_parse(words[2], false, &memory) &&
+           card_add_pass(c, words[1], memory);
+}
+
+void card_write(const card_rates *c, textbuf *t)
+{
+    for (int k = 0; k < c->nproducts; k++) {
+        const card_product *p = &c->products[k];
+        text_add(t, "product %s %g %g %.3g\n", card_factors_name(p->type, p->rounded), p->terms,
+                 p->results, p->flops);
+    }
+    for (int k = 0; k < c->nattentions; k++)
+        text_add(t, "attention %s %g %.3g %.3g\n", mtf_dtype_name(c->attentions[k].type),
+                 c->attentions[k].key, c->attentions[k].forward, c->attentions[k].backward);
+    for (int k = 0; k < c->npasses; k++)
+        text_add(t, "pass %s %.3g\n", c->passes[k].kind, c->passes[k].memory);
+}

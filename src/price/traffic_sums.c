@@ -1,0 +1,113 @@
+/* Traffic of all processors in a collective, without visiting them. */
+#include "price/traffic_sums.h"
+
+#include "base/saturate.h"
+#include "program/exchange.h"
+
+static void add(int64_t *sum, int64_t each, int64_t count)
+{
+    *sum = saturate_plus(*sum, saturate_times(each, count));
+}
+
+/* ---- what an exchange does not move ---- */
+
+static unsigned axes_of_dim(const exchange_args *how, int d)
+{
+    return cut_axes(&how->from.dim[d]) | cut_axes(exchange_cut(how, d));
+}
+
+/* If one cut continues the other, the finer parts add up to the dimension. */
+static bool parts_nest(const exchange_args *how, int d)
+{
+    const axis_list *a = &how->from.dim[d], *b = exchange_cut(how, d);
+    return !(how->mapped >> d & 1) && (cut_refines(a, b) || cut_refines(b, a));
+}
+
+/* The sum over all positions along some axes of the product over some dimensions of what is
+ * kept. */
+static int64_t kept_along(const mesh *m, const exchange_args *how, unsigned axes, unsigned dims)
+{
+    int64_t    sum = 0;
+    axis_list  list = {0};
+    mesh_point here = {0};
+    for (int a = 0; a < m->naxes; a++)
+        if (axes >> a & 1) list.axis[list.n++] = (uint8_t)a;
+    for (int k = cut_parts(m, &list) - 1; k >= 0; k--) {
+        int64_t kept = 1;
+        cut_set_part(m, &list, k, &here);
+        for (int d = 0; d < how->shape.ndims && kept; d++)
+            if (dims >> d & 1)
+                kept *=
+                    span_overlap(exchange_has(m, how, d, &here), exchange_wanted(m, how, d, &here));
+        sum = saturate_plus(sum, kept);
+    }
+    return sum;
+}
+
+/* Dimensions that share no axis are independent: the sum of products is a product of sums. */
+static int64_t kept_by_all(const mesh *m, const exchange_args *how)
+{
+    int64_t  all = 1;
+    unsigned used = 0, seen = 0;
+    for (int d = 0; d < how->shape.ndims; d++) {
+        if (seen >> d & 1) continue;
+        unsigned axes = axes_of_dim(how, d), dims = 1u << d;
+        for (unsigned before = 0; before != dims;) {
+            before = dims;
+            for (int e = d + 1; e < how->shape.ndims; e++)
+                if (axes_of_dim(how, e) & axes) dims |= 1u << e, axes |= axes_of_dim(how, e);
+        }
+        bool nest = dims == 1u << d && parts_nest(how, d);
+        all = saturate_times(all, nest ? how->shape.dims[d].size : kept_along(m, how, axes, dims));
+        seen |= dims;
+        used |= axes;
+    }
+    for (int a = 0; a < m->naxes; a++)
+        if (!(used >> a & 1)) all = saturate_times(all, m->size[a]);
+    return all;
+}
+
+/* ---- sums ---- */
+
+void traffic_sum_add(traffic_sum *sum, const site *s, const mesh *m, const instr *i,
+                     const mesh_point *here)
+{
+    traffic t = traffic_of(s, m, i, here);
+    add(&sum->results, instr_elements(i), 1);
+    add(&sum->received, traffic_in(&t), 1);
+    add(&sum->flops, t.flops, 1);
+}
+
+void traffic_sum_add_kind(traffic_sum *sum, const site *s, const mesh *m, const instr *i,
+                          const mesh_point *here, int64_t count)
+{
+    add(&sum->results, instr_elements(i), count);
+    if (i->kind == INSTR_EXCHANGE) {
+        int64_t kept = exchange_kept(m, i->exchange, here);
+        add(&sum->received, exchange_received(m, i->exchange, here) + kept, count);
+    } else if (i->kind == INSTR_REDUCE && traffic_is_sharded(s, m, i, here)) {
+        add(&sum->shards, i->size[0], count);
+    } else { /* two stages of a reduce_scatter move as much as one, but not the same for each member */
+        traffic t = traffic_of(i->kind == INSTR_REDUCE ? s : NULL, m, i, here);
+        add(&sum->received, traffic_in(&t), count);
+        add(&sum->flops, t.flops, count);
+    }
+}
+
+/* `total` is a sum of shares; n of them make a whole, which counts `times`. */
+static int64_t by_groups(int64_t total, int64_t n, int64_t times)
+{
+    return total == INT64_MAX ? total : saturate_times(total / n, times);
+}
+
+/* In a group of n each member's shard is sent to n-1 others to be combined, and so is the
+ * result. */
+void traffic_sum_end(traffic_sum *sum, const mesh *m, const instr *i)
+{
+    if (i->kind == INSTR_EXCHANGE && sum->received < INT64_MAX)
+        sum->received -= kept_by_all(m, i->exchange);
+    if (i->kind != INSTR_REDUCE) return;
+    int64_t n = traffic_group(m, i->reduce.axes);
+    add(&sum->received, by_groups(sum->shards, n, 2 * (n - 1)), 1);
+    add(&sum->flops, by_groups(sum->shards, n, n - 1), 1);
+}
