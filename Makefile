@@ -8,7 +8,7 @@ SOURCES       = $(shell find src include tests examples bench -name '*.[ch]')
 
 build = @{ [ -f $(2)/build.ninja ] || cmake --preset $(1); } && cmake --build $(2)
 
-.PHONY: release setup demo test test-presets test-cuda sanitize-cuda test-page bench bench-cuda install asan tsan fuzz fuzz-programs format tidy clean help
+.PHONY: release setup demo test test-presets mutants test-cuda sanitize-cuda test-page bench bench-cuda install asan tsan fuzz fuzz-programs format tidy clean help
 
 release:            ## build everything; the command is build/mtf
 	$(call build,release,build)
@@ -26,6 +26,10 @@ test: setup         ## run every test (ASAN=1 or TSAN=1: under that sanitizer)
 test-presets: setup ## check every configuration of share/gin/models (MATRIX=most: the GPU for a few only)
 	$(call build,release,build)
 	@MTF=build/mtf MTF_MATRIX=$(or $(MATRIX),all) OMP_WAIT_POLICY=passive MTF_NO_MEASURE=1 tests/shell/presets.sh
+
+mutants:            ## put known faults into a copy, and see which test finds each (ONLY=PATTERN)
+	$(call build,release,build)
+	@tools/mutants.sh $(ONLY)
 
 test-cuda:          ## run every test of the device cuda on this machine's card
 	@tools/test_cuda.sh
