@@ -260,6 +260,11 @@ check "a start from another checkpoint" 0 out 'loaded 19 of 19 trainable variabl
 misused "evaluations twice" "leave one out" train --gin_file small.gin --text $book --eval-text $book --steps 1 --eval-every 1 --eval-steps 1
 misused "evaluations of nothing" "--eval-steps needs data to evaluate on: name it with --eval-text" train --gin_file small.gin --text $book --steps 1 --eval-steps 1
 
+# Ways to cut the batch are tried before the run, each with the files: their notes are said once.
+run train --gin_file small.gin --text $book --steps 1 --mesh x:2,y:2 --layout auto --gin_param "utils.run.tpu_job_name = 'none'" \
+    --gin_param "run.batch_size = ('sequences_per_replica', 1)"
+if [ $status = 0 ] && [ "$(grep -c 'tpu_job_name has no effect' err)" = 1 ]; then pass; else lose "a note once" "one note" "$(cat err)"; fi
+
 # ---- checkpoints, one and all --------------------------------------------------------------------
 
 train --steps 6 --save-every 2 --checkpoint-dir several
