@@ -285,6 +285,16 @@ misused "a step that is no number" "--step takes a whole number" eval several --
 misused "steps said twice" "--step and --eval-checkpoints both say which checkpoints: leave one out" \
     eval several --eval-text $book --step 4 --eval-checkpoints all
 refuses "a step that is not there" "several" eval several --eval-text $book --eval-checkpoints 3
+refuses "no initial weights" "several/step_00000000" eval several --eval-text $book --eval-checkpoints 0
+train --steps 0 --checkpoint-dir zero
+cp -r several/step_*6 zero
+run eval zero --eval-text $book --eval-checkpoints all
+if [ "$(cut -d' ' -f1,2 out | tr '\n' ' ')" = "step 0 step 6 " ]; then pass; else lose "all, with the initial weights" "steps 0 and 6" "$(cat out err)"; fi
+head -n 1 out >of_zero
+for which in "--eval-checkpoints 0" "--step 0"; do
+    run eval zero --eval-text $book $which
+    if cmp -s out of_zero; then pass; else lose "the initial weights: $which" "$(cat of_zero)" "$(cat out err)"; fi
+done
 misused "no step" "takes all, last, or steps" eval several --eval-text $book --eval-checkpoints newest
 
 # ---- answers to a dataset, evaluated -------------------------------------------------------------
