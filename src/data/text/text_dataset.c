@@ -64,7 +64,7 @@ static bool read_row(const field *f, const shard *part, int64_t row, wanted *w, 
     const text_field *t = f->inside;
     (void)part;
     if (!t->sections) return offer_row(t, t->examples, row, w, why);
-    text_section *s = text_sections_take(t->sections, row_section(row), why);
+    text_section *s = text_sections_take(t->sections, row, why);
     TRY(s != NULL);
     bool ok = offer_row(t, &s->examples, row_place(row), w, why);
     text_sections_give_back(t->sections, s);
@@ -188,6 +188,7 @@ static bool open_corpus(mtf_dataset *d, text_examples *e, int64_t bytes, text_se
     t->rule = rule_of(e, t->format, bytes);
     t->rule.crc = &d->crc;
     t->rule.end = mtf_vocabulary_end(e->vocabulary);
+    t->later = later_suits(e, t->format);
     t->rule.token = t->format->name[1] == '1' ? 2 : 4;
     *whole = t->format->tokens && e->opts.joined; /* windows need no search for texts */
     return *whole || corpus_within(&t->corpus, WHOLE_SECTIONS * t->rule.bytes, whole);

@@ -73,6 +73,15 @@ bool token_text_finish(token_text *t)
     return token_text_add_run(t, (token_run){.ids = t->made, .count = t->made_count});
 }
 
+bool token_text_take(token_text *t, stretch *text)
+{
+    *text = t->texts[--t->count];
+    if (!t->nruns) TRY(token_text_add_run(t, (token_run){0}));
+    t->runs[0].ids = t->made;
+    t->runs[0].count = t->made_count;
+    return true;
+}
+
 bool token_text_fit(token_text *t)
 {
     size_t size = raw_bytes(t->type), bytes = (size_t)t->made_count * size;
