@@ -58,6 +58,7 @@ static bool find_head(text_sections *t, int file, fault *why)
 static void drop(text_sections *t, text_section *s)
 {
     examples_free(&s->own, &s->examples);
+    later_free(&s->later);
     arena_free(&s->own.arena);
     block_free(&t->session->opts.allocator, s->bytes);
     block_free(&t->session->opts.allocator, s);
@@ -91,6 +92,7 @@ static bool tokenise(text_sections *t, text_section *s, const section_text *text
     as->bytes = text->bytes;
     as->size = text->size;
     as->bytes_before = text->at;
+    s->later.bytes = (const char *)text->bytes;
     if (t->later) read.each = later_note, read.context = &s->later;
     if (as->bytes_before) read.head = (text_span){t->head, (int64_t)t->head_size};
     documents_begin(&read);
@@ -98,7 +100,7 @@ static bool tokenise(text_sections *t, text_section *s, const section_text *text
     block_free(&s->own.allocator, as->lines.at);
     block_free(&s->own.allocator, as->records.at);
     as->lines = as->records = (place_index){0};
-    if (t->later) return ok && examples_plan_later(&s->own, &s->examples, s->later.count);
+    if (t->later) return ok && later_fit(&s->later) && examples_plan_later(&s->own, &s->examples, s->later.count);
     ok = ok && examples_plan(&s->own, &s->examples);
     for (int side = 0; ok && side < SIDES; side++) ok = token_text_fit(&s->examples.text[side]);
     return ok;
@@ -123,11 +125,13 @@ static bool explain(text_sections *t, int file, const text_section *wrong, const
 }
 
 /* Where texts are tokenised later, their bytes stay, without the room that finding them took. */
-static bool fit(text_sections *t, section_text *text, fault *why)
+static bool fit(text_sections *t, const char *path, section_text *text, fault *why)
 {
     const mtf_allocator *from = &t->session->opts.allocator;
-    uint8_t             *fitting = t->later ? block_alloc(from, why, text->size + 1, false) : NULL;
     if (!t->later) return true;
+    if (text->size > UINT32_MAX)
+        return fail(why, ERR_FILE, "\"%s\" has a line of more than 4 GiB", path);
+    uint8_t *fitting = block_alloc(from, why, text->size + 1, false);
     TRY(fitting != NULL);
     memcpy(fitting, text->bytes, text->size);
     block_free(from, text->bytes);
@@ -147,7 +151,7 @@ static text_section *load_from(text_sections *t, int file, int64_t number, bool 
                            why) ||
         !*there)
         return NULL;
-    text_section *s = fit(t, &text, why) ? new_section(t, number, why) : NULL;
+    text_section *s = fit(t, f->path, &text, why) ? new_section(t, number, why) : NULL;
     if (s && !tokenise(t, s, &text, &as)) {
         explain(t, file, s, &text, why);
         drop(t, s);
