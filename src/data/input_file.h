@@ -27,6 +27,10 @@ typedef struct input_file {
     int64_t bytes_before, lines_before, records_before;
 } input_file;
 
+enum { INPUT_LEAST_MAPPED = 1 << 20 }; /* plain files of so many bytes are mapped, smaller ones read */
+/* How many bytes a gzip file probably has unpacked, of which `most` are allowed, and one more. */
+size_t input_unpacked_guess(int file, size_t size, size_t most);
+
 /* Each file once, however many fields it has. */
 typedef struct input_files {
     mtf_session *session;

