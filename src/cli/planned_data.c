@@ -1,5 +1,5 @@
 /* What the data of a run keep in memory, for plans. */
-#include "cli/plan_data.h"
+#include "cli/planned_data.h"
 
 #include <string.h>
 
@@ -40,14 +40,14 @@ static int64_t input_bytes(const mtf_graph *g, int64_t *longest)
     return bytes;
 }
 
-bool plan_data_find(const options *o, mtf_session *s, const mtf_graph *g, plan_data *to)
+bool planned_data_find(const options *o, mtf_session *s, const mtf_graph *g, planned_data *to)
 {
     bool         text = config_given(o);
     const model *m = text ? NULL : model_find(o->words[0]);
     mtf_field    fields[MOST_FIELDS] = {{.name = NULL}};
     int64_t      longest, bytes = input_bytes(g, &longest);
     setup        as;
-    *to = (plan_data){0};
+    *to = (planned_data){0};
     if (!text && !(m && m->fields)) return true;
     to->batches = BATCHES * bytes;
     if (text) to->text = text_most_bytes(longest);
@@ -62,7 +62,7 @@ static void write_row(textbuf *t, const char *what, int64_t bytes, const char *s
     if (bytes) text_add(t, "%-16s %9s   %s\n", what, unit_bytes(bytes).s, says);
 }
 
-void plan_data_write(const plan_data *d, textbuf *t)
+void planned_data_write(const planned_data *d, textbuf *t)
 {
     write_row(t, "data", d->batches + d->files + d->text,
               "of each process, at most, beside the memory of its processors");
@@ -71,7 +71,7 @@ void plan_data_write(const plan_data *d, textbuf *t)
     write_row(t, "  text", d->text, "sections of it, whatever its size");
 }
 
-void plan_data_json(const plan_data *d, cJSON *to)
+void planned_data_json(const planned_data *d, cJSON *to)
 {
     if (!d->batches) return;
     cJSON *m = json_object(to, "data");

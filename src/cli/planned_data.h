@@ -1,6 +1,6 @@
 /* What the data of a run keep in memory, for plans. */
-#ifndef CLI_PLAN_DATA_H
-#define CLI_PLAN_DATA_H
+#ifndef CLI_PLANNED_DATA_H
+#define CLI_PLANNED_DATA_H
 
 #include <cjson/cJSON.h>
 
@@ -9,15 +9,15 @@
 #include "mtf.h"
 
 /* Bytes, at most, of a process; all are 0 where the plan is not about training on data. */
-typedef struct plan_data {
+typedef struct planned_data {
     int64_t batches; /* those that are lent and read ahead */
     int64_t files;   /* of examples: unpacked, or read */
     int64_t text;    /* sections of it */
-} plan_data;
+} planned_data;
 
 /* For the graph before its batch is divided.  False after an error. */
-bool plan_data_find(const options *o, mtf_session *s, const mtf_graph *g, plan_data *to);
-void plan_data_write(const plan_data *d, textbuf *t);
-void plan_data_json(const plan_data *d, cJSON *to);
+bool planned_data_find(const options *o, mtf_session *s, const mtf_graph *g, planned_data *to);
+void planned_data_write(const planned_data *d, textbuf *t);
+void planned_data_json(const planned_data *d, cJSON *to);
 
 #endif
