@@ -59,7 +59,7 @@ static void write_lines(FILE *f, int n, const char *const *lines)
 
 /* Gives all pairs of the text to `use`, some at a time. */
 typedef bool pairs_user(void *context, const some_pairs *some);
-static bool use_pairs(const decoded_eval *d, pairs_user *use, void *context)
+static bool  use_pairs(const decoded_eval *d, pairs_user *use, void *context)
 {
     mtf_session *s = d->model->session;
     arena        own = arena_make(&s->allocator, &s->fault);
@@ -120,7 +120,9 @@ static bool open_decoder(decoded_eval *d)
 {
     enum { MOST_ROWS = 32 };
     int64_t      batch = d->config->batch;
-    answers_opts limits = {.batch = batch < 1 ? 1 : batch > MOST_ROWS ? MOST_ROWS : batch,
+    answers_opts limits = {.batch = batch < 1           ? 1
+                                    : batch > MOST_ROWS ? MOST_ROWS
+                                                        : batch,
                            .beams = 1};
     question     like = {.results = 1};
     if (d->decoder) return true;

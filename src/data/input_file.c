@@ -213,9 +213,19 @@ input_file *input_open(input_files *files, const char *path)
 
 bool input_index(mtf_session *s, place_index *index, int64_t count)
 {
-    index->at = block_alloc(&s->allocator, &s->fault, sizeof(int64_t) * (size_t)(count + 1), false);
+    size_t places = (size_t)(count / INDEX_STRIDE) + 1;
+    index->at = block_alloc(&s->allocator, &s->fault, sizeof(int64_t) * places, true);
     index->count = count;
     return index->at != NULL;
+}
+
+void input_passed(const input_file *f, int64_t at, int64_t *given_up)
+{
+    enum { SOME = 4 << 20 }; /* a multiple of the sizes of pages */
+    if (!f->mapped || at - *given_up < SOME) return;
+    int64_t end = at / SOME * SOME;
+    madvise((void *)(f->bytes + *given_up), (size_t)(end - *given_up), MADV_DONTNEED);
+    *given_up = end;
 }
 
 bool input_refresh(const input_files *files, fault *why)

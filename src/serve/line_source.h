@@ -5,8 +5,8 @@
 #include "serve/opened_model.h"
 
 typedef struct given_line {
-    const char *inputs;  /* or the text, of examples that have one; NULL: none */
-    const char *targets; /* NULL: none */
+    const char *inputs;           /* or the text, of examples that have one; NULL: none */
+    const char *targets;          /* NULL: none */
     id_row input_ids, target_ids; /* the same as ids, with their ends, where `ids` is not NULL */
 } given_line;
 

@@ -80,7 +80,7 @@ typedef struct scoring {
     scored_line             lines[AT_ONCE];
     score_item              items[AT_ONCE];
     int                     count;
-    int64_t                 before; /* lines that were scored before them */
+    int64_t                 before;    /* lines that were scored before them */
     FILE                   *to[FILES]; /* NULL: not open */
     const char             *paths[FILES];
 } scoring;
@@ -91,8 +91,8 @@ static bool read_ids(scoring *s, const char *text, bool target, const int32_t **
     id_list             list = model_ids(&m->session->fault);
     int32_t             end = mtf_vocabulary_end(m->vocabulary);
     size_t              bytes = strlen(text);
-    bool ok = target ? model_encode_target(m, text, bytes, &list)
-                     : model_encode_prompt(m, text, bytes, &list);
+    bool                ok = target ? model_encode_target(m, text, bytes, &list)
+                                    : model_encode_prompt(m, text, bytes, &list);
     if (ok && target && end >= 0) ok = ids_add(&list, end);
     *n = list.count;
     *ids = ok ? arena_copy(&s->own, list.ids, sizeof *list.ids * (size_t)list.count) : NULL;

@@ -89,6 +89,15 @@ run decode delimited --eval-text few_long.tsv:objective=delimited --max-tokens 1
 flat "scoring pairs" "line 4: the text to score has 60" few_long.tsv more_long.tsv \
     score delimited --eval-text FILE:objective=delimited --threads 1
 rm more.tsv more_long.tsv
+printf '%s\n' 'dim batch = 4' 'x: f32[batch, in=2] = input' 'w: f32[in=2] = variable' 'p: [batch] = einsum(x, w)' 'loss = reduce_mean(square(p))' >plane.mtf
+yes "$(seq 100 | sed 's/.*/&	&/')" | head -n 3000000 >many.tsv
+head -n 1000 many.tsv >thousand.tsv
+for as in tsv csv; do
+    tr '\t' "$([ $as = csv ] && echo , || echo '\t')" <many.tsv >many.$as.txt
+    head -n 1000 many.$as.txt >thousand.$as.txt
+    flat "a table, $as" '"step":1' thousand.$as.txt many.$as.txt train plane.mtf --data x=FILE:format=$as --steps 1 --json --threads 1
+done
+rm many.*
 
 # ---- processes -------------------------------------------------------------------------------------
 

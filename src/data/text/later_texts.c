@@ -23,7 +23,8 @@ static bool surely_has_tokens(const text_span *text)
 static bool count_tokens(const later_texts *l, int side, const text_span *text, int64_t *tokens)
 {
     id_list ids = {.from = &l->own->allocator, .why = &l->own->fault};
-    bool    ok = !text || vocabulary_encode(l->like->vocabulary[side], text->at, (size_t)text->size, &ids);
+    bool    ok =
+        !text || vocabulary_encode(l->like->vocabulary[side], text->at, (size_t)text->size, &ids);
     *tokens += ids.count;
     ids_free(&ids);
     return ok;

@@ -56,12 +56,12 @@ bool text_pairs_open(text_pairs *p, mtf_session *s, const mtf_text_opts *opts)
     const mtf_vocabulary *inputs = opts->inputs_vocabulary ? opts->inputs_vocabulary : v;
     mtf_dataset          *d = dataset_new(s, 1);
     TRY(d != NULL);
-    *p = (text_pairs){.session = s,
-                      .opts = *opts,
-                      .none = {{.session = s, .type = token_type(inputs)},
-                               {.session = s, .type = token_type(v)}},
-                      .own = arena_make(&s->allocator, &s->fault),
-                      .open = true};
+    *p = (text_pairs){
+        .session = s,
+        .opts = *opts,
+        .none = {{.session = s, .type = token_type(inputs)}, {.session = s, .type = token_type(v)}},
+        .own = arena_make(&s->allocator, &s->fault),
+        .open = true};
     bool two = opts->objective == MTF_TEXT_PAIRS || opts->objective == MTF_TEXT_DELIMITED;
     p->read = (documents){.dataset = d,
                           .opts = &p->opts,
