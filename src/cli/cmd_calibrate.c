@@ -10,6 +10,7 @@
 #include "base/put_file.h"
 #include "cli/commands.h"
 #include "cli/graph_file.h"
+#include "cli/thread_limit.h"
 #include "machine/launch.h"
 #include "measure/calibrate.h"
 
@@ -93,7 +94,7 @@ static int run(const options *o)
     mtf_session *s = file_session(&(mtf_session_opts){
         .threads = (int)threads, .device = device, .mesh = given ? given : each});
     if (!s) return STATUS_FAILED;
-    measure(o, s);
+    if (threads_suit(o, s)) measure(o, s);
     return close_session(s);
 }
 
@@ -103,6 +104,7 @@ static const option_spec table[] = {
     {"device", "cpu|cuda", false, "what is measured; cuda: one of NVIDIA's cards", "cpu|cuda"},
     {"mesh", "MESH", false, "the processors; default: x, one for each core, or each rank of MPI; with cuda, one"},
     {"threads", "N", false, "threads to use in all; default: all cores it may use"},
+    {"oversubscribe", NULL, false, "start far more threads than this machine has cores"},
     {0},
 };
 

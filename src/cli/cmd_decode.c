@@ -17,7 +17,7 @@
 static bool spares_inputs(const options *o, const opened_model *m, const decode_lines_opts *d)
 {
     static const char *const suffixes[] = {"", ".inputs", ".targets"};
-    for (int k = 0; d->output && k < (d->text ? 3 : 1); k++) {
+    for (int k = 0; d->output && k < (d->source ? 3 : 1); k++) {
         const char *path = step_path(m, d->output, suffixes[k]);
         TRY(path && output_spares(o, m->session, "output", path) &&
             output_spares_files(m->session, "output", path, d->inputs, "the prompts"));
@@ -40,15 +40,15 @@ static int run(const options *o)
     if (!d.inputs) d.inputs = c.run.decode.input_file;
     if (!d.output) d.output = c.run.decode.output_file;
     dataset_lines lines;
-    if (!dataset_lines_read(&c, m, &lines)) return close_session(m->session);
-    if (lines.inputs) d.inputs = lines.files, d.text = lines.inputs;
-    d.rows = lines.input_rows, d.nrows = lines.count;
-    if (!spares_inputs(o, m, &d)) return close_session(m->session);
+    if (!dataset_lines_open(&c, m, &lines)) return close_session(m->session);
+    if (lines.source.name) d.inputs = lines.source.name, d.source = &lines.source;
+    bool spares = spares_inputs(o, m, &d);
     bool talks = !d.inputs && !d.output && isatty(STDIN_FILENO) && launch_find().size <= 1;
-    if (talks)
+    if (spares && talks)
         decode_dialogue(m, &d, stdin, stdout);
-    else if (decode_lines(m, &d) && d.output)
-        dataset_lines_write(m, &lines, d.output);
+    else if (spares && decode_lines(m, &d) && d.output)
+        dataset_lines_write(&lines, d.output);
+    dataset_lines_close(&lines);
     return close_session(m->session);
 }
 

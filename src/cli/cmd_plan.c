@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/counters_text.h"
 #include "cli/graph_file.h"
+#include "cli/planned_data.h"
 #include "cli/plan_json.h"
 #include "cli/plan_layers.h"
 #include "cli/plan_table.h"
@@ -28,6 +29,7 @@ typedef struct job {
     layout         other; /* of --diff */
     estimate_opts  opts;
     site           site;
+    planned_data      data;
 } job;
 
 static void write_hint(const hint *h, textbuf *t)
@@ -67,10 +69,13 @@ static bool plan_one(job *j)
         ok = plan_page(j->graph, j->options->words[0], e, hints ? &h : NULL,
                        option_nth(j->options, "html", 0));
     } else if (ok && json) {
-        ok = json_print(j->session, plan_json(e, hints ? &h : NULL, all));
+        cJSON *root = plan_json(e, hints ? &h : NULL, all);
+        planned_data_json(&j->data, root);
+        ok = json_print(j->session, root);
     } else if (ok) {
         textbuf t = {.arena = &e->arena};
         plan_write_header(e, &t);
+        planned_data_write(&j->data, &t);
         if (hints) write_hint(&h, &t);
         text_add(&t, "\n");
         ok = all || plan_write_layers(j->graph, e, &t);
@@ -131,7 +136,7 @@ static bool plan_file(job *j)
     TRY(choose_planned_machine(j->options, j->session, &j->opts.rates));
     TRY(choose_site(j->options, j->session, &j->opts.rates, &j->site));
     j->graph = setup_plan(j->options, j->session, &j->nfetches, &j->fetches);
-    TRY(j->graph != NULL);
+    TRY(j->graph && planned_data_find(j->options, j->session, j->graph, &j->data));
     TRY(choose_mesh(j->options, j->graph, j->nfetches, j->fetches, &j->opts.rates, &j->choice));
     j->graph = j->choice.planned.graph;
     j->fetches = j->choice.planned.fetches;

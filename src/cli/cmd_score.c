@@ -10,16 +10,14 @@
 #include "serve/score_lines.h"
 
 /* Takes the texts of a dataset, or of files that the configuration names. */
-static bool take_texts(config_setup *c, const opened_model *m, score_lines_opts *s)
+static bool take_texts(config_setup *c, const opened_model *m, dataset_lines *lines,
+                       score_lines_opts *s)
 {
     const mtf_config_score *named = &c->run.score;
-    dataset_lines           lines;
-    TRY(dataset_lines_read(c, m, &lines));
-    if (lines.inputs) {
-        s->targets = lines.files;
-        s->targets_text = lines.targets ? lines.targets : lines.inputs;
-        if (lines.targets) s->inputs = lines.files, s->inputs_text = lines.inputs;
-        s->input_rows = lines.input_rows, s->target_rows = lines.target_rows;
+    TRY(dataset_lines_open(c, m, lines));
+    if (lines->source.name) {
+        s->source = &lines->source;
+        s->targets = s->inputs = lines->source.name;
         return true;
     }
     if (!s->targets && named->targets && named->targets[0] != '[') {
@@ -63,7 +61,9 @@ static int run(const options *o)
     config_setup  c;
     opened_model *m = model_open(o, &c, &status);
     if (!m) return status;
-    if (take_texts(&c, m, &s) && spares_texts(o, m, &s)) score_lines(m, &s);
+    dataset_lines lines;
+    if (take_texts(&c, m, &lines, &s) && spares_texts(o, m, &s)) score_lines(m, &s);
+    dataset_lines_close(&lines);
     return close_session(m->session);
 }
 

@@ -68,7 +68,7 @@ static bool positions_fit(const config_setup *c, const mtf_stack_opts *stack, co
     if (!packed)
         return fail(&c->session->fault, ERR_VALUE, text, (long long)length, side, learned,
                     (long long)length);
-    if (!mtf_is_first(c->session)) return true;
+    if (c->options->trial || !mtf_is_first(c->session)) return true;
     fputs("mtf: warning: ", stderr);
     fprintf(stderr, text, (long long)length, side, learned, (long long)length);
     fputs(", unless the packed texts are short\n", stderr);

@@ -4,54 +4,61 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/textbuf.h"
-#include "data/text/text_pairs.h"
 #include "serve/decode_lines.h"
 
-/* One line for each text, with blanks in place of newlines. */
-static char *join(mtf_session *s, const text_pairs *p, bool targets)
+/* One line, with blanks in place of newlines. */
+static char *as_line(char *text)
 {
-    size_t size = 1;
-    for (int k = 0; k < p->count; k++)
-        size += strlen(targets ? p->all[k].targets : p->all[k].inputs) + 1;
-    char *all = arena_array(&s->arena, char, size), *to = all;
-    for (int k = 0; all && k < p->count; k++) {
-        for (const char *c = targets ? p->all[k].targets : p->all[k].inputs; *c; c++)
-            *to++ = *c == '\n' || *c == '\r' ? ' ' : *c;
-        *to++ = '\n';
-    }
-    return all;
+    for (char *c = text; c && *c; c++)
+        if (*c == '\n' || *c == '\r') *c = ' ';
+    return text;
+}
+
+/* The text becomes the line's, which frees it. */
+static bool keep(dataset_lines *l, int side, char *text, const char **to)
+{
+    free(l->text[side]);
+    *to = l->text[side] = as_line(text);
+    return text || fail(&l->model->session->fault, ERR_MEMORY, "no memory for a line of %s",
+                        l->source.name);
+}
+
+/* ---- texts of the files ---- */
+
+static bool next_pair(void *context, given_line *to, bool *there)
+{
+    dataset_lines *l = context;
+    text_pair      pair;
+    *to = (given_line){0};
+    TRY(text_pairs_next(&l->pairs, &pair, there));
+    if (!*there) return true;
+    return keep(l, INPUTS, strdup(pair.inputs), &to->inputs) &&
+           (!pair.targets || keep(l, TARGETS, strdup(pair.targets), &to->targets));
 }
 
 /* ---- examples that an objective makes ---- */
 
-/* One side of all examples, without padding, which has the id 0. */
-static const id_row *read_side(mtf_session *s, mtf_dataset *d, const char *name, int64_t length)
+/* One side of an example, without padding, which has the id 0. */
+static bool read_side(dataset_lines *l, int side, const char *name, int64_t length, id_row *to)
 {
-    int64_t  count = mtf_dataset_size(d);
-    id_row  *rows = arena_array(&s->arena, id_row, count);
-    int32_t *ids = arena_array(&s->arena, int32_t, count * length);
-    for (int64_t k = 0; rows && ids && k < count; k++, ids += length) {
-        if (!mtf_dataset_read(d, name, k, MTF_I32, length, ids)) return NULL;
-        rows[k] = (id_row){ids, length};
-        while (rows[k].n && !ids[rows[k].n - 1]) rows[k].n--;
-    }
-    return ids ? rows : NULL;
+    TRY(mtf_dataset_read(l->made, name, l->given, MTF_I32, length, l->ids[side]));
+    *to = (id_row){l->ids[side], length};
+    while (to->n && !to->ids[to->n - 1]) to->n--;
+    return true;
 }
 
-/* A line for each row of ids. */
-static const char *join_rows(const opened_model *m, int64_t count, const id_row *rows)
+static bool next_made(void *context, given_line *to, bool *there)
 {
-    textbuf all = {.arena = &m->session->arena};
-    for (int64_t k = 0; k < count; k++) {
-        char *text = model_text(m, rows[k].ids, rows[k].n);
-        if (!text) return NULL;
-        for (char *c = text; *c; c++)
-            if (*c == '\n' || *c == '\r') *c = ' ';
-        text_add(&all, "%s\n", text);
-        free(text);
-    }
-    return text_done(&all);
+    dataset_lines *l = context;
+    *to = (given_line){0};
+    *there = l->given < l->count;
+    if (!*there) return true;
+    TRY(read_side(l, INPUTS, "inputs", l->opts.inputs_length, &to->input_ids));
+    TRY(read_side(l, TARGETS, "targets", l->opts.length, &to->target_ids));
+    l->given++;
+    return keep(l, INPUTS, model_text(l->model, to->input_ids.ids, to->input_ids.n), &to->inputs) &&
+           keep(l, TARGETS, model_text(l->model, to->target_ids.ids, to->target_ids.n),
+                &to->targets);
 }
 
 static bool is_made(mtf_text_objective o)
@@ -60,56 +67,79 @@ static bool is_made(mtf_text_objective o)
 }
 
 /* Inputs and targets that are one sequence in training are read as two here. */
-static bool read_made(const opened_model *m, mtf_text_opts *o, dataset_lines *to)
+static bool open_made(dataset_lines *l)
 {
-    mtf_session *s = m->session;
+    mtf_session   *s = l->model->session;
+    mtf_text_opts *o = &l->opts;
     if (o->objective == MTF_TEXT_PREFIX_DELIMITED) o->objective = MTF_TEXT_PREFIX;
     if (!o->inputs_length) o->inputs_length = o->length;
     o->pack = false;
-    mtf_dataset *d = mtf_text_open(s, o);
-    TRY(d != NULL);
-    to->count = mtf_dataset_size(d);
-    to->input_rows = read_side(s, d, "inputs", o->inputs_length);
-    to->target_rows = read_side(s, d, "targets", o->length);
-    TRY(to->input_rows && to->target_rows);
-    to->inputs = join_rows(m, to->count, to->input_rows);
-    to->targets = join_rows(m, to->count, to->target_rows);
-    return to->inputs && to->targets;
+    l->source.next = next_made;
+    TRY((l->made = mtf_text_open(s, o)) != NULL);
+    l->count = mtf_dataset_size(l->made);
+    l->ids[INPUTS] = arena_array(&s->arena, int32_t, o->inputs_length);
+    l->ids[TARGETS] = arena_array(&s->arena, int32_t, o->length);
+    return l->ids[INPUTS] && l->ids[TARGETS] && mtf_ok(s);
 }
 
-bool dataset_lines_read(config_setup *c, const opened_model *m, dataset_lines *to)
+/* ---- either ---- */
+
+bool dataset_lines_open(config_setup *c, const opened_model *m, dataset_lines *to)
 {
-    mtf_session  *s = c->session;
-    mtf_text_opts o;
-    text_pairs    pairs;
-    *to = (dataset_lines){0};
+    mtf_session *s = c->session;
+    *to = (dataset_lines){.model = m, .source = {.context = to}};
     if (!option_given(c->options, "eval-text") && !c->run.decode.from_dataset) return true;
-    TRY(config_text_opts(c, false, &o));
-    if (!o.files)
+    TRY(config_text_opts(c, false, &to->opts));
+    if (!to->opts.files)
         return fail(&s->fault, ERR_USAGE,
                     "the configuration wants a dataset decoded, but has none that can be opened "
                     "here: name it with --eval-text FILES");
-    to->files = o.files;
-    if (is_made(o.objective)) return read_made(m, &o, to);
-    TRY(text_pairs_read(s, &o, &pairs));
-    to->inputs = join(s, &pairs, false);
-    if (pairs.all[0].targets) to->targets = join(s, &pairs, true);
-    return to->inputs && (to->targets || !pairs.all[0].targets);
+    to->source.name = to->opts.files;
+    if (is_made(to->opts.objective)) return open_made(to);
+    to->source.next = next_pair;
+    return text_pairs_open(&to->pairs, s, &to->opts);
 }
 
-static bool write_text(const opened_model *m, const char *output, const char *suffix,
-                       const char *text)
+static bool begin_again(dataset_lines *l)
 {
-    const char *path = text ? step_path(m, output, suffix) : NULL;
-    FILE       *f = path ? output_open(m, path) : NULL;
-    if (!text) return true;
-    TRY(f != NULL);
-    fputs(text, f);
-    return output_close(m, path, f);
+    l->given = 0;
+    if (l->made) return true;
+    text_pairs_close(&l->pairs);
+    return text_pairs_open(&l->pairs, l->model->session, &l->opts);
 }
 
-bool dataset_lines_write(const opened_model *m, const dataset_lines *l, const char *output)
+static bool write_lines(dataset_lines *l, FILE *const *to)
 {
-    return write_text(m, output, ".inputs", l->inputs) &&
-           write_text(m, output, ".targets", l->targets);
+    for (given_line line;;) {
+        bool there;
+        TRY(l->source.next(l, &line, &there));
+        if (!there) return true;
+        fprintf(to[INPUTS], "%s\n", line.inputs);
+        if (to[TARGETS]) fprintf(to[TARGETS], "%s\n", line.targets);
+    }
+}
+
+bool dataset_lines_write(dataset_lines *l, const char *output)
+{
+    static const char *const suffixes[SIDES] = {".inputs", ".targets"};
+    const char              *paths[SIDES];
+    FILE                    *to[SIDES] = {NULL, NULL};
+    bool                     two = l->made || l->pairs.read.pairs, ok = true;
+    if (!l->source.name) return true;
+    TRY(begin_again(l));
+    for (int side = 0; ok && side < (two ? SIDES : TARGETS); side++) {
+        paths[side] = step_path(l->model, output, suffixes[side]);
+        to[side] = paths[side] ? output_open(l->model, paths[side]) : NULL;
+        ok = to[side] != NULL;
+    }
+    ok = ok && write_lines(l, to);
+    for (int side = 0; side < SIDES; side++)
+        if (to[side]) ok = output_close(l->model, paths[side], to[side]) && ok;
+    return ok;
+}
+
+void dataset_lines_close(dataset_lines *l)
+{
+    text_pairs_close(&l->pairs);
+    for (int side = 0; side < SIDES; side++) free(l->text[side]);
 }

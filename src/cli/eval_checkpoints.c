@@ -21,7 +21,9 @@ const option_spec checkpoint_options[] = {
 };
 /* clang-format on */
 
-/* Steps of checkpoints; 0: the newest. */
+/* Steps of checkpoints; NEWEST: the newest. */
+enum { NEWEST = -1 };
+
 typedef struct step_list {
     int64_t *steps;
     int      count;
@@ -59,11 +61,12 @@ static bool list_steps(setup *s, const char *folder, step_list *to)
     arena      *a = &s->session->arena;
     const char *which = option_nth(s->options, "eval-checkpoints", 0);
     *to = (step_list){0};
-    TRY(option_number(s->options, "step", 1, INT64_MAX, &step));
-    if (step && which)
+    TRY(option_number(s->options, "step", 0, INT64_MAX, &step));
+    bool one = option_given(s->options, "step");
+    if (one && which)
         return fail(&s->session->fault, ERR_USAGE,
                     "--step and --eval-checkpoints both say which checkpoints: leave one out");
-    if (step) return list_one(s->session, (int64_t)step, to);
+    if (one) return list_one(s->session, (int64_t)step, to);
     if (!which && s->config) which = s->config->run.eval_steps;
     if (which && strcmp(which, "all") == 0) {
         TRY(folder_steps(a, folder, &to->steps, &to->count));
@@ -71,7 +74,7 @@ static bool list_steps(setup *s, const char *folder, step_list *to)
                fail(&s->session->fault, ERR_FILE, "\"%s\" has no checkpoints", folder);
     }
     if (which && *which && strcmp(which, "last") != 0) return list_named(s->session, which, to);
-    return list_one(s->session, 0, to);
+    return list_one(s->session, NEWEST, to);
 }
 
 /* A number that the checkpoint keeps of its training; 0: it keeps none. */
@@ -95,8 +98,11 @@ static double epoch_of(const mtf_loaded *from)
 static bool evaluate_step(evaluation *e, const char *folder, int64_t step)
 {
     mtf_loaded    from;
-    mtf_load_opts how = {.step = step, .trainable = e->decoded != NULL, .convert = true};
-    TRY(mtf_load(e->setup->session, folder, &how, &from));
+    mtf_load_opts how = {.step = step == NEWEST ? 0 : step,
+                         .trainable = e->decoded != NULL,
+                         .convert = true};
+    if (step == 0) folder = folder_step_path(&e->setup->session->arena, folder, 0);
+    TRY(folder && mtf_load(e->setup->session, folder, &how, &from));
     return evaluation_show(e, &(evaluation_place){.step = from.step, .epoch = epoch_of(&from)});
 }
 

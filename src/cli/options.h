@@ -71,6 +71,7 @@ struct options {
         const option_spec *spec;
         const char        *value; /* "" where it takes none */
     } *values;
+    bool  trial; /* a copy by which a layout is tried before the command runs: it prints no notes */
     int   nowned;
     char *owned[MOST_OWNED]; /* texts of added values, to be freed */
 };

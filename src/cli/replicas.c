@@ -71,6 +71,7 @@ static void try_way(choosing *c, unsigned axes)
 {
     char    rules[MOST_RULES];
     options o = *c->given;
+    o.trial = true;
     write_rules(c, axes, rules);
     o.values = malloc((size_t)o.nvalues * sizeof *o.values + 1);
     for (int i = 0; o.values && i < o.nvalues; i++) {

@@ -14,7 +14,7 @@
 #include "data/gzip_over.h"
 #include "data/shared_unpack.h"
 
-enum { LEAST_MAPPED = 1 << 20, LEAST_SHARED = 1 << 18 };
+enum { LEAST_SHARED = 1 << 18 };
 
 /* ---- patterns ---- */
 
@@ -129,7 +129,7 @@ static bool unpack(unpacking *u)
 
 /* The last four bytes of a gzip file are its unpacked size modulo 2^32: a good first guess, unless
  * it is more than deflate can make of the file, 1032 bytes of one. */
-static size_t unpacked_guess(int file, size_t size, size_t most)
+size_t input_unpacked_guess(int file, size_t size, size_t most)
 {
     uint8_t last[4] = {0};
     if (pread(file, last, sizeof last, (off_t)size - 4) != sizeof last) return 1 << 16;
@@ -141,7 +141,7 @@ static size_t unpacked_guess(int file, size_t size, size_t most)
 
 static bool read_gzip(mtf_session *s, input_file *f, int file, size_t size)
 {
-    unpacking u = {.session = s, .file = f, .room = unpacked_guess(file, size, s->opts.memory)};
+    unpacking u = {.session = s, .file = f, .room = input_unpacked_guess(file, size, s->opts.memory)};
     u.bytes = block_alloc(&s->allocator, &s->fault, u.room, false);
     TRY(u.bytes != NULL);
     f->bytes = u.bytes;
@@ -189,7 +189,7 @@ static bool load(const input_files *all, input_file *f, int file)
     ssize_t got = pread(file, mark, sizeof mark, 0);
     if (got < 0) return fail(&s->fault, ERR_FILE, "\"%s\": %s", f->path, strerror(errno));
     if (mark[0] == 0x1f && mark[1] == 0x8b) return open_gzip(all, f, file, size);
-    return size < LEAST_MAPPED ? read_plain(s, f, file, size) : map_plain(s, f, file, size);
+    return size < INPUT_LEAST_MAPPED ? read_plain(s, f, file, size) : map_plain(s, f, file, size);
 }
 
 input_file *input_open(input_files *files, const char *path)
@@ -213,9 +213,19 @@ input_file *input_open(input_files *files, const char *path)
 
 bool input_index(mtf_session *s, place_index *index, int64_t count)
 {
-    index->at = block_alloc(&s->allocator, &s->fault, sizeof(int64_t) * (size_t)(count + 1), false);
+    size_t places = (size_t)(count / INDEX_STRIDE) + 1;
+    index->at = block_alloc(&s->allocator, &s->fault, sizeof(int64_t) * places, true);
     index->count = count;
     return index->at != NULL;
+}
+
+void input_passed(const input_file *f, int64_t at, int64_t *given_up)
+{
+    enum { SOME = 4 << 20 }; /* a multiple of the sizes of pages */
+    if (!f->mapped || at - *given_up < SOME) return;
+    int64_t end = at / SOME * SOME;
+    madvise((void *)(f->bytes + *given_up), (size_t)(end - *given_up), MADV_DONTNEED);
+    *given_up = end;
 }
 
 bool input_refresh(const input_files *files, fault *why)

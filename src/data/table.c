@@ -27,12 +27,6 @@ static const place_index *rows_of(const field *f, const input_file *file)
     return f->format == &format_csv ? &file->rows : &file->lines;
 }
 
-static const char *row_at(const field *f, const shard *part, int64_t k)
-{
-    const input_file *file = part->file;
-    return (const char *)file->bytes + rows_of(f, file)->at[k + f->as.header];
-}
-
 /* ---- rows of CSV files ---- */
 
 static bool wrong_quotes(mtf_session *s, const input_file *f, const char *at, const cell *c)
@@ -78,13 +72,23 @@ static const char *pass_row(mtf_session *s, const input_file *f, const char *at,
     }
 }
 
+/* The row after one that is sound. */
+static const char *row_after(const input_file *f, const char *at)
+{
+    cell        c;
+    const char *end = end_of(f), *stop;
+    while ((stop = cell_take(&csv_style, at, end, &c)) && stop < end && *stop != '\n') at = stop + 1;
+    return stop ? skip_empty(stop, end) : end;
+}
+
 static bool index_rows(mtf_session *s, input_file *f)
 {
     const char *first = first_row(f), *end = end_of(f);
-    int64_t     count = 0, columns = 0, here;
+    int64_t     count = 0, columns = 0, here, passed = 0;
     if (f->rows.at) return true;
     for (const char *at = first, *next; at < end; at = next, count++) {
         TRY((next = pass_row(s, f, at, &here)) != NULL);
+        input_passed(f, at - (const char *)f->bytes, &passed);
         if (count == 0) columns = here;
         if (here != columns)
             return fail(&s->fault, ERR_FILE,
@@ -94,12 +98,22 @@ static bool index_rows(mtf_session *s, input_file *f)
     }
     TRY(input_index(s, &f->rows, count));
     const char *at = first;
-    for (int64_t k = 0; k < count; k++) {
-        f->rows.at[k] = at - (const char *)f->bytes;
-        TRY((at = pass_row(s, f, at, &here)) != NULL);
+    passed = 0;
+    for (int64_t k = 0; k < count; k++, at = row_after(f, at)) {
+        index_put(&f->rows, k, at - (const char *)f->bytes);
+        input_passed(f, at - (const char *)f->bytes, &passed);
     }
-    f->rows.at[count] = (int64_t)f->size;
     return true;
+}
+
+static const char *row_at(const field *f, const shard *part, int64_t k)
+{
+    const input_file *file = part->file;
+    int64_t           row = k + f->as.header, length;
+    if (f->format != &format_csv) return lines_at(file, row, &length);
+    const char *at = (const char *)file->bytes + file->rows.at[row / INDEX_STRIDE];
+    for (int64_t i = row % INDEX_STRIDE; i > 0; i--) at = row_after(file, at);
+    return at;
 }
 
 /* ---- opening ---- */

@@ -4,31 +4,35 @@
 
 #include "data/format.h"
 
+/* The line after the one at `at`; beyond the end: there is none. */
+static const char *next_line(const input_file *f, const char *at)
+{
+    const char *end = (const char *)f->bytes + f->size;
+    const char *stop = memchr(at, '\n', (size_t)(end - at));
+    return stop ? stop + 1 : end;
+}
+
 bool lines_index(mtf_session *s, input_file *f)
 {
-    const char *bytes = (const char *)f->bytes, *end = bytes + f->size;
-    int64_t     count = 0;
+    const char *bytes = (const char *)f->bytes, *end = bytes + f->size, *at;
+    int64_t     count = 0, passed = 0, k = 0;
     if (f->lines.at) return true;
-    for (const char *at = bytes; at < end; count++) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        at = stop ? stop + 1 : end;
-    }
+    for (at = bytes; at < end; at = next_line(f, at), count++) input_passed(f, at - bytes, &passed);
     TRY(input_index(s, &f->lines, count));
-    const char *at = bytes;
-    for (int64_t k = 0; k < count; k++) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        f->lines.at[k] = at - bytes;
-        at =
-            (stop ? stop : end) + 1; /* as if the last line had an end */
+    for (at = bytes, passed = 0; at < end; at = next_line(f, at), k++) {
+        index_put(&f->lines, k, at - bytes);
+        input_passed(f, at - bytes, &passed);
     }
-    f->lines.at[count] = count ? at - bytes : 0;
     return true;
 }
 
 const char *lines_at(const input_file *f, int64_t k, int64_t *length)
 {
-    const char *line = (const char *)f->bytes + f->lines.at[k];
-    *length = f->lines.at[k + 1] - 1 - f->lines.at[k];
+    const char *line = (const char *)f->bytes + f->lines.at[k / INDEX_STRIDE];
+    const char *end = (const char *)f->bytes + f->size;
+    for (int64_t i = k % INDEX_STRIDE; i > 0; i--) line = next_line(f, line);
+    const char *stop = memchr(line, '\n', (size_t)(end - line));
+    *length = (stop ? stop : end) - line;
     if (*length && line[*length - 1] == '\r') --*length;
     return line;
 }

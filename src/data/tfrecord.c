@@ -63,18 +63,46 @@ static int64_t next_record(mtf_session *s, const field *f, const input_file *fil
     return at + HEAD + (int64_t)length + FOOT;
 }
 
+static uint64_t body_of(const input_file *file, int64_t at)
+{
+    return take_number(file->bytes + at, 8);
+}
+
+/* The offset of the record after one that is sound. */
+static int64_t record_after(const input_file *file, int64_t at)
+{
+    return at + HEAD + (int64_t)body_of(file, at) + FOOT;
+}
+
+static bool is_inside(const input_file *file, int64_t at)
+{
+    uint64_t rest = file->size - (uint64_t)at;
+    return at >= 0 && (uint64_t)at <= file->size && rest >= HEAD + FOOT &&
+           body_of(file, at) <= rest - HEAD - FOOT;
+}
+
+/* The offset of record k; -1: the file is another than it was. */
+static int64_t record_at(const input_file *file, int64_t k)
+{
+    int64_t at = file->records.at[k / INDEX_STRIDE];
+    for (int64_t i = k % INDEX_STRIDE; i > 0 && is_inside(file, at); i--) at = record_after(file, at);
+    return is_inside(file, at) ? at : -1;
+}
+
 static bool index_records(mtf_session *s, const field *f, input_file *file)
 {
-    int64_t count = 0, size = (int64_t)file->size, at = 0;
+    int64_t count = 0, size = (int64_t)file->size, at = 0, passed = 0;
     if (file->records.at) return true;
-    for (; at < size; count++) TRY((at = next_record(s, f, file, at, count)) >= 0);
-    TRY(input_index(s, &file->records, count));
-    at = 0;
-    for (int64_t k = 0; k < count; k++) {
-        file->records.at[k] = at;
-        at += HEAD + (int64_t)take_number(file->bytes + at, 8) + FOOT;
+    for (; at < size; count++) {
+        input_passed(file, at, &passed);
+        TRY((at = next_record(s, f, file, at, count)) >= 0);
     }
-    file->records.at[count] = size;
+    TRY(input_index(s, &file->records, count));
+    at = passed = 0;
+    for (int64_t k = 0; k < count; k++, at = record_after(file, at)) {
+        index_put(&file->records, k, at);
+        input_passed(file, at, &passed);
+    }
     return true;
 }
 
@@ -94,10 +122,15 @@ static bool open_tfrecord(mtf_session *s, field *f, shard *part)
 static bool read_tfrecord(const field *f, const shard *part, int64_t k, wanted *w, fault *why)
 {
     const input_file *file = part->file;
-    int64_t           at = file->records.at[k];
-    const uint8_t    *bytes = file->bytes + at + HEAD;
-    size_t            length = (size_t)(file->records.at[k + 1] - at - HEAD - FOOT);
-    long long         n = k + file->records_before, place = at + file->bytes_before;
+    int64_t           at = record_at(file, k);
+    if (at < 0)
+        return fail(why, ERR_FILE,
+                    "\"%s\" has changed since it was opened; data must stay as they are while they "
+                    "are read",
+                    file->path);
+    const uint8_t *bytes = file->bytes + at + HEAD;
+    size_t         length = (size_t)body_of(file, at);
+    long long      n = k + file->records_before, place = at + file->bytes_before;
     if (!sound(f, bytes, length, bytes + length))
         return fail(why, ERR_FILE,
                     "\"%s\" is damaged: record %lld, at byte %lld, does not match its checksum",

@@ -24,9 +24,6 @@ typedef struct wire_moved {
 
 struct wire {
     const char *name;
-    /* Operands are combined in the order of the group's members: sums are the same, bit for bit, on
-     * every wire that does so. */
-    bool ordered;
     /* Allocates what the program's collectives need, so that a step allocates nothing; may be
      * NULL. */
     bool (*prepare)(wire *w, int me, const program *p);

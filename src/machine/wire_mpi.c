@@ -265,7 +265,6 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
     w->posts = block_alloc(&s->allocator, &s->fault, sizeof *w->posts * count, true);
     w->site = site_of_hosts(r->count, r->host);
     w->hosts = host_mesh_of(&w->site, m);
-    w->face.ordered = !w->hosts.inside;
     w->face.site = &w->site;
     for (int k = 0; w->sides && k < end - first; k++)
         w->sides[k].participant = (participant){.mesh = m,

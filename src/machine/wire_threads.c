@@ -286,7 +286,6 @@ wire *wire_threads_open(mtf_session *s, const mesh *m, device_context *const *co
     thread_wire *w = block_alloc(&s->allocator, &s->fault, sizeof *w, true);
     if (!w) return NULL;
     w->face = (wire){.name = "threads",
-                     .ordered = true,
                      .prepare = threads_prepare,
                      .run = threads_run,
                      .abort = threads_abort,

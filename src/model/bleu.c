@@ -186,11 +186,6 @@ typedef struct gram {
     int32_t word[BLEU_ORDER]; /* numbers; -1 after the last */
 } gram;
 
-typedef struct counts {
-    int64_t right[BLEU_ORDER], all[BLEU_ORDER];
-    int64_t words, reference_words;
-} counts;
-
 static int by_word(const void *a, const void *b)
 {
     const word *x = a, *y = b;
@@ -253,7 +248,8 @@ typedef struct pair_room {
     gram    *grams;
 } pair_room;
 
-static void count_pair(const char *text, const char *reference, const pair_room *r, counts *to)
+static void count_pair(const char *text, const char *reference, const pair_room *r,
+                       bleu_counts *to)
 {
     int32_t n = count_words(text), m = count_words(reference);
     add_words(add_words(r->words, text, 0), reference, n);
@@ -273,7 +269,7 @@ static void count_pair(const char *text, const char *reference, const pair_room 
     }
 }
 
-static bool add_pair(mtf_session *s, const char *text, const char *reference, counts *to)
+bool bleu_add(mtf_session *s, const char *text, const char *reference, bleu_counts *to)
 {
     char     *words = bleu_words(s, text), *theirs = words ? bleu_words(s, reference) : NULL;
     size_t    n = theirs ? (size_t)count_words(words) + (size_t)count_words(theirs) + 1 : 0;
@@ -293,7 +289,7 @@ static bool add_pair(mtf_session *s, const char *text, const char *reference, co
 
 /* ---- the score ---- */
 
-static void finish(const counts *c, bleu *to)
+void bleu_of(const bleu_counts *c, bleu *to)
 {
     double smooth = 1, logs = 0;
     bool   any = false, all = true;
@@ -311,13 +307,4 @@ static void finish(const counts *c, bleu *to)
         logs += to->precision[k] > 0 ? log(to->precision[k]) : 0;
     }
     if (all) to->score = to->brevity * exp(logs / BLEU_ORDER);
-}
-
-bool bleu_of(mtf_session *s, int64_t n, const char *const *texts, const char *const *references,
-             bleu *to)
-{
-    counts c = {.words = 0};
-    for (int64_t k = 0; k < n; k++) TRY(add_pair(s, texts[k], references[k], &c));
-    finish(&c, to);
-    return true;
 }

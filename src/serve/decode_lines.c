@@ -51,8 +51,7 @@ typedef struct decoding {
     int                 results;
     answers            *engine;
     line_reader         reader;
-    const id_row       *rows; /* the prompts, where nothing is read */
-    int64_t             nrows;
+    const line_source  *source; /* of the prompts; NULL: they are read */
     line_answer        *ring;
     int                 room, first, count;
     FILE               *to;
@@ -88,19 +87,28 @@ static void free_line(const decoding *d, line_answer *l)
     *l = (line_answer){.answer = NULL};
 }
 
+static line_state next_given(decoding *d, question *q)
+{
+    given_line line;
+    bool       there;
+    if (!d->source->next(d->source->context, &line, &there)) return LINE_FAILED;
+    if (!there) return LINE_END;
+    d->reader.number++;
+    if (line.input_ids.ids) {
+        q->ids = line.input_ids.ids, q->nids = line.input_ids.n, q->complete = true;
+    } else {
+        q->bytes = strlen(line.inputs);
+        q->text = line_trim(line.inputs, &q->bytes);
+    }
+    return LINE_READ;
+}
+
 /* The next prompt, if one is there. */
 static line_state next_prompt(decoding *d, question *q)
 {
-    line_state state = LINE_READ;
     *q = d->like;
-    if (!d->rows) {
-        state = lines_next(&d->reader, d->count == 0, &q->text, &q->bytes);
-    } else if (d->reader.number == d->nrows) {
-        state = LINE_END;
-    } else {
-        const id_row *row = &d->rows[d->reader.number++];
-        q->ids = row->ids, q->nids = row->n, q->complete = true;
-    }
+    line_state state = d->source ? next_given(d, q)
+                                 : lines_next(&d->reader, d->count == 0, &q->text, &q->bytes);
     q->how.row = d->reader.number - 1;
     return state;
 }
@@ -172,8 +180,7 @@ static bool answer_all(decoding *d)
 bool decode_lines(const opened_model *m, const decode_lines_opts *o)
 {
     const char *path = o->output ? step_path(m, o->output, "") : "standard output";
-    decoding    d = {
-           .model = m, .like = o->like, .rows = o->rows, .nrows = o->nrows, .to = stdout};
+    decoding    d = {.model = m, .like = o->like, .source = o->source, .to = stdout};
     TRY(path != NULL);
     answers_opts limits = o->limits;
     limits.led = true;
@@ -187,8 +194,11 @@ bool decode_lines(const opened_model *m, const decode_lines_opts *o)
     d.results = o->like.results > 0 ? o->like.results : 1;
     d.room = 2 * (int)answers_limits(d.engine)->batch;
     d.ring = arena_array(&m->session->arena, line_answer, d.room);
-    bool ok = d.ring && (o->text ? lines_of(&d.reader, m->session, o->inputs, o->text)
-                                 : lines_open(&d.reader, m->session, o->inputs, false));
+    bool ok = d.ring != NULL;
+    if (o->source)
+        d.reader = (line_reader){.session = m->session, .name = o->source->name, .file = -1};
+    else
+        ok = ok && lines_open(&d.reader, m->session, o->inputs, false);
     if (ok && o->output) ok = (d.to = output_open(m, path)) != NULL;
     if (ok) {
         ok = answer_all(&d);

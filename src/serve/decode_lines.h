@@ -5,15 +5,13 @@
 #include <stdio.h>
 
 #include "serve/answers.h"
+#include "serve/line_source.h"
 
 typedef struct decode_lines_opts {
     answers_opts limits;
     question     like;   /* the settings for each prompt */
     const char  *inputs; /* a file; NULL or "-": standard input */
-    const char  *text;   /* the prompts themselves, one a line, `inputs` being what they are called;
-                            NULL: they are read */
-    const id_row *rows;  /* or as ids, nrows of them; NULL: they are not */
-    int64_t       nrows;
+    const line_source *source; /* where the prompts come from, if not from `inputs`; else NULL */
     const char  *output; /* OUTPUT-STEP is written; NULL: standard output */
 } decode_lines_opts;
 

@@ -76,18 +76,16 @@ bool lines_open(line_reader *r, mtf_session *s, const char *path, bool shared)
     return alone || share(r);
 }
 
-bool lines_of(line_reader *r, mtf_session *s, const char *name, const char *text)
-{
-    *r = (line_reader){.session = s, .name = name, .file = -1, .text = strdup(text)};
-    if (!r->text) return fail(&s->fault, ERR_MEMORY, "%s: no memory for its text", name);
-    r->end = strlen(text);
-    r->room = r->end + 1;
-    return true;
-}
-
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
+}
+
+const char *line_trim(const char *text, size_t *n)
+{
+    while (*n && is_blank(text[*n - 1])) --*n;
+    while (*n && is_blank(*text)) text++, --*n;
+    return text;
 }
 
 static line_state give(line_reader *r, size_t length, const char **line, size_t *bytes)
@@ -102,9 +100,7 @@ static line_state give(line_reader *r, size_t length, const char **line, size_t 
              r->name, (long long)r->number);
         return LINE_FAILED;
     }
-    while (n && is_blank(text[n - 1])) n--;
-    while (n && is_blank(*text)) text++, n--;
-    *line = text;
+    *line = line_trim(text, &n);
     *bytes = n;
     return LINE_READ;
 }

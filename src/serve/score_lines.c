@@ -14,13 +14,13 @@ typedef struct line_list {
     int          count, room;
 } line_list;
 
-static bool read_list(mtf_session *s, const char *path, const char *given, line_list *to)
+static bool read_list(mtf_session *s, const char *path, line_list *to)
 {
     line_reader r;
     const char *line;
     size_t      bytes;
     line_state  state = LINE_END;
-    bool        ok = given ? lines_of(&r, s, path, given) : lines_open(&r, s, path, true);
+    bool        ok = lines_open(&r, s, path, true);
     while (ok && (state = lines_next(&r, true, &line, &bytes)) == LINE_READ) {
         ok = arena_push(&s->arena, to->texts, to->count, to->room) != NULL;
         char *text = ok ? arena_array(&s->arena, char, bytes + 1) : NULL;
@@ -32,119 +32,218 @@ static bool read_list(mtf_session *s, const char *path, const char *given, line_
     return ok;
 }
 
-static bool read_ids(const opened_model *m, const char *text, bool target, const int32_t **ids,
-                     int64_t *n)
+/* The lines of two files as a source. */
+typedef struct two_lists {
+    line_list inputs, targets;
+    int       given;
+    bool      both;
+} two_lists;
+
+static bool next_of_lists(void *context, given_line *to, bool *there)
 {
-    id_list list = model_ids(&m->session->fault);
-    int32_t end = mtf_vocabulary_end(m->vocabulary);
-    bool    ok = target ? model_encode_target(m, text, strlen(text), &list)
-                        : model_encode_prompt(m, text, strlen(text), &list);
+    two_lists *l = context;
+    *there = l->given < l->targets.count;
+    if (!*there) return true;
+    *to = (given_line){.targets = l->targets.texts[l->given]};
+    if (l->both) to->inputs = l->inputs.texts[l->given];
+    l->given++;
+    return true;
+}
+
+static bool read_lists(mtf_session *s, const score_lines_opts *o, two_lists *to)
+{
+    *to = (two_lists){.both = o->inputs != NULL};
+    TRY(read_list(s, o->targets, &to->targets));
+    TRY(!o->inputs || read_list(s, o->inputs, &to->inputs));
+    if (o->inputs && to->inputs.count != to->targets.count)
+        return fail(&s->fault, ERR_VALUE,
+                    "\"%s\" has %d lines and \"%s\" has %d; each target needs its "
+                    "input",
+                    o->inputs, to->inputs.count, o->targets, to->targets.count);
+    return true;
+}
+
+/* ---- some texts at a time ---- */
+
+enum { AT_ONCE = 1024, FILES = 4 };
+
+typedef struct scored_line {
+    const char *inputs, *targets; /* inputs may be NULL */
+} scored_line;
+
+typedef struct scoring {
+    const opened_model     *model;
+    const score_lines_opts *opts;
+    const line_source      *from;
+    scorer                 *by;
+    arena                   own; /* of the lines below */
+    scored_line             lines[AT_ONCE];
+    score_item              items[AT_ONCE];
+    int                     count;
+    int64_t                 before;    /* lines that were scored before them */
+    FILE                   *to[FILES]; /* NULL: not open */
+    const char             *paths[FILES];
+} scoring;
+
+static bool read_ids(scoring *s, const char *text, bool target, const int32_t **ids, int64_t *n)
+{
+    const opened_model *m = s->model;
+    id_list             list = model_ids(&m->session->fault);
+    int32_t             end = mtf_vocabulary_end(m->vocabulary);
+    size_t              bytes = strlen(text);
+    bool                ok = target ? model_encode_target(m, text, bytes, &list)
+                                    : model_encode_prompt(m, text, bytes, &list);
     if (ok && target && end >= 0) ok = ids_add(&list, end);
     *n = list.count;
-    *ids =
-        ok ? arena_copy(&m->session->arena, list.ids, sizeof *list.ids * (size_t)list.count) : NULL;
+    *ids = ok ? arena_copy(&s->own, list.ids, sizeof *list.ids * (size_t)list.count) : NULL;
     ids_free(&list);
     return ok && (*ids || list.count == 0);
 }
 
-static bool read_item(const opened_model *m, const line_list *inputs, const line_list *targets,
-                      int k, score_item *to)
+static bool copy_ids(scoring *s, const id_row *row, const int32_t **ids, int64_t *n)
 {
-    const char *prompt = inputs->count ? inputs->texts[k] : "";
-    if (inputs->count || model_max_inputs(m))
-        TRY(read_ids(m, prompt, false, &to->prompt, &to->nprompt));
-    return read_ids(m, targets->texts[k], true, &to->ids, &to->nids);
+    *n = row->n;
+    *ids = arena_copy(&s->own, row->ids, sizeof *row->ids * (size_t)row->n);
+    return *ids || !row->n;
 }
 
-static bool make_item(const opened_model *m, const score_lines_opts *o, const line_list *inputs,
-                      const line_list *targets, int k, score_item *to)
+static bool make_item(scoring *s, const given_line *line, score_item *to)
 {
-    char why[200];
+    char        why[200];
+    const char *prompt = line->inputs ? line->inputs : "";
     *to = (score_item){.sum = 0};
-    if (o->target_rows) {
-        to->ids = o->target_rows[k].ids, to->nids = o->target_rows[k].n;
-        to->prompt = o->input_rows[k].ids, to->nprompt = o->input_rows[k].n;
+    if (line->target_ids.ids) {
+        TRY(copy_ids(s, &line->target_ids, &to->ids, &to->nids));
+        TRY(copy_ids(s, &line->input_ids, &to->prompt, &to->nprompt));
     } else {
-        TRY(read_item(m, inputs, targets, k, to));
+        if (line->inputs || model_max_inputs(s->model))
+            TRY(read_ids(s, prompt, false, &to->prompt, &to->nprompt));
+        TRY(read_ids(s, line->targets, true, &to->ids, &to->nids));
     }
-    to->log_probability = arena_array(&m->session->arena, double, to->nids + 1);
+    to->log_probability = arena_array(&s->own, double, to->nids + 1);
     TRY(to->log_probability != NULL);
-    if (scorer_takes(m, to, why, sizeof why)) return true;
-    return fail(&m->session->fault, ERR_VALUE, "line %d: %s", k + 1, why);
+    if (scorer_takes(s->model, to, why, sizeof why)) return true;
+    return fail(&s->model->session->fault, ERR_VALUE, "line %lld: %s",
+                (long long)(s->before + s->count + 1), why);
+}
+
+static const char *copy_trimmed(scoring *s, const char *text)
+{
+    size_t n = strlen(text);
+    text = line_trim(text, &n);
+    char *copy = arena_array(&s->own, char, n + 1);
+    return copy ? memcpy(copy, text, n) : NULL;
+}
+
+/* A text without targets is a target itself. */
+static bool add_line(scoring *s, given_line *line)
+{
+    bool two = line->targets && line->inputs;
+    line->targets = copy_trimmed(s, line->targets ? line->targets : line->inputs);
+    line->inputs = two ? copy_trimmed(s, line->inputs) : NULL;
+    TRY(line->targets && (!two || line->inputs) && make_item(s, line, &s->items[s->count]));
+    s->lines[s->count] = (scored_line){line->inputs, line->targets};
+    s->count++;
+    return true;
+}
+
+static bool read_some(scoring *s, bool *there)
+{
+    given_line line;
+    for (*there = true; s->count < AT_ONCE;) {
+        TRY(s->from->next(s->from->context, &line, there));
+        if (!*there) return true;
+        TRY(add_line(s, &line));
+    }
+    return true;
 }
 
 /* ---- output ---- */
 
-typedef struct scored {
-    const opened_model     *model;
-    const score_lines_opts *opts;
-    const line_list        *inputs, *targets;
-    const score_item       *items;
-} scored;
-
-static void print_scores(const scored *s, FILE *to)
+static void print_score(const scoring *s, int k, FILE *to)
 {
-    for (int k = 0; k < s->targets->count; k++) {
-        number_print(to, "%g", s->items[k].sum);
-        for (int64_t i = 0; !s->opts->output && s->opts->each && i < s->items[k].nids; i++)
-            number_print(to, " %g", s->items[k].log_probability[i]);
-        fputc('\n', to);
+    number_print(to, "%g", s->items[k].sum);
+    for (int64_t i = 0; !s->opts->output && s->opts->each && i < s->items[k].nids; i++)
+        number_print(to, " %g", s->items[k].log_probability[i]);
+    fputc('\n', to);
+}
+
+static void print_length(const scoring *s, int k, FILE *to)
+{
+    fprintf(to, "%lld\n", (long long)s->items[k].nids);
+}
+
+static void print_target(const scoring *s, int k, FILE *to)
+{
+    fprintf(to, "%s\n", s->lines[k].targets);
+}
+
+static void print_input(const scoring *s, int k, FILE *to)
+{
+    fprintf(to, "%s\n", s->lines[k].inputs);
+}
+
+static const struct {
+    const char *suffix;
+    void (*print)(const scoring *s, int k, FILE *to);
+} files[FILES] = {{".scores", print_score},
+                  {".targets", print_target},
+                  {".lengths", print_length},
+                  {".inputs", print_input}};
+
+/* Files are opened when there is something to write; without --output, scores go to standard output. */
+static bool open_files(scoring *s)
+{
+    if (s->to[0]) return true;
+    s->paths[0] = "standard output";
+    s->to[0] = s->opts->output ? NULL : stdout;
+    for (int k = 0; s->opts->output && k < FILES; k++) {
+        if (files[k].print == print_input && (!s->count || !s->lines[0].inputs)) continue;
+        s->paths[k] = step_path(s->model, s->opts->output, files[k].suffix);
+        s->to[k] = s->paths[k] ? output_open(s->model, s->paths[k]) : NULL;
+        TRY(s->to[k] != NULL);
     }
+    return true;
 }
 
-static void print_lengths(const scored *s, FILE *to)
+static bool close_files(scoring *s, bool ok)
 {
-    for (int k = 0; k < s->targets->count; k++) fprintf(to, "%lld\n", (long long)s->items[k].nids);
+    for (int k = 0; k < FILES; k++)
+        if (s->to[k]) ok = output_close(s->model, s->paths[k], s->to[k]) && ok;
+    return ok;
 }
 
-static void print_targets(const scored *s, FILE *to)
+static bool score_some(scoring *s)
 {
-    for (int k = 0; k < s->targets->count; k++) fprintf(to, "%s\n", s->targets->texts[k]);
+    TRY(scorer_run(s->by, s->count, s->items) && open_files(s));
+    for (int file = 0; file < FILES; file++)
+        for (int k = 0; s->to[file] && k < s->count; k++) files[file].print(s, k, s->to[file]);
+    s->before += s->count;
+    s->count = 0;
+    arena_back(&s->own, (arena_mark){0});
+    return true;
 }
 
-static void print_inputs(const scored *s, FILE *to)
+static bool score_all(scoring *s)
 {
-    for (int k = 0; k < s->inputs->count; k++) fprintf(to, "%s\n", s->inputs->texts[k]);
-}
-
-static bool write_files(const scored *s)
-{
-    static const struct {
-        const char *suffix;
-        void (*print)(const scored *s, FILE *to);
-    } files[] = {{".scores", print_scores},
-                 {".targets", print_targets},
-                 {".lengths", print_lengths},
-                 {".inputs", print_inputs}};
-    for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
-        if (files[k].print == print_inputs && !s->inputs->count) continue;
-        const char *path = step_path(s->model, s->opts->output, files[k].suffix);
-        FILE       *f = path ? output_open(s->model, path) : NULL;
-        TRY(f != NULL);
-        files[k].print(s, f);
-        TRY(output_close(s->model, path, f));
-    }
+    for (bool there = true; there;) TRY(read_some(s, &there) && score_some(s));
     return true;
 }
 
 bool score_lines(const opened_model *m, const score_lines_opts *o)
 {
-    line_list    inputs = {0}, targets = {0};
-    mtf_session *s = m->session;
-    TRY(read_list(s, o->targets, o->targets_text, &targets));
-    TRY(!o->inputs || read_list(s, o->inputs, o->inputs_text, &inputs));
-    if (o->inputs && inputs.count != targets.count)
-        return fail(&s->fault, ERR_VALUE,
-                    "\"%s\" has %d lines and \"%s\" has %d; each target needs its "
-                    "input",
-                    o->inputs, inputs.count, o->targets, targets.count);
-    score_item *items = arena_array(&s->arena, score_item, targets.count + 1);
-    scorer     *by = scorer_new(m, o->batch);
-    TRY(items && by);
-    for (int k = 0; k < targets.count; k++) TRY(make_item(m, o, &inputs, &targets, k, &items[k]));
-    TRY(scorer_run(by, targets.count, items));
-    scored all = {m, o, &inputs, &targets, items};
-    if (o->output) return write_files(&all);
-    print_scores(&all, stdout);
-    return output_close(m, "standard output", stdout);
+    mtf_session *session = m->session;
+    two_lists    lists;
+    line_source  of_files = {.next = next_of_lists, .context = &lists};
+    TRY(o->source || read_lists(session, o, &lists));
+    scoring *s = arena_new(&session->arena, scoring);
+    TRY(s != NULL);
+    *s = (scoring){.model = m,
+                   .opts = o,
+                   .from = o->source ? o->source : &of_files,
+                   .by = scorer_new(m, o->batch),
+                   .own = arena_make(&session->allocator, &session->fault)};
+    bool ok = s->by && score_all(s);
+    arena_free(&s->own);
+    return close_files(s, ok);
 }

@@ -2,13 +2,13 @@
 #ifndef SERVE_SCORE_LINES_H
 #define SERVE_SCORE_LINES_H
 
+#include "serve/line_source.h"
 #include "serve/scoring.h"
 
 typedef struct score_lines_opts {
     const char *inputs;  /* a file with the text that precedes each target; NULL: none */
     const char *targets; /* a file of the texts; "-": standard input */
-    const char *inputs_text, *targets_text; /* their lines, where they are in memory already */
-    const id_row *input_rows, *target_rows; /* the same as ids, with their ends; NULL: they are not */
+    const line_source *source; /* of both, if they do not come from files; else NULL */
     const char *output; /* writes OUTPUT-STEP.scores, .targets, .lengths and .inputs; NULL: writes the
                             scores to standard output */
     int64_t     batch;

@@ -71,6 +71,21 @@ static void test_known_answers(void **state)
     assert_int_equal(mtf_close(s), 0);
 }
 
+/* One sequence has ended when the tokens are used up: live ones are the other results. */
+static void test_fewer_ended_than_beams(void **state)
+{
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){0});
+    (void)state;
+    beam_opts    o = {.beams = 3, .vocab = VOCAB, .max_tokens = 1, .stop = stop};
+    beam_search *b = beam_new(s, &o);
+    found        f = search(b, &o);
+    assert_int_equal(f.n, 3);
+    check(&f.list[0], 1, (int32_t[]){1}, -2.746567);
+    check(&f.list[1], 1, (int32_t[]){2}, -0.746567);
+    check(&f.list[2], 1, (int32_t[]){3}, -1.246567);
+    assert_int_equal(mtf_close(s), 0);
+}
+
 /* ---- against all sequences ---- */
 
 typedef struct exhaustive {
@@ -118,6 +133,7 @@ static void test_against_all_sequences(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_known_answers),
+                                       cmocka_unit_test(test_fewer_ended_than_beams),
                                        cmocka_unit_test(test_against_all_sequences)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

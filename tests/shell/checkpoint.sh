@@ -36,6 +36,11 @@ run ckpt convert w.npy w.safetensors --rename '^w$=layer/w'; check "convert from
 run ckpt diff w.safetensors one;  check "the array is the tensor" 1 out '7 of 8 tensors differ'
 refuses "a .npy file of several" 'holds one tensor, and 8 were chosen' ckpt convert one all.npy
 run ckpt convert one one;         check "convert onto itself" 1 err 'already exists'
+refuses "convert to another step" '"moved/step_00000007" would have the checkpoint of step 20: its name should be step_00000020' \
+    ckpt convert one moved/step_00000007
+[ ! -e moved ] && pass || lose "nothing is written" "no folder" "$(ls moved)"
+run ckpt convert one moved/step_00000020; check "convert to its own step" 0 out 'moved/step_00000020: 8 tensors'
+run ckpt ls moved;                check "what was converted can be opened" 0 out 'moved/step_00000020'
 run ckpt lst one;                 check "a misspelt word" 2 err 'mtf ckpt has no "lst"; did you mean "ls"?'
 run ckpt diff one;                check "a word too few" 2 err 'write mtf ckpt diff A B'
 run ckpt ls nowhere;              check "no such path" 1 err '"nowhere" cannot be opened: No such file or directory'

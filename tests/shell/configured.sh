@@ -260,6 +260,11 @@ check "a start from another checkpoint" 0 out 'loaded 19 of 19 trainable variabl
 misused "evaluations twice" "leave one out" train --gin_file small.gin --text $book --eval-text $book --steps 1 --eval-every 1 --eval-steps 1
 misused "evaluations of nothing" "--eval-steps needs data to evaluate on: name it with --eval-text" train --gin_file small.gin --text $book --steps 1 --eval-steps 1
 
+# Ways to cut the batch are tried before the run, each with the files: their notes are said once.
+run train --gin_file small.gin --text $book --steps 1 --mesh x:2,y:2 --layout auto --gin_param "utils.run.tpu_job_name = 'none'" \
+    --gin_param "run.batch_size = ('sequences_per_replica', 1)"
+if [ $status = 0 ] && [ "$(grep -c 'tpu_job_name has no effect' err)" = 1 ]; then pass; else lose "a note once" "one note" "$(cat err)"; fi
+
 # ---- checkpoints, one and all --------------------------------------------------------------------
 
 train --steps 6 --save-every 2 --checkpoint-dir several
@@ -280,6 +285,16 @@ misused "a step that is no number" "--step takes a whole number" eval several --
 misused "steps said twice" "--step and --eval-checkpoints both say which checkpoints: leave one out" \
     eval several --eval-text $book --step 4 --eval-checkpoints all
 refuses "a step that is not there" "several" eval several --eval-text $book --eval-checkpoints 3
+refuses "no initial weights" "several/step_00000000" eval several --eval-text $book --eval-checkpoints 0
+train --steps 0 --checkpoint-dir zero
+cp -r several/step_*6 zero
+run eval zero --eval-text $book --eval-checkpoints all
+if [ "$(cut -d' ' -f1,2 out | tr '\n' ' ')" = "step 0 step 6 " ]; then pass; else lose "all, with the initial weights" "steps 0 and 6" "$(cat out err)"; fi
+head -n 1 out >of_zero
+for which in "--eval-checkpoints 0" "--step 0"; do
+    run eval zero --eval-text $book $which
+    if cmp -s out of_zero; then pass; else lose "the initial weights: $which" "$(cat of_zero)" "$(cat out err)"; fi
+done
 misused "no step" "takes all, last, or steps" eval several --eval-text $book --eval-checkpoints newest
 
 # ---- answers to a dataset, evaluated -------------------------------------------------------------

@@ -49,6 +49,58 @@ run train "${options[@]}" --text book.txt:joined --steps 3 --checkpoint-dir othe
 losses >other.losses
 cmp -s <(head -3 whole.losses) other.losses && lose "another seed" "other losses" "$(cat other.losses)" || pass
 
+# ---- pairs -----------------------------------------------------------------------------------------
+
+awk 'NF' book.txt | cut -c 1-60 | paste -d '\t' - - >pairs.tsv
+head -c 6000000 pairs.tsv | sed '$d' >few.tsv
+for how in delimited delimited:pack; do
+    run train "${options[@]}" --text pairs.tsv:objective=$how --steps 24 --checkpoint-dir $how --save-every 20
+    losses >whole.losses
+    rm -r $how/step_*24
+    run train "${options[@]}" --text pairs.tsv:objective=$how --steps 24 --checkpoint-dir $how --resume
+    losses >rest.losses
+    tail -4 whole.losses >last.losses
+    same "$how, resumed" last.losses rest.losses
+done
+
+# What a process takes does not depend on the file: the peak of a large one is at most 8 MB above that of a small one.
+peak() {                                # peak COMMAND ...: prints kB; standard output goes to out, errors to err
+    python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=open("out", "w"), stderr=open("err", "w"))
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
+}
+flat() {                                # flat NAME PATTERN SMALL LARGE COMMAND ...: FILE in the command is one of the two
+    local name=$1 said=$2 small=$3 large=$4 a b
+    shift 4
+    if ! command -v python3 >/dev/null 2>&1; then pass; return; fi
+    a=$(peak "$MTF" "${@//FILE/$small}")
+    b=$(peak "$MTF" "${@//FILE/$large}")
+    if grep -q -- "$said" out err && [ "$b" -lt $((a + 8192)) ]; then pass; else lose "$name" "$said, no more than $a kB" "$b kB: $(cat err)"; fi
+}
+for i in 1 2 3; do cat pairs.tsv; done >more.tsv
+flat "training on pairs" '"step":1' few.tsv more.tsv train "${options[@]}" --text FILE:objective=delimited --steps 1
+# A line that is too long ends both soon.
+{ head -n 3 pairs.tsv; printf '%0600d\tx\n' 0; cat few.tsv; } >few_long.tsv
+{ head -n 3 pairs.tsv; printf '%0600d\tx\n' 0; cat more.tsv; } >more_long.tsv
+flat "decoding the inputs of pairs" "line 4: the prompt has 60" few_long.tsv more_long.tsv \
+    decode delimited --eval-text FILE:objective=delimited --max-tokens 1 --threads 1
+run decode delimited --eval-text few_long.tsv:objective=delimited --max-tokens 1 --threads 1
+[ "$(wc -l <out)" = 3 ] && pass || lose "answers before a line that is too long" 3 "$(cat out)"
+flat "scoring pairs" "line 4: the text to score has 60" few_long.tsv more_long.tsv \
+    score delimited --eval-text FILE:objective=delimited --threads 1
+rm more.tsv more_long.tsv
+printf '%s\n' 'dim batch = 4' 'x: f32[batch, in=2] = input' 'w: f32[in=2] = variable' 'p: [batch] = einsum(x, w)' 'loss = reduce_mean(square(p))' >plane.mtf
+yes "$(seq 100 | sed 's/.*/&	&/')" | head -n 3000000 >many.tsv
+head -n 1000 many.tsv >thousand.tsv
+for as in tsv csv; do
+    tr '\t' "$([ $as = csv ] && echo , || echo '\t')" <many.tsv >many.$as.txt
+    head -n 1000 many.$as.txt >thousand.$as.txt
+    flat "a table, $as" '"step":1' thousand.$as.txt many.$as.txt train plane.mtf --data x=FILE:format=$as --steps 1 --json --threads 1
+done
+rm many.*
+
+# ---- processes -------------------------------------------------------------------------------------
+
 first() { sed -n '1s/.*"loss":\([0-9.]*\).*/\1/p' out; }
 run train "${options[@]}" --text book.txt:joined --steps 2
 first >one.first

@@ -46,6 +46,7 @@ many=$((8 * $(nproc) + 1))
 if [ $many -gt 1024 ]; then echo "no number of threads is too many for $(nproc) cores"
 else
     misused "far more threads than cores" "--threads $many are too many for " train net.mtf "${data[@]}" --steps 6 --threads $many
+    misused "far more threads than cores to calibrate" "--threads $many are too many for " calibrate --threads $many
     train --oversubscribe
     check "few threads, oversubscribed" 0 err
     run train net.mtf "${data[@]}" --steps 1 --threads $many --oversubscribe --quiet

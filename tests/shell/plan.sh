@@ -427,5 +427,25 @@ holds "a quarter of them can be" "p['memory']['inputs'] == 2**61 // 4"
 file gaps.mtf 'x: f32[a=1099511627776] = input' 'y = pad(x, dim=a, between=1073741823)'
 refuses "padding between many elements" "2^59 elements or more" plan gaps.mtf
 
+# ---- data ----------------------------------------------------------------------------------------
+
+mkdir digits
+seq 300000 | gzip >digits/train-images-idx3-ubyte.gz
+head -c 1000 /dev/zero >digits/train-labels-idx1-ubyte
+run plan mnist --batch 50 --data-dir digits --json
+holds "three batches" "p['data']['batches'] == 3 * 50 * 4 * (28 * 28 + 1)"
+holds "an unpacked file and a small one" "p['data']['files'] == $(seq 300000 | wc -c) + 1000"
+head -c 2000000 /dev/zero >digits/train-labels-idx1-ubyte
+run plan mnist --batch 50 --data-dir digits --mesh x:2 --layout batch:x --json
+holds "a large file is mapped" "p['data']['files'] == $(seq 300000 | wc -c)"
+for length in 64 32768; do
+    run plan --gin_file lm_base --gin_param "run.sequence_length = {'targets': $length}" --gin_param "run.batch_size = ('sequences_per_batch', 2)" \
+        --gin_param "Unitransformer.input_vocab_size = 64" --gin_param "num_layers = 1" --json
+    holds "sections of text, $length tokens a row" "p['data']['text'] == 34 * 5 * max(1 << 19, 64 * $length)"
+done
+run plan net.mtf --json
+holds "no data" "'data' not in p"
+prints "data in words" "of each process, at most" plan mnist --data-dir digits
+
 printf '\nplan: %d passed, %d failed\n' $passed $failed
 [ $failed -eq 0 ]

@@ -47,6 +47,9 @@ decode --max-tokens 9 --temperature 1 --inputs prompts --output answers
 cmp -s answers-0 all && pass || lose "from a file to a file" "$(cat all)" "$(cat out err answers-0)"
 decode --max-tokens 9 --results 2 --beams 3 <prompts
 [ "$(wc -l <out)" = 10 ] && pass || lose "two results a line" 10 "$(cat out err)"
+printf 'red\ngreen\nblue\n' >colours     # so few words that the end is among the best first tokens
+decode --vocabulary words:colours --max-tokens 1 --results 4 --beams 4 < <(echo red)
+[ "$(wc -l <out)" = 4 ] && grep -qE 'red|green|blue' out && pass || lose "unfinished results after those that ended" "words" "$(cat out err)"
 decode --max-tokens 9 --temperature 1 --seed 1 <prompts
 if [ $status = 0 ] && ! cmp -s out all; then pass; else lose "another seed" "another text" "$(cat out err)"; fi
 decode </dev/null

@@ -52,6 +52,8 @@ static void takes_little_memory(void **state)
     const char *path = write_book("book.txt");
     some_windows((mtf_text_opts){.files = path, .joined = true}, "joined text");
     some_windows((mtf_text_opts){.files = path, .documents = MTF_DOCUMENTS_LINE, .pack = true}, "packed lines");
+    some_windows((mtf_text_opts){.files = path}, "paragraphs");
+    some_windows((mtf_text_opts){.files = path, .documents = MTF_DOCUMENTS_LINE}, "lines");
 }
 
 static void takes_little_memory_of_tokens(void **state)

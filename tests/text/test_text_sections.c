@@ -4,6 +4,7 @@
 #include "base/crc32c.h"
 #include "data/batch_place.h"
 #include "data/text/text_dataset.h"
+#include "data/text/vocabulary.h"
 
 #include "text_rows.h"
 
@@ -78,6 +79,66 @@ static void texts_are_whole(void **state)
     same_rows((mtf_text_opts){.files = write_corpus("a.gz", 900, false, true), .documents = MTF_DOCUMENTS_LINE}, 7);
     same_rows((mtf_text_opts){.files = write_corpus("a.tsv", 900, true, false), .objective = MTF_TEXT_PAIRS}, LENGTH);
     same_rows((mtf_text_opts){.files = write_corpus("a.tsv", 900, true, false), .objective = MTF_TEXT_DELIMITED}, LENGTH);
+}
+
+/* ---- what is tokenised ---- */
+
+static int encoded; /* texts */
+
+static bool count_encoded(const mtf_vocabulary *v, const char *text, size_t n, id_list *out)
+{
+    encoded++;
+    return vocabulary_bytes.encode(v, text, n, out);
+}
+
+/* How many texts are tokenised for the first 10 rows, each read twice. */
+static int encoded_for_ten(mtf_text_opts o)
+{
+    mtf_session    *s = mtf_open_with(NULL);
+    vocabulary_kind counting = vocabulary_bytes;
+    mtf_vocabulary  v = *mtf_vocabulary_open(s, "bytes");
+    counting.encode = count_encoded;
+    v.kind = &counting;
+    o.vocabulary = &v;
+    o.length = o.inputs_length = LENGTH;
+    encoded = 0;
+    mtf_dataset *d = text_open_in_sections(s, &o, 1);
+    assert_non_null(d);
+    for (int k = 0; k < 20; k++) letters(d, "targets", k % 10, LENGTH);
+    close_well(s);
+    return encoded;
+}
+
+/* A process tokenises the rows that it reads; of rows whose number depends on tokens, whole sections. */
+static void only_what_is_read(void **state)
+{
+    (void)state;
+    mtf_text_opts lines = {.files = write_corpus("e.txt", 900, false, false), .documents = MTF_DOCUMENTS_LINE};
+    mtf_text_opts pairs = {.files = write_corpus("e.tsv", 900, true, false), .objective = MTF_TEXT_PAIRS};
+    assert_true(encoded_for_ten(lines) <= 10 + 2); /* lines that may have no tokens are tried */
+    assert_int_equal(encoded_for_ten(pairs), 20);
+    pairs.pack = true;
+    assert_true(encoded_for_ten(pairs) > 20);
+}
+
+/* Texts of blanks have no words: they are left out before their turn comes to be tokenised. */
+static void texts_without_tokens(void **state)
+{
+    (void)state;
+    static char text[40000];
+    char        spec[300], *end = text;
+    for (int i = 0; i < 1000; i++) end += sprintf(end, i % 3 ? "a b\ta\n" : "  \t \n");
+    mtf_session *s = mtf_open_with(NULL);
+    snprintf(spec, sizeof spec, "words:%s", write_text("words.txt", "a\nb\n"));
+    mtf_text_opts o = {.files = write_text("blank.tsv", text),
+                       .objective = MTF_TEXT_PAIRS,
+                       .vocabulary = mtf_vocabulary_open(s, spec),
+                       .length = LENGTH,
+                       .inputs_length = LENGTH};
+    mtf_dataset  *d = text_open_in_sections(s, &o, 1);
+    assert_string_equal(mtf_error(s), "");
+    assert_int_equal(mtf_dataset_size(d), 666);
+    close_well(s);
 }
 
 /* The ids of all rows, one after another; the caller frees them. */
@@ -405,7 +466,8 @@ static void changed_tokens(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(texts_are_whole), cmocka_unit_test(records),  cmocka_unit_test(texts_of_tokens), cmocka_unit_test(joined_text_is_complete),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(texts_are_whole), cmocka_unit_test(only_what_is_read), cmocka_unit_test(texts_without_tokens),
+                                       cmocka_unit_test(records),  cmocka_unit_test(texts_of_tokens), cmocka_unit_test(joined_text_is_complete),
                                        cmocka_unit_test(long_texts_are_cut),  cmocka_unit_test(language_models),
                                        cmocka_unit_test(packed_pairs),        cmocka_unit_test(spans_and_prefixes),
                                        cmocka_unit_test(epochs_are_complete), cmocka_unit_test(errors_name_the_line),

@@ -28,6 +28,11 @@ typedef struct text_examples {
 bool examples_check(mtf_session *s, text_examples *e);
 /* Makes examples of the texts, and rows of these. */
 bool examples_plan(mtf_session *s, text_examples *e);
+/* The same for `count` texts that will be tokenised one by one, in any order: a row is a text.  Each is added to
+ * `text`, and then made an example by example_made; until then example_is_made is false. */
+bool examples_plan_later(mtf_session *s, text_examples *e, int64_t count);
+bool example_is_made(const text_examples *e, int64_t k);
+bool example_made(text_examples *e, int64_t k);
 void examples_free(mtf_session *s, text_examples *e);
 
 /* Tokens of an example on one side. */

@@ -169,6 +169,35 @@ static bool plan_pairs(mtf_session *s, text_examples *e)
     return true;
 }
 
+/* ---- examples whose texts come later ---- */
+
+bool examples_plan_later(mtf_session *s, text_examples *e, int64_t count)
+{
+    e->count = e->nrows = count;
+    TRY(new_stretches(s, e, TARGETS) && (!e->two_texts || new_stretches(s, e, INPUTS)));
+    for (int64_t k = 0; k < count; k++) e->stretches[TARGETS][k].length = -1;
+    return true;
+}
+
+bool example_is_made(const text_examples *e, int64_t k)
+{
+    return e->stretches[TARGETS][k].length >= 0;
+}
+
+bool example_made(text_examples *e, int64_t k)
+{
+    stretch of[SIDES] = {{0}, {0}};
+    for (int side = e->two_texts ? INPUTS : TARGETS; side < SIDES; side++)
+        TRY(token_text_take(&e->text[side], &of[side]));
+    if (e->two_texts)
+        cut_pair(e, &of[INPUTS].length, &of[TARGETS].length);
+    else
+        pieces_of(e, of[TARGETS], &of[TARGETS]);
+    if (e->two_texts) e->stretches[INPUTS][k] = of[INPUTS];
+    e->stretches[TARGETS][k] = of[TARGETS];
+    return true;
+}
+
 /* ---- rows ---- */
 
 /* Fills rows with examples in order, as many as fit on every side; returns the number of rows. */

@@ -58,7 +58,9 @@ static bool find_head(text_sections *t, int file, fault *why)
 static void drop(text_sections *t, text_section *s)
 {
     examples_free(&s->own, &s->examples);
+    later_free(&s->later);
     arena_free(&s->own.arena);
+    block_free(&t->session->opts.allocator, s->bytes);
     block_free(&t->session->opts.allocator, s);
 }
 
@@ -72,6 +74,7 @@ static text_section *new_section(text_sections *t, int64_t number, fault *why)
     s->own.arena = arena_make(&s->own.allocator, &s->own.fault);
     s->examples = *t->shape;
     s->examples.first = row_of(number, 0);
+    s->later = (later_texts){.own = &s->own, .like = &t->reading};
     for (int side = 0; side < SIDES; side++)
         s->examples.text[side] =
             (token_text){.session = &s->own, .type = token_type(t->reading.vocabulary[side])};
@@ -89,12 +92,15 @@ static bool tokenise(text_sections *t, text_section *s, const section_text *text
     as->bytes = text->bytes;
     as->size = text->size;
     as->bytes_before = text->at;
+    s->later.bytes = (const char *)text->bytes;
+    if (t->later) read.each = later_note, read.context = &s->later;
     if (as->bytes_before) read.head = (text_span){t->head, (int64_t)t->head_size};
     documents_begin(&read);
     bool ok = documents_end(&read, documents_read_file(&read, t->format, as));
     block_free(&s->own.allocator, as->lines.at);
     block_free(&s->own.allocator, as->records.at);
     as->lines = as->records = (place_index){0};
+    if (t->later) return ok && later_fit(&s->later) && examples_plan_later(&s->own, &s->examples, s->later.count);
     ok = ok && examples_plan(&s->own, &s->examples);
     for (int side = 0; ok && side < SIDES; side++) ok = token_text_fit(&s->examples.text[side]);
     return ok;
@@ -118,6 +124,21 @@ static bool explain(text_sections *t, int file, const text_section *wrong, const
     return fault_take(why, wrong->own.fault.kind, wrong->own.fault.text), false;
 }
 
+/* Where texts are tokenised later, their bytes stay, without the room that finding them took. */
+static bool fit(text_sections *t, const char *path, section_text *text, fault *why)
+{
+    const mtf_allocator *from = &t->session->opts.allocator;
+    if (!t->later) return true;
+    if (text->size > UINT32_MAX)
+        return fail(why, ERR_FILE, "\"%s\" has a line of more than 4 GiB", path);
+    uint8_t *fitting = block_alloc(from, why, text->size + 1, false);
+    TRY(fitting != NULL);
+    memcpy(fitting, text->bytes, text->size);
+    block_free(from, text->bytes);
+    text->bytes = fitting;
+    return true;
+}
+
 /* Loads a section of a file; *there is false where the file has ended before it. */
 static text_section *load_from(text_sections *t, int file, int64_t number, bool *there, fault *why)
 {
@@ -130,13 +151,16 @@ static text_section *load_from(text_sections *t, int file, int64_t number, bool 
                            why) ||
         !*there)
         return NULL;
-    text_section *s = new_section(t, number, why);
+    text_section *s = fit(t, f->path, &text, why) ? new_section(t, number, why) : NULL;
     if (s && !tokenise(t, s, &text, &as)) {
         explain(t, file, s, &text, why);
         drop(t, s);
         s = NULL;
     }
-    block_free(from, text.bytes);
+    if (s && t->later)
+        s->bytes = text.bytes;
+    else
+        block_free(from, text.bytes);
     return s;
 }
 
@@ -224,20 +248,30 @@ static void expect(void *context, int64_t number)
     pthread_mutex_unlock(&t->lock);
 }
 
-text_section *text_sections_take(text_sections *t, int64_t number, fault *why)
+/* Errors of the section become the reader's. */
+static bool make_row(text_section *s, int64_t k, fault *why)
+{
+    if (example_is_made(&s->examples, k) || later_tokenise(&s->later, k, &s->examples)) return true;
+    fault_take(why, s->own.fault.kind, s->own.fault.text);
+    fault_clear(&s->own.fault);
+    return false;
+}
+
+text_section *text_sections_take(text_sections *t, int64_t row, fault *why)
 {
     fault own = {0};
     pthread_mutex_lock(&t->lock);
-    text_section *s = find(t, number, &own);
+    text_section *s = find(t, row_section(row), &own);
+    if (s && t->later && !make_row(s, row_place(row), &own)) s = NULL;
     if (s) s->readers++;
-    pthread_mutex_unlock(&t->lock);
+    if (!s || !t->later) pthread_mutex_unlock(&t->lock); /* else ids may move when others are added */
     if (own.kind != ERR_NONE) fault_take(why, own.kind, own.text);
     return s;
 }
 
 void text_sections_give_back(text_sections *t, text_section *s)
 {
-    pthread_mutex_lock(&t->lock);
+    if (!t->later) pthread_mutex_lock(&t->lock);
     s->readers--;
     pthread_mutex_unlock(&t->lock);
 }

@@ -9,7 +9,7 @@
 
 #include "data/row_sections.h"
 #include "data/row_stream.h"
-#include "data/text/examples.h"
+#include "data/text/later_texts.h"
 
 enum { LOADED_SECTIONS = 2 * WINDOW_SECTIONS + 2 };
 
@@ -18,6 +18,8 @@ enum { LOADED_SECTIONS = 2 * WINDOW_SECTIONS + 2 };
 typedef struct text_section {
     mtf_session   own;
     text_examples examples;
+    later_texts   later; /* where texts are tokenised when they are read, with the section's bytes */
+    uint8_t      *bytes;
     int64_t       number, used; /* `used`: the larger, the later */
     int           readers;
 } text_section;
@@ -28,6 +30,7 @@ typedef struct text_sections {
     documents            reading;
     const text_format   *format;
     section_rule         rule;
+    bool                 later; /* texts are tokenised when they are read */
     corpus               corpus;
     row_sections         rows;
 
@@ -49,8 +52,9 @@ typedef struct text_sections {
 bool text_sections_open(text_sections *t);
 void text_sections_close(text_sections *t);
 
-/* The section with all its rows, until it is given back; NULL after an error. */
-text_section *text_sections_take(text_sections *t, int64_t number, fault *why);
+/* The section of a row, with the row, until it is given back; NULL after an error.  Where texts are tokenised
+ * when they are read, other readers wait meanwhile. */
+text_section *text_sections_take(text_sections *t, int64_t row, fault *why);
 void          text_sections_give_back(text_sections *t, text_section *s);
 
 #endif

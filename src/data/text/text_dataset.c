@@ -64,7 +64,7 @@ static bool read_row(const field *f, const shard *part, int64_t row, wanted *w, 
     const text_field *t = f->inside;
     (void)part;
     if (!t->sections) return offer_row(t, t->examples, row, w, why);
-    text_section *s = text_sections_take(t->sections, row_section(row), why);
+    text_section *s = text_sections_take(t->sections, row, why);
     TRY(s != NULL);
     bool ok = offer_row(t, &s->examples, row_place(row), w, why);
     text_sections_give_back(t->sections, s);
@@ -158,15 +158,23 @@ static bool read_whole(mtf_dataset *d, text_examples *e)
     return e->count || no_text(d->session, e);
 }
 
+static int64_t section_bytes(int64_t bytes, int64_t longest)
+{
+    return bytes < 64 * longest ? 64 * longest : bytes;
+}
+
+int64_t text_most_bytes(int64_t longest)
+{
+    return LOADED_SECTIONS * section_bytes(SECTION_BYTES, longest) * (1 + 2 * (int64_t)sizeof(uint16_t));
+}
+
 /* A section holds a row of text many times over, so that little is lost at its end. */
 static section_rule rule_of(const text_examples *e, const text_format *as, int64_t bytes)
 {
     section_rule rule = {.begins = as->begins,
-                         .divides = e->opts.joined || e->opts.overlong == MTF_OVERLONG_SPLIT,
-                         .bytes = bytes};
-    int64_t      longest =
-        e->length[INPUTS] > e->length[TARGETS] ? e->length[INPUTS] : e->length[TARGETS];
-    if (rule.bytes < 64 * longest) rule.bytes = 64 * longest;
+                         .divides = e->opts.joined || e->opts.overlong == MTF_OVERLONG_SPLIT};
+    rule.bytes = section_bytes(
+        bytes, e->length[INPUTS] > e->length[TARGETS] ? e->length[INPUTS] : e->length[TARGETS]);
     if (as->begins != BEGINS_PARAGRAPH) return rule;
     if (e->opts.documents == MTF_DOCUMENTS_LINE) rule.begins = BEGINS_LINE;
     if (e->opts.documents == MTF_DOCUMENTS_FILE) rule.begins = BEGINS_FILE;
@@ -188,6 +196,7 @@ static bool open_corpus(mtf_dataset *d, text_examples *e, int64_t bytes, text_se
     t->rule = rule_of(e, t->format, bytes);
     t->rule.crc = &d->crc;
     t->rule.end = mtf_vocabulary_end(e->vocabulary);
+    t->later = later_suits(e, t->format);
     t->rule.token = t->format->name[1] == '1' ? 2 : 4;
     *whole = t->format->tokens && e->opts.joined; /* windows need no search for texts */
     return *whole || corpus_within(&t->corpus, WHOLE_SECTIONS * t->rule.bytes, whole);

@@ -13,4 +13,8 @@ enum { SECTION_BYTES = 512 << 10, WHOLE_SECTIONS = 8 };
 /* mtf_text_open with sections of another size than SECTION_BYTES, which tests make small. */
 mtf_dataset *text_open_in_sections(mtf_session *s, const mtf_text_opts *opts, int64_t bytes);
 
+/* The most that sections keep in memory for rows of so many tokens: their text, and ids of two bytes, at most one
+ * for each byte, in blocks that may be half empty. */
+int64_t text_most_bytes(int64_t longest);
+
 #endif

@@ -24,7 +24,7 @@ static bool make_room(token_text *t, int64_t more)
     size_t  size = raw_bytes(t->type);
     int64_t room = t->made_count + more;
     if (room <= t->made_room) return true;
-    if (room < 2 * t->made_room) room = 2 * t->made_room;
+    if (room < t->made_room + t->made_room / 4) room = t->made_room + t->made_room / 4;
     if (room < 4096) room = 4096;
     void *block = t->made;
     TRY(grow(t->session, &block, (size_t)t->made_count * size, (size_t)room * size));
@@ -71,6 +71,15 @@ bool token_text_finish(token_text *t)
 {
     if (!t->made_count) return true;
     return token_text_add_run(t, (token_run){.ids = t->made, .count = t->made_count});
+}
+
+bool token_text_take(token_text *t, stretch *text)
+{
+    *text = t->texts[--t->count];
+    if (!t->nruns) TRY(token_text_add_run(t, (token_run){0}));
+    t->runs[0].ids = t->made;
+    t->runs[0].count = t->made_count;
+    return true;
 }
 
 bool token_text_fit(token_text *t)

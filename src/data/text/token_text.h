@@ -40,6 +40,8 @@ bool token_text_add_stretch(token_text *t, stretch s);
 bool token_text_add_run(token_text *t, token_run run);
 /* Call it after the last text: makes a run of the ids. */
 bool token_text_finish(token_text *t);
+/* Or after each text, which it gives: the ids so far are a run, and no list of texts is kept. */
+bool token_text_take(token_text *t, stretch *text);
 void token_text_free(token_text *t);
 /* Forgets all texts, and keeps the room for others. */
 void token_text_empty(token_text *t);

@@ -30,16 +30,27 @@ static bool begin_file(writing *w)
     return name_tells(w->path) || put_piece(&w->to, f, token_head_of(w->done->type), TOKEN_HEAD);
 }
 
-static bool take_section(void *context, const token_text *texts, bool goes_on)
+static bool take_section(writing *w, const token_text *t, bool goes_on)
 {
-    writing          *w = context;
-    const token_text *t = &texts[TARGETS];
     w->done->texts += t->count - (goes_on && t->count);
     w->done->tokens += t->made_count;
     if (!w->path || !t->made_count) return true;
     TRY(w->open || begin_file(w));
     return put_piece(&w->to, &w->session->fault, t->made,
                      (size_t)t->made_count * raw_bytes(t->type));
+}
+
+static bool take_sections(writing *w, documents *d, int64_t bytes, bool *tokens)
+{
+    passing_text p;
+    bool         ok = passing_open(&p, d, bytes), goes_on, there = true;
+    *tokens = ok && p.format->tokens;
+    while (ok && there && !*tokens) {
+        ok = passing_next(&p, &goes_on, &there);
+        ok = ok && (!there || take_section(w, &d->text[TARGETS], goes_on));
+    }
+    passing_close(&p);
+    return ok;
 }
 
 /* Nothing is left of a file that could not be finished. */
@@ -61,7 +72,7 @@ bool tokens_write_in_sections(mtf_session *s, const mtf_text_opts *opts, const c
     documents  read = {
          .dataset = d, .opts = opts, .vocabulary = {v, v}, .ends = true, .text = texts};
     writing w = {.session = s, .path = writes ? path : NULL, .done = to};
-    bool    ok = passing_text_read(&read, bytes, take_section, &w, &tokens);
+    bool    ok = take_sections(&w, &read, bytes, &tokens);
     ok = end_file(&w, ok);
     to->bytes = read.bytes;
     if (tokens) to->texts = 1; /* or more */

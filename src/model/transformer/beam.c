@@ -18,6 +18,7 @@ struct beam_search {
     int         nalive, nended;
     hypothesis *alive, *next; /* beams each */
     hypothesis *ended;        /* beams, best first */
+    hypothesis *results;      /* beams, which share the buffers of those above */
     candidate  *best;         /* 2 beams, best first */
     int         nbest;
 };
@@ -40,7 +41,8 @@ beam_search *beam_new(mtf_session *s, const beam_opts *o)
     b->next = new_list(&s->arena, o->beams, o->max_tokens);
     b->ended = new_list(&s->arena, o->beams + 1, o->max_tokens);
     b->best = arena_array(&s->arena, candidate, 2 * o->beams + 1);
-    if (!b->alive || !b->next || !b->ended || !b->best) return NULL;
+    b->results = arena_array(&s->arena, hypothesis, o->beams);
+    if (!b->alive || !b->next || !b->ended || !b->best || !b->results) return NULL;
     beam_begin(b, o);
     return b;
 }
@@ -156,8 +158,11 @@ bool beam_done(const beam_search *b)
     return b->ended[b->nended - 1].score > best;
 }
 
-int beam_results(const beam_search *b, const hypothesis **list)
+int beam_results(beam_search *b, const hypothesis **list)
 {
-    *list = b->nended ? b->ended : b->alive;
-    return b->nended ? b->nended : b->nalive;
+    int n = b->nended, alive = b->opts.beams - n < b->nalive ? b->opts.beams - n : b->nalive;
+    memcpy(b->results, b->ended, sizeof *b->results * (size_t)n);
+    memcpy(b->results + n, b->alive, sizeof *b->results * (size_t)alive);
+    *list = b->results;
+    return n + alive;
 }

@@ -31,7 +31,7 @@ void         beam_begin(beam_search *b, const beam_opts *o); /* its sizes are at
 void beam_advance(beam_search *b, const float *logits, int32_t *parent, int32_t *token);
 /* Whether no live sequence can still be among the best. */
 bool beam_done(const beam_search *b);
-/* The best ended sequences, best first; where none has ended, the live ones. */
-int beam_results(const beam_search *b, const hypothesis **list);
+/* The ended sequences, best first, and then, where they are fewer than the beams, the live ones, best first. */
+int beam_results(beam_search *b, const hypothesis **list);
 
 #endif
