@@ -198,6 +198,7 @@ static int run(const options *o)
                       .limit = (int64_t)limit,
                       .most_axes = (int)axes,
                       .want = (int)show,
+                      .starts = o->starts,
                       .seconds = (double)seconds}};
     j.session = planning_session(o);
     if (!j.session) return STATUS_FAILED;

@@ -55,6 +55,13 @@ static bool print_text(mtf_session *s, textbuf *t)
     return text && mtf_ok(s);
 }
 
+static const char *whose_layout(const job *j)
+{
+    const options *o = j->options;
+    if (j->choice.found) return "found by a search";
+    return option_given(o, "layout") && !option_typed(o, "layout") ? "of the configuration" : NULL;
+}
+
 static bool plan_one(job *j)
 {
     bool      all = option_given(j->options, "all"), json = option_given(j->options, "json");
@@ -70,7 +77,7 @@ static bool plan_one(job *j)
         ok = json_print(j->session, plan_json(e, hints ? &h : NULL, all));
     } else if (ok) {
         textbuf t = {.arena = &e->arena};
-        plan_write_header(e, &t);
+        plan_write_header(e, whose_layout(j), &t);
         if (hints) write_hint(&h, &t);
         text_add(&t, "\n");
         ok = all || plan_write_layers(j->graph, e, &t);

@@ -12,7 +12,7 @@
 #include "search/automatic.h"
 
 /* All ranks must decide alike, so nodes are counted here, not seconds. */
-enum { WORK = 200 * 1000, MOST_RULES = 400 };
+enum { WORK = 50 * 1000, MOST_RULES = 400 };
 
 typedef struct choosing {
     const options *given;
@@ -20,6 +20,7 @@ typedef struct choosing {
     unsigned       axes;  /* that may cut the batch */
     double         least; /* seconds per example */
     char           best[MOST_RULES];
+    char           starts[2 * MOST_RULES]; /* the layout that was found with it, and those to begin with */
 } choosing;
 
 /* "batch:x+y,auto": the batch is cut along these axes, and the rest is found. */
@@ -55,6 +56,7 @@ static bool try_axes(choosing *c, mtf_session *s, const options *o, unsigned axe
                           .state_layout = option_nth(o, "state-layout", 0),
                           .rates = rates,
                           .limit = (int64_t)rates.capacity,
+                          .starts = o->starts,
                           .seconds = 1e9,
                           .work = WORK};
     if (!automatic_find(g, n, fetches, &how, &found)) return false;
@@ -62,6 +64,7 @@ static bool try_axes(choosing *c, mtf_session *s, const options *o, unsigned axe
     if (each >= c->least || (!axes && cuts_batch(&found.best[0].layout))) return true;
     c->least = each;
     snprintf(c->best, sizeof c->best, "%s", rules);
+    snprintf(c->starts, sizeof c->starts, "%s|%s", found.best[0].layout_text, o->starts ? o->starts : "");
     return true;
 }
 
@@ -87,9 +90,8 @@ static void try_way(choosing *c, unsigned axes)
 
 static bool set_layout(options *o, const char *rules)
 {
-    char *text = o->nowned < MOST_OWNED ? strdup(rules) : NULL;
+    const char *text = option_own(o, rules);
     if (!text) return false;
-    o->owned[o->nowned++] = text;
     for (int i = 0; i < o->nvalues; i++)
         if (strcmp(o->values[i].spec->name, "layout") == 0) o->values[i].value = text;
     return true;
@@ -119,5 +121,5 @@ int replicas_choose(options *o)
     if (!s) return -1;
     bool found = choose(&c, s); /* else the command will say what is wrong */
     session_free(s);
-    return !found || set_layout(o, c.best) ? -1 : STATUS_FAILED;
+    return !found || (set_layout(o, c.best) && (o->starts = option_own(o, c.starts))) ? -1 : STATUS_FAILED;
 }

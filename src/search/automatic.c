@@ -30,6 +30,7 @@ typedef struct finding {
     int                   meshes_left; /* to be tried, with the current one */
     double                bound;       /* no layout of a mesh that was tried is better */
     const char           *starts;      /* rules to begin with: given, and the best of other meshes */
+    bool                  gives_up;    /* where nothing seems to fit */
     bool                  late;        /* not all meshes were tried, or not all their layouts */
 } finding;
 
@@ -159,6 +160,7 @@ static bool search_mesh(finding *f, const layout *given, int64_t limit, int want
                      .starts = f->starts,
                      .work = f->opts->work,
                      .deadline = f->turn_ends,
+                     .gives_up = f->gives_up && limit && !given->asks_state,
                      .tell = f->opts->tell,
                      .context = f->opts->context};
     TRY(search_layout(f->graph, f->nfetches, f->fetches, &o, f->last));
@@ -202,7 +204,7 @@ static bool begin_with_best(finding *f)
 {
     textbuf t = {.arena = &f->graph->session->arena};
     if (f->meshes_left <= 1 || !f->answer->n) return true;
-    text_add(&t, "%s,%s", f->answer->best[0].layout_text, f->opts->starts ? f->opts->starts : "");
+    text_add(&t, "%s|%s", f->answer->best[0].layout_text, f->opts->starts ? f->opts->starts : "");
     f->starts = text_done(&t);
     return f->starts != NULL;
 }
@@ -385,6 +387,7 @@ static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, co
                       .answer = answer,
                       .deadline = clock_thread() + (opts->seconds > 0 ? opts->seconds : SECONDS),
                       .starts = opts->starts,
+                      .gives_up = !last,
                       .bound = INFINITY,
                       .state_bound = INFINITY};
     *answer = (automatic_answer){0};

@@ -13,7 +13,7 @@ typedef struct automatic_opts {
     int64_t     limit;     /* bytes that a processor may use; 0: any number */
     int         most_axes; /* of a mesh that is found; 0: 2 */
     int         want;
-    const char *starts; /* rules that may be good, such as a configuration's own; NULL: none */
+    const char *starts;    /* rules that may be good, such as a configuration's own (starts.h); NULL: none */
     int64_t     work;    /* nodes planned at most for each mesh; 0: the default */
     double      seconds; /* of processor time for everything; 0: 10 */
     search_listener *tell; /* called for every layout priced, for some more than once; or NULL */

@@ -42,6 +42,7 @@ typedef struct search {
                                      on another processor, or with all layers */
     bool               again;     /* the correction matters, so the search continues */
     int64_t            limit;     /* of memory, as far as the search knows it; 0: none */
+    double             begun;     /* by clock_thread() */
 } search;
 
 /* ---- preparing ---- */
@@ -222,12 +223,23 @@ static double bound(const void *context, const cuts *c, uint64_t decided)
     return parts_bound(&s->parts, c, decided);
 }
 
+static int64_t most_work(const search *s)
+{
+    return s->opts->work ? s->opts->work : s->opts->deadline > 0 ? INT64_MAX : WORK;
+}
+
+static bool is_hopeless(const search *s)
+{
+    double half = s->begun + (s->opts->deadline - s->begun) / 2;
+    if (!s->opts->gives_up || s->kept.n) return false;
+    return s->work > most_work(s) / 2 || (s->opts->deadline > 0 && clock_thread() > half);
+}
+
 static bool out_of_time(search *s)
 {
-    int64_t most = s->opts->work ? s->opts->work : s->opts->deadline > 0 ? INT64_MAX : WORK;
     if (s->opts->plain) return false;
     if (s->opts->deadline > 0 && clock_thread() > s->opts->deadline) s->answer->late = true;
-    return s->work > most || s->answer->late || s->extra > MOST_EXTRA;
+    return s->work > most_work(s) || s->answer->late || s->extra > MOST_EXTRA || is_hopeless(s);
 }
 
 /* Prices leaves until none can be better, but only SOME of an incomplete list: the costs that they
@@ -259,7 +271,7 @@ static bool price_step(void *context, const cuts *c, worth *w)
 {
     search *s = context;
     cost    x;
-    if (s->kept.n && out_of_time(s)) {
+    if ((s->kept.n || s->opts->gives_up) && out_of_time(s)) {
         *w = (worth){INFINITY, INFINITY, INFINITY};
         return true;
     }
@@ -285,13 +297,14 @@ static bool begin_well(search *s)
 {
     cuts *list, none = {0};
     int   n;
-    worth w;
+    cost  x;
     TRY(starts_list(&s->space, s->opts->starts, s->scratch, &list, &n));
     for (int d = 0; d < s->space.ndims; d++)
         if (s->space.dims[d].fixed) none.of[d] = (uint8_t)cut_axes(&s->space.dims[d].cut);
     for (int k = 0; k < n; k++) {
         space_make_canonical(&s->space, &s->symmetry, &list[k]);
-        if (bound(s, &list[k], EVERY_SEARCHED) < value_kept(s, 0)) TRY(price_step(s, &list[k], &w));
+        if (s->kept.n && out_of_time(s)) break;
+        if (bound(s, &list[k], EVERY_SEARCHED) < value_kept(s, 0)) TRY(try_cuts(s, &list[k], &x));
     }
     cuts best = s->kept.n ? s->kept.list[0].cuts : none;
     if (s->kept.n) TRY(descend_from(s, &best));
@@ -464,7 +477,7 @@ bool search_layout(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const
     *answer = (search_answer){0};
     bool ok = s != NULL;
     if (ok) {
-        *s = (search){.opts = opts, .answer = answer, .session = session, .scratch = &scratch};
+        *s = (search){.opts = opts, .answer = answer, .session = session, .scratch = &scratch, .begun = clock_thread()};
         free_list_open(&s->memory, &session->allocator);
         ok = prepare(s, g, nfetches, fetches) && try_until_it_fits(s) && tell_all(s);
         free_list_close(&s->memory);

@@ -332,6 +332,22 @@ misused "files of answers that nobody decodes" "add --bleu" eval pairs --eval-te
 prints "a plan of a published shape" "512 processors" plan --gin_file t5_11b --mesh batch:64,model:8 \
     --layout batch:batch,d_ff:model,heads:model,vocab:model
 
+own=(--gin_param "run.layout_rules = 'batch:rows,d_ff:cols,experts:rows'")
+prints "a plan on a mesh has the files' own rules" "layout           batch:rows?,d_ff:cols?,experts:rows?   of the configuration" \
+    plan --gin_file small.gin "${own[@]}" --mesh rows:2,cols:2
+prints "but those for axes that it lacks" "layout           batch:rows?,experts:rows?   of the configuration" \
+    plan --gin_file small.gin "${own[@]}" --mesh rows:2,model:2
+run plan --gin_file small.gin "${own[@]}" --mesh rows:2,cols:2 --layout heads:cols
+grep -qx "layout           heads:cols" out && pass || lose "rules that are given replace all of them" "heads:cols" "$(cat out err)"
+prints "a layout that is found" "   found by a search" plan --gin_file small.gin "${own[@]}" --mesh rows:2,cols:2 --layout auto
+train --steps 12 "${own[@]}" --mesh rows:2,cols:2
+losses >own && near "training has the same" one own
+odd=(--gin_param "run.layout_rules = 'd_kv:rows,d_model:cols'")
+for how in "layout --html page" "layout --state-layout auto --html page"; do
+    run ${how} --gin_file small.gin "${odd[@]}" --mesh rows:2,cols:3
+    grep -q "d_kv:rows,d_model:cols" page && pass || lose "$how prices the files' own rules" "d_kv:rows,d_model:cols" "$(cat err)"
+done
+
 # ---- refusals ------------------------------------------------------------------------------------
 
 prints "equal layers with dropout are left out of a search" "5 of the equal layers were left out" layout --gin_file small.gin \
