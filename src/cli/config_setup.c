@@ -108,7 +108,7 @@ static void say_notes(const config_setup *c)
     const mtf_config_note *notes;
     textbuf                rest = {.arena = &c->session->arena};
     int                    n = mtf_config_notes(c->config, &notes), idle = 0;
-    if (!mtf_is_first(c->session)) return;
+    if (c->options->tries || !mtf_is_first(c->session)) return;
     for (int k = 0; k < n; k++) {
         bool        warning = notes[k].warning, kept = strstr(notes[k].text, CONFIG_KEPT ":") != NULL;
         const char *name = warning ? NULL : without_effect(rest.arena, notes[k].text);

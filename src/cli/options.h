@@ -71,6 +71,8 @@ struct options {
         const option_spec *spec;
         const char        *value; /* "" where it takes none */
     } *values;
+    bool  tries;        /* a trial before the command, which will say what there is to note */
+    bool  mesh_found;   /* --mesh was auto:N, and has been found together with the batch */
     const char *starts; /* for searches to begin with: the rules of configuration files; NULL: none */
     int   nowned;
     char *owned[MOST_OWNED]; /* texts of added values, to be freed */

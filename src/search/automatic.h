@@ -37,6 +37,11 @@ typedef struct automatic_answer {
     bool          mesh_found; /* the mesh was searched for */
 } automatic_answer;
 
+/* The meshes that the options leave open, in the order in which they are tried; or the one that they give.
+ * The list lives in the session.  False after an error. */
+bool automatic_meshes(mtf_session *s, const automatic_opts *opts, mesh **list, int *n);
+const char *automatic_mesh_text(mtf_session *s, const mesh *m); /* "rows:2,cols:4"; NULL: no memory */
+
 /* Does any of these texts, each of which may be NULL, leave something to be found? */
 bool automatic_is_asked(const char *mesh, const char *layout, const char *state_layout);
 /* False after an error, as when nothing fits.  All that is found lives in the session. */

@@ -342,6 +342,21 @@ grep -qx "layout           heads:cols" out && pass || lose "rules that are given
 prints "a layout that is found" "   found by a search" plan --gin_file small.gin "${own[@]}" --mesh rows:2,cols:2 --layout auto
 train --steps 12 "${own[@]}" --mesh rows:2,cols:2
 losses >own && near "training has the same" one own
+each=(--gin_file small.gin --gin_param "run.batch_size = ('sequences_per_replica', 2)")
+figure() { sed -n "s/^\t*\"$1\":\t\"*\([^\"]*[^\",]\).*/\1/p" "$2" | head -n 1; }
+for processors in 4 6; do
+    run layout "${each[@]}" --mesh auto:$processors --json && cp out found
+    run plan "${each[@]}" --mesh "$(figure mesh found)" --layout "$(figure layout found)" --json
+    [ "$(figure seconds out)" = "$(figure seconds found)" ] && [ "$(figure batch out)" = "$(figure batch found)" ] && pass ||
+        lose "a mesh is found with its replicas" "$(cat found)" "$(head -n 20 out) $(cat err)"
+    run plan "${each[@]}" --mesh "all:$processors" --layout batch:all --json
+    awk -v s="$(figure seconds found)" -v n="$(figure batch found)" -v t="$(figure seconds out)" -v m="$(figure batch out)" \
+        'BEGIN { exit !(n == m && s <= t || n != m && s / n <= t / m * (1 + 1e-9)) }' && pass ||
+        lose "by time for an example" "at most that of batch:all" "$(cat found) $(cat err)"
+done
+run layout "${each[@]}" --gin_param "run.vocabulary = @Gpt2Vocabulary()" --gin_param "Unitransformer.input_vocab_size = 256" --mesh auto:4
+check "it says on which mesh" 0 out "--mesh mesh_0:" "for a batch of 8"
+[ "$(grep -c "Gpt2Vocabulary.directory" err)" = 1 ] && pass || lose "a note is said once" "1 line" "$(cat err)"
 odd=(--gin_param "run.layout_rules = 'd_kv:rows,d_model:cols'")
 for how in "layout --html page" "layout --state-layout auto --html page"; do
     run ${how} --gin_file small.gin "${odd[@]}" --mesh rows:2,cols:3
