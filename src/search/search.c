@@ -407,6 +407,22 @@ static bool find_peak(search *s, candidate *x)
     return true;
 }
 
+/* Of many kinds of processors all are priced, as mtf plan does: the reported cost is that of the slowest. */
+static bool price_every_kind(search *s, candidate *x)
+{
+    const subject *w = &s->whole;
+    estimate_opts  o = {.mesh = s->space.mesh, .layout = &x->layout, .processor = -1, .rates = s->opts->rates};
+    if (!x->cost.sampled) return true;
+    estimate *e = estimate_graph(w->graph, w->nfetches, w->fetches, &o);
+    TRY(e != NULL);
+    x->cost.seconds = e->price.seconds;
+    x->cost.wire = e->price.wire_seconds;
+    x->cost.sent = e->price.sent_bytes;
+    if (!memory_matters(s)) x->cost.peak = e->memory.peak; /* else it is found by itself */
+    estimate_free(e);
+    return true;
+}
+
 /* Too slow to be the best, even if its price is wrong by twice the largest error seen so far. */
 static bool too_far(const search *s, const candidates *exact, const candidate *x)
 {
@@ -430,6 +446,7 @@ static bool finish(search *s)
         candidates_add(&few, &x);
     }
     for (int k = 0; k < few.n && sure.n < want; k++) {
+        TRY(price_every_kind(s, &few.list[k]));
         if (memory_matters(s)) TRY(find_peak(s, &few.list[k]));
         if (fits(s, &few.list[k])) candidates_add(&sure, &few.list[k]);
     }

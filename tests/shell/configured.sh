@@ -344,6 +344,12 @@ train --steps 12 "${own[@]}" --mesh rows:2,cols:2
 losses >own && near "training has the same" one own
 each=(--gin_file small.gin --gin_param "run.batch_size = ('sequences_per_replica', 2)")
 figure() { sed -n "s/^\t*\"$1\":\t\"*\([^\"]*[^\",]\).*/\1/p" "$2" | head -n 1; }
+for rules in length:a+b batch:a,heads:b,d_ff:b; do # more kinds of processors than a search prices
+    uneven=(--gin_file small.gin --mesh a:5,b:7 --layout $rules --json)
+    run layout "${uneven[@]}" && cp out found && run plan "${uneven[@]}"
+    [ "$(figure seconds out)" = "$(figure seconds found)" ] && [ "$(figure peak_bytes out)" = "$(figure peak_bytes found)" ] && pass ||
+        lose "a plan has the price of mtf layout for $rules" "$(figure seconds found)" "$(figure seconds out) $(cat err)"
+done
 for processors in 4 6; do
     run layout "${each[@]}" --mesh auto:$processors --json && cp out found
     run plan "${each[@]}" --mesh "$(figure mesh found)" --layout "$(figure layout found)" --json
