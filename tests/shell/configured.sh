@@ -363,6 +363,13 @@ done
 run layout "${each[@]}" --gin_param "run.vocabulary = @Gpt2Vocabulary()" --gin_param "Unitransformer.input_vocab_size = 256" --mesh auto:4
 check "it says on which mesh" 0 out "--mesh mesh_0:" "for a batch of 8"
 [ "$(grep -c "Gpt2Vocabulary.directory" err)" = 1 ] && pass || lose "a note is said once" "1 line" "$(cat err)"
+wide=(--gin_file gpt2_1558m --gin_param num_layers=6 --optimizer adam --rate 0.001 --mesh x:8 --layout batch:x --machine h100-nodes)
+run layout "${wide[@]}" --state-layout auto --show 1 --json && cp out found
+for rules in d_model:x d_ff:x,heads:x,vocab:x; do
+    run layout "${wide[@]}" --state-layout $rules --json
+    awk -v s="$(figure seconds found)" -v t="$(figure seconds out)" 'BEGIN { exit !(s > 0 && s <= t * (1 + 1e-9)) }' && pass ||
+        lose "rules for the state of Adam, no slower than $rules" "at most $(figure seconds out)" "$(cat found err)"
+done
 odd=(--gin_param "run.layout_rules = 'd_kv:rows,d_model:cols'")
 for how in "layout --html page" "layout --state-layout auto --html page"; do
     run ${how} --gin_file small.gin "${odd[@]}" --mesh rows:2,cols:3
