@@ -116,7 +116,8 @@ static bool print_json(job *j)
     json_int(root, "considered", a->considered);
     json_int(root, "priced", a->priced);
     json_int(root, "meshes", j->answer.meshes);
-    if (j->graph->batch.name) json_int(root, "batch", j->graph->batch.size), json_int(root, "microbatches", j->graph->parts);
+    if (j->graph->batch.name) json_int(root, "batch", j->graph->batch.size);
+    if (j->graph->batch.name) json_int(root, "microbatches", j->graph->parts);
     for (int k = 0; k < j->answer.n; k++) {
         const found_layout *x = &j->answer.best[k];
         cJSON              *item = cJSON_CreateObject();

@@ -122,7 +122,9 @@ static bool choose(choosing *c, mtf_session *s)
 {
     const options *o = c->given;
     uint64_t       axes = 0;
-    automatic_opts how = {.mesh = option_nth(o, "mesh", 0), .layout = c->rules, .state_layout = option_nth(o, "state-layout", 0)};
+    automatic_opts how = {.mesh = option_nth(o, "mesh", 0),
+                          .layout = c->rules,
+                          .state_layout = option_nth(o, "state-layout", 0)};
     mesh          *list;
     int            n;
     if (!choose_planned_machine(o, s, &how.rates) || !option_number(o, "most-axes", 1, MAX_AXES, &axes)) return false;

@@ -18,6 +18,7 @@ enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000 };
 /* Leaves in a list, and in one without bounds; how many of an incomplete list are priced; lists. */
 enum { SOME_LEAVES = 500, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
 enum { MOST_EXTRA = 60 }; /* layouts priced only to find the runners-up */
+enum { MOST_EXACT = 4 };  /* more than the wanted ones that are priced for every processor */
 #define CLOSE 1e-4 /* a gap that is small enough */
 
 typedef struct search {
@@ -431,22 +432,28 @@ static bool too_far(const search *s, const candidates *exact, const candidate *x
            candidate_value(exact, x) * (1 - 2 * s->answer->reduced_error) > best * (1 + SAME_PRICE);
 }
 
-/* Where layers were left out, more layouts than wanted are priced whole: their order may change. */
+/* Where layers were left out, or some processors, more layouts than wanted are priced whole: their order may
+ * change. */
 static bool finish(search *s)
 {
     search_answer *w = s->answer;
     candidates     few = {.space = &s->space, .smallest = s->opts->smallest}, sure = few;
     candidate      x;
-    int            want = wanted(s);
-    for (int k = 0; k < s->kept.n && (k < want || s->reduced.copies); k++) {
+    int            want = wanted(s), spare = MOST_EXACT;
+    bool           inexact = s->reduced.copies > 0;
+    for (int k = 0; k < s->kept.n && (k < want || inexact); k++) {
         if (k >= want && too_far(s, &few, &s->kept.list[k])) break;
-        s->whole.enough =
-            k >= want && time_decides(s) ? candidate_value(&few, &few.list[want - 1]) : 0;
+        bool   full = few.n >= want;
+        double last = full && time_decides(s) ? candidate_value(&few, &few.list[want - 1]) : 0;
+        s->whole.enough = last;
         TRY(price_whole(s, &s->kept.list[k], &x));
+        inexact |= x.cost.sampled;
+        bool matters = !last || x.cost.seconds < last;
+        if (full && matters && x.cost.sampled && spare-- <= 0) continue;
+        if (matters) TRY(price_every_kind(s, &x));
         candidates_add(&few, &x);
     }
     for (int k = 0; k < few.n && sure.n < want; k++) {
-        TRY(price_every_kind(s, &few.list[k]));
         if (memory_matters(s)) TRY(find_peak(s, &few.list[k]));
         if (fits(s, &few.list[k])) candidates_add(&sure, &few.list[k]);
     }
