@@ -99,6 +99,7 @@ typedef struct mtf_config_run {
     mtf_model_type model_type;
     const char *mesh, *layout; /* in the syntax of mtf_session_opts; rules whose axis the mesh lacks
                                   are left out, rules whose dimension the model lacks have no effect */
+    const char *layout_rules;  /* all of them, also rules for axes that the mesh lacks          */
     int64_t inputs_length, targets_length; /* 0: not given                                       */
     int64_t batch;                         /* sequences in a step                                */
     bool    per_replica;                   /* it is that many for each part of a cut batch       */

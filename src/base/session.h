@@ -34,6 +34,7 @@ struct mtf_session {
     void            *saver;           /* a checkpoint being written: belongs to checkpoint/ */
     void            *lock;            /* on the folder of a training: belongs to checkpoint/ */
     session_closer  *finishers;       /* called before anything closes */
+    const char      *layout_starts;   /* rules that a search begins with (search/starts.h); NULL: none */
     bool             default_threads; /* the user gave no number */
     bool             default_memory;  /* neither */
     bool             said;            /* the error was printed already */

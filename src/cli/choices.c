@@ -32,6 +32,7 @@ mtf_session *choose_session(const options *o, bool measure, int *status)
                                                       .tf32 = option_given(o, "tf32"),
                                                       .measure = measure});
     *status = STATUS_FAILED;
+    if (s) s->layout_starts = o->starts;
     if (!s || threads_suit(o, s)) return s;
     *status = close_session(s);
     return NULL;
@@ -88,7 +89,8 @@ bool choose_mesh(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetch
                                 .layout = rules,
                                 .state_layout = state,
                                 .rates = rates,
-                                .limit = (int64_t)r->capacity};
+                                .limit = (int64_t)r->capacity,
+                                .starts = o->starts};
         TRY(automatic_find(g, n, fetches, &how, &found));
         c->found = !rules || automatic_is_asked(NULL, rules, NULL);
         m = found.best[0].mesh_text;

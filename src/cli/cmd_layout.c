@@ -85,7 +85,7 @@ static bool print_answer(job *j)
         text_add(&t, " %9s", unit_seconds(x->cost.wire).s);
         text_add(&t, " %9s", unit_bytes(x->cost.peak).s);
         text_add(&t, " %9s  ", unit_bytes(x->cost.sent).s);
-        if (j->answer.mesh_found) text_add(&t, "--mesh %s --layout ", x->mesh_text);
+        if (j->answer.mesh_found || j->options->mesh_found) text_add(&t, "--mesh %s --layout ", x->mesh_text);
         text_add(&t, "%s", *x->layout_text ? x->layout_text : "nothing cut");
         if (*x->state_text) text_add(&t, " --state-layout %s", x->state_text);
         text_add(&t, "\n");
@@ -116,6 +116,8 @@ static bool print_json(job *j)
     json_int(root, "considered", a->considered);
     json_int(root, "priced", a->priced);
     json_int(root, "meshes", j->answer.meshes);
+    if (j->graph->batch.name) json_int(root, "batch", j->graph->batch.size);
+    if (j->graph->batch.name) json_int(root, "microbatches", j->graph->parts);
     for (int k = 0; k < j->answer.n; k++) {
         const found_layout *x = &j->answer.best[k];
         cJSON              *item = cJSON_CreateObject();
@@ -198,6 +200,7 @@ static int run(const options *o)
                       .limit = (int64_t)limit,
                       .most_axes = (int)axes,
                       .want = (int)show,
+                      .starts = o->starts,
                       .seconds = (double)seconds}};
     j.session = planning_session(o);
     if (!j.session) return STATUS_FAILED;

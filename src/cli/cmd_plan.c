@@ -57,6 +57,13 @@ static bool print_text(mtf_session *s, textbuf *t)
     return text && mtf_ok(s);
 }
 
+static const char *whose_layout(const job *j)
+{
+    const options *o = j->options;
+    if (j->choice.found) return "found by a search";
+    return option_given(o, "layout") && !option_typed(o, "layout") ? "of the configuration" : NULL;
+}
+
 static bool plan_one(job *j)
 {
     bool      all = option_given(j->options, "all"), json = option_given(j->options, "json");
@@ -74,7 +81,7 @@ static bool plan_one(job *j)
         ok = json_print(j->session, root);
     } else if (ok) {
         textbuf t = {.arena = &e->arena};
-        plan_write_header(e, &t);
+        plan_write_header(e, whose_layout(j), &t);
         planned_data_write(&j->data, &t);
         if (hints) write_hint(&h, &t);
         text_add(&t, "\n");

@@ -19,30 +19,27 @@ static const option_spec *find_spec(const command *c, const char *name)
     return NULL;
 }
 
-/* Adds an option as if it had been given; the options own the text. */
+/* Adds an option as if it had been given. */
 static bool add_option(options *o, const char *name, const char *value)
 {
     const option_spec *spec = find_spec(o->command, name);
     if (!spec || !value || !*value || option_given(o, name)) return true;
-    size_t n = (size_t)o->nvalues + 1;
-    void  *values = realloc(o->values, n * sizeof *o->values);
-    char  *text = strdup(value);
+    size_t      n = (size_t)o->nvalues + 1;
+    void       *values = realloc(o->values, n * sizeof *o->values);
+    const char *text = option_own(o, value);
     if (values) o->values = values;
-    if (!values || !text || o->nowned == MOST_OWNED) {
-        free(text);
-        return false;
-    }
-    o->owned[o->nowned++] = text;
+    if (!values || !text) return false;
     o->values[o->nvalues++] = (struct option_value){spec, text};
     return true;
 }
 
-/* The files' rules may be for meshes with other axes. */
+/* The files' rules for axes of the mesh, whoever gave it; the axes of one that is to be found have other names. */
 static bool add_layout(options *o, const mtf_config_run *r)
 {
-    bool mesh = option_given(o, "mesh");
     TRY(add_option(o, "mesh", r->mesh));
-    return mesh || add_option(o, "layout", r->layout);
+    const char *m = option_nth(o, "mesh", 0);
+    if (r->layout_rules) TRY(o->starts = option_own(o, r->layout_rules));
+    return (m && strncmp(m, "auto:", 5) == 0) || add_option(o, "layout", r->layout);
 }
 
 /* ---- folders of checkpoints ---- */
@@ -108,7 +105,7 @@ int config_complete(options *o)
     mtf_config_opts files;
     mtf_config_run  run;
     if (!s) return STATUS_FAILED;
-    mtf_config *config = config_files(o, s, &files) ? mtf_config_open(s, &files) : NULL;
+    mtf_config *config = config_files(o, s, true, &files) ? mtf_config_open(s, &files) : NULL;
     bool        finds = strcmp(c->name, "layout") == 0;
     bool        ok = config && mtf_config_get_run(config, &run) &&
               (!finds || add_option(o, "layout", "auto")) && add_layout(o, &run) &&

@@ -118,7 +118,7 @@ static bool add_training(const options *o, mtf_session *s, lines *l)
     return add(l, text_done(&line), "--steps");
 }
 
-bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
+bool config_files(const options *o, mtf_session *s, bool own_rules, mtf_config_opts *to)
 {
     enum { OWN = 8 }; /* most lines for other options, and the end */
     arena *a = &s->arena;
@@ -130,7 +130,7 @@ bool config_files(const options *o, mtf_session *s, mtf_config_opts *to)
     TRY(l.text && l.name);
     TRY(add_parameters(o, &l) &&
         add_binding(o, "--mesh", "run.mesh_shape", &l) &&
-        add_binding(o, "--layout", "run.layout_rules", &l) && add_vocabulary(o, &l) &&
+        (own_rules || add_binding(o, "--layout", "run.layout_rules", &l)) && add_vocabulary(o, &l) &&
         add_training(o, s, &l));
     *to = (mtf_config_opts){.files = list_of(o, a, "gin_file"),
                             .folders = list_of(o, a, "gin_location_prefix"),

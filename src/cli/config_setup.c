@@ -160,7 +160,7 @@ bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c
     mtf_config_opts files;
     uint64_t        batch = 0;
     *c = (config_setup){.options = o, .session = s, .answers = answers};
-    TRY(config_files(o, s, &files) && option_number(o, "batch", 1, INT32_MAX, &batch));
+    TRY(config_files(o, s, false, &files) && option_number(o, "batch", 1, INT32_MAX, &batch));
     c->config = mtf_config_open(s, &files);
     TRY(c->config && mtf_config_get_run(c->config, &c->run) && describe(c) &&
         mtf_config_finish(c->config));

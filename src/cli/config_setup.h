@@ -28,8 +28,8 @@ bool config_given(const options *o);
  * the first file's name is the model's name, and the files' mesh, layout and folder replace options that
  * were not given.  -1, or the exit status after an error, which was reported. */
 int config_complete(options *o);
-/* The files and parameters that the command line names. */
-bool config_files(const options *o, mtf_session *s, mtf_config_opts *to);
+/* The files and parameters that the command line names; the rules are those of --layout, or the files' own. */
+bool config_files(const options *o, mtf_session *s, bool own_rules, mtf_config_opts *to);
 /* Reads the files and makes the model; warnings go to standard error.  A vocabulary is opened where
  * there is text, where the model `answers`, or where the files do not give the number of tokens. */
 bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c);

@@ -191,6 +191,13 @@ void options_free(options *o)
     *o = (options){0};
 }
 
+const char *option_own(options *o, const char *text)
+{
+    char *copy = o->nowned < MOST_OWNED ? strdup(text) : NULL;
+    if (copy) o->owned[o->nowned++] = copy;
+    return copy;
+}
+
 /* ---- values ----------------------------------------------------------------------------- */
 
 bool option_given(const options *o, const char *name)

@@ -42,7 +42,7 @@ const option_spec *walk_next(option_walk *w); /* NULL after the last row */
 
 typedef struct options options;
 
-enum { MOST_OWNED = 8 };
+enum { MOST_OWNED = 12 };
 
 typedef struct command command;
 struct command {
@@ -71,7 +71,9 @@ struct options {
         const option_spec *spec;
         const char        *value; /* "" where it takes none */
     } *values;
-    bool  trial; /* a copy by which a layout is tried before the command runs: it prints no notes */
+    bool  trial;        /* a trial before the command, which will say what there is to note */
+    bool  mesh_found;   /* --mesh was auto:N, and has been found together with the batch */
+    const char *starts; /* for searches to begin with: the rules of configuration files; NULL: none */
     int   nowned;
     char *owned[MOST_OWNED]; /* texts of added values, to be freed */
 };
@@ -81,6 +83,7 @@ struct options {
 int  options_parse(const command *c, int argc, char **argv, options *o);
 void options_free(options *o);
 
+const char *option_own(options *o, const char *text); /* a copy that the options free; NULL: no memory */
 bool        option_given(const options *o, const char *name);
 bool        option_typed(const options *o, const char *name); /* by the user, not by their files */
 const char *option_nth(const options *o, const char *name, int n); /* NULL after the last */

@@ -131,7 +131,7 @@ static void write_sent(estimate *e, textbuf *t)
     }
 }
 
-void plan_write_header(estimate *e, textbuf *t)
+void plan_write_header(estimate *e, const char *whose, textbuf *t)
 {
     const price       *p = &e->price;
     const price_rates *r = &p->rates;
@@ -148,6 +148,7 @@ void plan_write_header(estimate *e, textbuf *t)
     }
     text_add(t, "\nlayout           ");
     plan_write_layout(e->opts.layout, t);
+    if (whose) text_add(t, "   %s", whose);
     for (int d = 0; d < e->opts.layout->ndeclined; d++) {
         text_add(t, "\n                 ");
         decline_write(&e->opts.layout->declined[d], t);

@@ -19,7 +19,8 @@ int collective_sums(estimate *e, bool by_cause, collective_sum **list);
 
 void plan_write_mesh(const mesh *m, textbuf *t);     /* rows:2,cols:4 */
 void plan_write_layout(const layout *l, textbuf *t); /* rules as they were written */
-void plan_write_header(estimate *e, textbuf *t);
+/* `whose` says where the layout is from; NULL: from the command line. */
+void plan_write_header(estimate *e, const char *whose, textbuf *t);
 void plan_write_diff(estimate *a, estimate *b, textbuf *t);
 
 #endif

@@ -12,25 +12,28 @@
 #include "search/automatic.h"
 
 /* All ranks must decide alike, so nodes are counted here, not seconds. */
-enum { WORK = 200 * 1000, MOST_RULES = 400 };
+enum { WORK = 50 * 1000, MOST_RULES = 400 };
 
 typedef struct choosing {
     const options *given;
+    const char    *rules;
+    bool           given_cut; /* by a rule for the batch, or because nothing is to be found */
     mesh           mesh;
-    unsigned       axes;  /* that may cut the batch */
+    const char    *mesh_text;
+    int64_t        work;  /* for each way to cut the batch */
     double         least; /* seconds per example */
-    char           best[MOST_RULES];
+    char           best[MOST_RULES], best_mesh[MOST_RULES];
+    char           starts[2 * MOST_RULES]; /* the layout that was found with them, and those to begin with */
 } choosing;
 
 /* "batch:x+y,auto": the batch is cut along these axes, and the rest is found. */
 static void write_rules(const choosing *c, unsigned axes, char text[MOST_RULES])
 {
-    const char *rules = option_nth(c->given, "layout", 0);
-    int         n = 0;
+    int n = 0;
     for (int a = 0; a < c->mesh.naxes; a++)
         if (axes >> a & 1)
             n += snprintf(text + n, (size_t)(MOST_RULES - n), "%s%s", n ? "+" : "batch:", c->mesh.name[a]);
-    snprintf(text + n, (size_t)(MOST_RULES - n), "%s%s", n ? "," : "", rules);
+    snprintf(text + n, (size_t)(MOST_RULES - n), "%s%s", n ? "," : "", c->rules);
 }
 
 /* A layout that does not cut the batch is found among all: it counts only where it is the best there. */
@@ -50,18 +53,21 @@ static bool try_axes(choosing *c, mtf_session *s, const options *o, unsigned axe
     TRY(choose_planned_machine(o, s, &rates) && choose_site(o, s, &rates, &at));
     mtf_graph *g = setup_plan(o, s, &n, &fetches);
     TRY(g != NULL);
-    automatic_opts how = {.mesh = option_nth(o, "mesh", 0),
+    automatic_opts how = {.mesh = c->mesh_text,
                           .layout = rules,
                           .state_layout = option_nth(o, "state-layout", 0),
                           .rates = rates,
                           .limit = (int64_t)rates.capacity,
+                          .starts = *c->starts ? c->starts : o->starts,
                           .seconds = 1e9,
-                          .work = WORK};
+                          .work = c->work};
     if (!automatic_find(g, n, fetches, &how, &found)) return false;
     double each = found.best[0].cost.seconds / (double)(g->batch.size ? g->batch.size : 1);
-    if (each >= c->least || (!axes && cuts_batch(&found.best[0].layout))) return true;
+    if (each >= c->least || (!axes && !c->given_cut && cuts_batch(&found.best[0].layout))) return true;
     c->least = each;
     snprintf(c->best, sizeof c->best, "%s", rules);
+    snprintf(c->best_mesh, sizeof c->best_mesh, "%s", c->mesh_text);
+    snprintf(c->starts, sizeof c->starts, "%s|%s", found.best[0].layout_text, o->starts ? o->starts : "");
     return true;
 }
 
@@ -77,6 +83,7 @@ static void try_way(choosing *c, unsigned axes)
     for (int i = 0; o.values && i < o.nvalues; i++) {
         o.values[i] = c->given->values[i];
         if (strcmp(o.values[i].spec->name, "layout") == 0) o.values[i].value = rules;
+        if (strcmp(o.values[i].spec->name, "mesh") == 0) o.values[i].value = c->mesh_text;
     }
     mtf_session *s = o.values ? planning_session(&o) : NULL;
     if (s) {
@@ -86,39 +93,62 @@ static void try_way(choosing *c, unsigned axes)
     free(o.values);
 }
 
-static bool set_layout(options *o, const char *rules)
+static bool set_option(options *o, const char *name, const char *value)
 {
-    char *text = o->nowned < MOST_OWNED ? strdup(rules) : NULL;
-    if (!text) return false;
-    o->owned[o->nowned++] = text;
-    for (int i = 0; i < o->nvalues; i++)
-        if (strcmp(o->values[i].spec->name, "layout") == 0) o->values[i].value = text;
-    return true;
+    const char *text = option_own(o, value);
+    for (int i = 0; text && i < o->nvalues; i++)
+        if (strcmp(o->values[i].spec->name, name) == 0) o->values[i].value = text;
+    return text != NULL;
 }
 
-/* Is the layout to be found on a mesh that is known, without a rule for the batch? */
-static bool is_open(const options *o)
+static bool set_found(options *o, const choosing *c, bool any_mesh)
 {
-    const char *rules = option_nth(o, "layout", 0), *m = option_nth(o, "mesh", 0);
-    return rules && m && strncmp(m, "auto:", 5) != 0 && automatic_is_asked(NULL, rules, NULL) &&
-           !strstr(rules, "batch:") && strlen(rules) < MOST_RULES / 2;
+    if (any_mesh && !set_option(o, "mesh", c->best_mesh)) return false;
+    o->mesh_found = any_mesh;
+    return set_option(o, "layout", c->best) && (o->starts = option_own(o, c->starts));
 }
 
+/* Each way to cut the batch on this mesh. */
+static void try_mesh(choosing *c)
+{
+    unsigned along = 0;
+    for (int a = 0; a < c->mesh.naxes; a++) along |= c->mesh.size[a] > 1 ? 1u << a : 0;
+    for (unsigned axes = 0; axes <= (c->given_cut ? 0 : along); axes++)
+        if (!(axes & ~along)) try_way(c, axes);
+}
+
+/* On each mesh that --mesh leaves open. */
 static bool choose(choosing *c, mtf_session *s)
 {
-    if (!mesh_parse(s, option_nth(c->given, "mesh", 0), &c->mesh)) return false;
-    for (int a = 0; a < c->mesh.naxes; a++) c->axes |= c->mesh.size[a] > 1 ? 1u << a : 0;
-    for (unsigned axes = 0; axes <= c->axes; axes++)
-        if (!(axes & ~c->axes)) try_way(c, axes);
+    const options *o = c->given;
+    uint64_t       axes = 0;
+    automatic_opts how = {.mesh = option_nth(o, "mesh", 0),
+                          .layout = c->rules,
+                          .state_layout = option_nth(o, "state-layout", 0)};
+    mesh          *list;
+    int            n;
+    if (!choose_planned_machine(o, s, &how.rates) || !option_number(o, "most-axes", 1, MAX_AXES, &axes)) return false;
+    how.most_axes = (int)axes;
+    if (!automatic_meshes(s, &how, &list, &n)) return false;
+    c->work = WORK / n;
+    for (int k = 0; k < n; k++) {
+        c->mesh = list[k];
+        if (!(c->mesh_text = automatic_mesh_text(s, &list[k]))) return false;
+        try_mesh(c);
+    }
     return *c->best;
 }
 
 int replicas_choose(options *o)
 {
-    choosing     c = {.given = o, .least = INFINITY};
-    mtf_session *s = is_open(o) ? file_session(&(mtf_session_opts){0}) : NULL;
+    const char  *rules = option_nth(o, "layout", 0), *m = option_nth(o, "mesh", 0);
+    bool         any_mesh = m && strncmp(m, "auto:", 5) == 0;
+    choosing     c = {.given = o, .rules = rules, .least = INFINITY};
+    if (!rules || !m || strlen(rules) >= MOST_RULES / 2) return -1;
+    c.given_cut = strstr(rules, "batch:") || !automatic_is_asked(NULL, rules, NULL);
+    mtf_session *s = any_mesh || !c.given_cut ? planning_session(o) : NULL;
     if (!s) return -1;
     bool found = choose(&c, s); /* else the command will say what is wrong */
     session_free(s);
-    return !found || set_layout(o, c.best) ? -1 : STATUS_FAILED;
+    return !found || set_found(o, &c, any_mesh) ? -1 : STATUS_FAILED;
 }

@@ -5,9 +5,9 @@
 #include "cli/options.h"
 
 /* A configuration may give the tokens of one replica: then the batch depends on how the layout cuts it.
- * Where the layout is to be found, this finds how the best one, by time per example, cuts the batch, and
- * writes that rule into the option --layout, so that every command plans the same batch.  -1, or the exit
- * status after an error, which was reported. */
+ * Where the layout or the mesh is to be found, this finds how the best one, by time per example, cuts the batch,
+ * on which mesh, and writes that into the options --layout and --mesh, so that every command plans the same
+ * batch.  -1, or the exit status after an error, which was reported. */
 int replicas_choose(options *o);
 
 #endif

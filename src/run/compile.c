@@ -267,7 +267,8 @@ static bool search_for_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
     automatic_opts    how = {.mesh = o->mesh,
                              .layout = o->layout,
                              .state_layout = o->state_layout,
-                             .limit = store_memory_each(g->session)};
+                             .limit = store_memory_each(g->session),
+                             .starts = g->session->layout_starts};
     automatic_answer  found;
     site              at = store_site(g->session);
     TRY(rates_default(g->session, &how.rates));

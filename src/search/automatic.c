@@ -30,12 +30,13 @@ typedef struct finding {
     int                   meshes_left; /* to be tried, with the current one */
     double                bound;       /* no layout of a mesh that was tried is better */
     const char           *starts;      /* rules to begin with: given, and the best of other meshes */
+    bool                  gives_up;    /* where nothing seems to fit */
     bool                  late;        /* not all meshes were tried, or not all their layouts */
 } finding;
 
 /* ---- texts ---- */
 
-static const char *mesh_text(mtf_session *s, const mesh *m)
+const char *automatic_mesh_text(mtf_session *s, const mesh *m)
 {
     textbuf t = {.arena = &s->arena};
     for (int a = 0; a < m->naxes; a++)
@@ -133,7 +134,7 @@ static bool keep(finding *f, const mesh *m, const layout *l, const cost *c, bool
     TRY(decline(f, &x.layout, &x.cost));
     int at = rank_of(f, &x.cost);
     if (at >= f->room) return true;
-    x.mesh_text = mesh_text(s, m);
+    x.mesh_text = automatic_mesh_text(s, m);
     x.layout_text = rules_text(s, l->rules, l->nrules);
     x.state_text = rules_text(s, x.layout.state, x.layout.nstate);
     TRY(x.mesh_text && x.layout_text && x.state_text);
@@ -159,6 +160,7 @@ static bool search_mesh(finding *f, const layout *given, int64_t limit, int want
                      .starts = f->starts,
                      .work = f->opts->work,
                      .deadline = f->turn_ends,
+                     .gives_up = f->gives_up && limit && !given->asks_state,
                      .tell = f->opts->tell,
                      .context = f->opts->context};
     TRY(search_layout(f->graph, f->nfetches, f->fetches, &o, f->last));
@@ -202,7 +204,7 @@ static bool begin_with_best(finding *f)
 {
     textbuf t = {.arena = &f->graph->session->arena};
     if (f->meshes_left <= 1 || !f->answer->n) return true;
-    text_add(&t, "%s,%s", f->answer->best[0].layout_text, f->opts->starts ? f->opts->starts : "");
+    text_add(&t, "%s|%s", f->answer->best[0].layout_text, f->opts->starts ? f->opts->starts : "");
     f->starts = text_done(&t);
     return f->starts != NULL;
 }
@@ -267,31 +269,33 @@ static bool list_mesh(void *context, const mesh *m)
     return true;
 }
 
-static bool try_shapes(finding *f, int processors, bool ordered)
+/* 2x8 and 8x2 differ where rules or the machine name axes, or there are nodes. */
+static bool order_matters(const automatic_opts *o)
 {
-    mtf_session *s = f->graph->session;
-    mesh_list    all = {.arena = &s->arena};
-    int          axes = f->opts->most_axes > 0 ? f->opts->most_axes : 2;
-    TRY(shapes_visit(s, processors, axes, ordered, list_mesh, &all));
-    f->meshes_left = all.n;
-    for (int k = 0; k < all.n; k++) TRY(try_mesh(f, &all.list[k]));
+    return o->rates.node || o->rates.naxes || (o->layout && strchr(o->layout, ':')) ||
+           (o->state_layout && strchr(o->state_layout, ':'));
+}
+
+bool automatic_meshes(mtf_session *s, const automatic_opts *o, mesh **list, int *n)
+{
+    mesh_list all = {.arena = &s->arena};
+    mesh      m;
+    int       axes = o->most_axes > 0 ? o->most_axes : 2;
+    TRY(mesh_parse(s, o->mesh ? o->mesh : "", &m));
+    TRY(mesh_asks(&m) ? shapes_visit(s, mesh_size(&m), axes, order_matters(o), list_mesh, &all) : list_mesh(&all, &m));
+    *list = all.list;
+    *n = all.n;
     return true;
 }
 
 static bool try_all(finding *f)
 {
-    const automatic_opts *o = f->opts;
-    mtf_session          *s = f->graph->session;
-    automatic_answer     *w = f->answer;
-    mesh                  m;
-    TRY(mesh_parse(s, o->mesh ? o->mesh : "", &m));
-    w->mesh_found = mesh_asks(&m);
-    f->meshes_left = 1;
-    if (!w->mesh_found) return try_mesh(f, &m);
-    /* 2x8 and 8x2 differ where rules or the machine name axes, or there are nodes. */
-    bool ordered = o->rates.node || o->rates.naxes || (o->layout && strchr(o->layout, ':')) ||
-                   (o->state_layout && strchr(o->state_layout, ':'));
-    return try_shapes(f, mesh_size(&m), ordered);
+    const char *m = f->opts->mesh;
+    mesh       *list;
+    TRY(automatic_meshes(f->graph->session, f->opts, &list, &f->meshes_left));
+    f->answer->mesh_found = m && strncmp(m, "auto:", 5) == 0;
+    for (int k = 0, n = f->meshes_left; k < n; k++) TRY(try_mesh(f, &list[k]));
+    return true;
 }
 
 /* ---- nothing fits ---- */
@@ -319,7 +323,7 @@ static const char *times_mesh(mtf_session *s, const char *text, int axis, int ti
     if (!mesh_parse(s, text ? text : "", &m) || axis >= m.naxes) return NULL;
     if ((int64_t)mesh_size(&m) * times > MAX_PROCESSORS) return NULL;
     m.size[axis] *= times;
-    return mesh_text(s, &m);
+    return automatic_mesh_text(s, &m);
 }
 
 /* The text of a mesh that fits, with 2 or 4 times the processors along an axis; or NULL. */
@@ -385,6 +389,7 @@ static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, co
                       .answer = answer,
                       .deadline = clock_thread() + (opts->seconds > 0 ? opts->seconds : SECONDS),
                       .starts = opts->starts,
+                      .gives_up = !last,
                       .bound = INFINITY,
                       .state_bound = INFINITY};
     *answer = (automatic_answer){0};

@@ -150,6 +150,7 @@ static bool ask_others(census *kinds, const subject *s, const price_rates *r, co
         program_free(q);
         TRY(ok);
     }
+    c->sampled = apart > 1;
     return true;
 }
 

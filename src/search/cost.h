@@ -12,6 +12,7 @@ typedef struct cost {
     int64_t variables; /* of these, variables */
     int64_t sent;      /* bytes to other processors */
     int     programs;  /* planned for this cost */
+    bool    sampled;   /* of many kinds of processors some were priced: another may be slower */
     bool    rough;     /* seconds are a lower bound, and bytes lack layers that were left out */
 } cost;
 

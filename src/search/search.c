@@ -18,6 +18,7 @@ enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000 };
 /* Leaves in a list, and in one without bounds; how many of an incomplete list are priced; lists. */
 enum { SOME_LEAVES = 500, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
 enum { MOST_EXTRA = 60 }; /* layouts priced only to find the runners-up */
+enum { MOST_EXACT = 4 };  /* more than the wanted ones that are priced for every processor */
 #define CLOSE 1e-4 /* a gap that is small enough */
 
 typedef struct search {
@@ -42,6 +43,7 @@ typedef struct search {
                                      on another processor, or with all layers */
     bool               again;     /* the correction matters, so the search continues */
     int64_t            limit;     /* of memory, as far as the search knows it; 0: none */
+    double             begun;     /* by clock_thread() */
 } search;
 
 /* ---- preparing ---- */
@@ -222,12 +224,23 @@ static double bound(const void *context, const cuts *c, uint64_t decided)
     return parts_bound(&s->parts, c, decided);
 }
 
+static int64_t most_work(const search *s)
+{
+    return s->opts->work ? s->opts->work : s->opts->deadline > 0 ? INT64_MAX : WORK;
+}
+
+static bool is_hopeless(const search *s)
+{
+    double half = s->begun + (s->opts->deadline - s->begun) / 2;
+    if (!s->opts->gives_up || s->kept.n) return false;
+    return s->work > most_work(s) / 2 || (s->opts->deadline > 0 && clock_thread() > half);
+}
+
 static bool out_of_time(search *s)
 {
-    int64_t most = s->opts->work ? s->opts->work : s->opts->deadline > 0 ? INT64_MAX : WORK;
     if (s->opts->plain) return false;
     if (s->opts->deadline > 0 && clock_thread() > s->opts->deadline) s->answer->late = true;
-    return s->work > most || s->answer->late || s->extra > MOST_EXTRA;
+    return s->work > most_work(s) || s->answer->late || s->extra > MOST_EXTRA || is_hopeless(s);
 }
 
 /* Prices leaves until none can be better, but only SOME of an incomplete list: the costs that they
@@ -259,7 +272,7 @@ static bool price_step(void *context, const cuts *c, worth *w)
 {
     search *s = context;
     cost    x;
-    if (s->kept.n && out_of_time(s)) {
+    if ((s->kept.n || s->opts->gives_up) && out_of_time(s)) {
         *w = (worth){INFINITY, INFINITY, INFINITY};
         return true;
     }
@@ -285,13 +298,14 @@ static bool begin_well(search *s)
 {
     cuts *list, none = {0};
     int   n;
-    worth w;
+    cost  x;
     TRY(starts_list(&s->space, s->opts->starts, s->scratch, &list, &n));
     for (int d = 0; d < s->space.ndims; d++)
         if (s->space.dims[d].fixed) none.of[d] = (uint8_t)cut_axes(&s->space.dims[d].cut);
     for (int k = 0; k < n; k++) {
         space_make_canonical(&s->space, &s->symmetry, &list[k]);
-        if (bound(s, &list[k], EVERY_SEARCHED) < value_kept(s, 0)) TRY(price_step(s, &list[k], &w));
+        if (s->kept.n && out_of_time(s)) break;
+        if (bound(s, &list[k], EVERY_SEARCHED) < value_kept(s, 0)) TRY(try_cuts(s, &list[k], &x));
     }
     cuts best = s->kept.n ? s->kept.list[0].cuts : none;
     if (s->kept.n) TRY(descend_from(s, &best));
@@ -394,6 +408,22 @@ static bool find_peak(search *s, candidate *x)
     return true;
 }
 
+/* Of many kinds of processors all are priced, as mtf plan does: the reported cost is that of the slowest. */
+static bool price_every_kind(search *s, candidate *x)
+{
+    const subject *w = &s->whole;
+    estimate_opts  o = {.mesh = s->space.mesh, .layout = &x->layout, .processor = -1, .rates = s->opts->rates};
+    if (!x->cost.sampled) return true;
+    estimate *e = estimate_graph(w->graph, w->nfetches, w->fetches, &o);
+    TRY(e != NULL);
+    x->cost.seconds = e->price.seconds;
+    x->cost.wire = e->price.wire_seconds;
+    x->cost.sent = e->price.sent_bytes;
+    if (!memory_matters(s)) x->cost.peak = e->memory.peak; /* else it is found by itself */
+    estimate_free(e);
+    return true;
+}
+
 /* Too slow to be the best, even if its price is wrong by twice the largest error seen so far. */
 static bool too_far(const search *s, const candidates *exact, const candidate *x)
 {
@@ -402,18 +432,25 @@ static bool too_far(const search *s, const candidates *exact, const candidate *x
            candidate_value(exact, x) * (1 - 2 * s->answer->reduced_error) > best * (1 + SAME_PRICE);
 }
 
-/* Where layers were left out, more layouts than wanted are priced whole: their order may change. */
+/* Where layers were left out, or some processors, more layouts than wanted are priced whole: their order may
+ * change. */
 static bool finish(search *s)
 {
     search_answer *w = s->answer;
     candidates     few = {.space = &s->space, .smallest = s->opts->smallest}, sure = few;
     candidate      x;
-    int            want = wanted(s);
-    for (int k = 0; k < s->kept.n && (k < want || s->reduced.copies); k++) {
+    int            want = wanted(s), spare = MOST_EXACT;
+    bool           inexact = s->reduced.copies > 0;
+    for (int k = 0; k < s->kept.n && (k < want || inexact); k++) {
         if (k >= want && too_far(s, &few, &s->kept.list[k])) break;
-        s->whole.enough =
-            k >= want && time_decides(s) ? candidate_value(&few, &few.list[want - 1]) : 0;
+        bool   full = few.n >= want;
+        double last = full && time_decides(s) ? candidate_value(&few, &few.list[want - 1]) : 0;
+        s->whole.enough = last;
         TRY(price_whole(s, &s->kept.list[k], &x));
+        inexact |= x.cost.sampled;
+        bool matters = !last || x.cost.seconds < last;
+        if (full && matters && x.cost.sampled && spare-- <= 0) continue;
+        if (matters) TRY(price_every_kind(s, &x));
         candidates_add(&few, &x);
     }
     for (int k = 0; k < few.n && sure.n < want; k++) {
@@ -464,7 +501,7 @@ bool search_layout(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const
     *answer = (search_answer){0};
     bool ok = s != NULL;
     if (ok) {
-        *s = (search){.opts = opts, .answer = answer, .session = session, .scratch = &scratch};
+        *s = (search){.opts = opts, .answer = answer, .session = session, .scratch = &scratch, .begun = clock_thread()};
         free_list_open(&s->memory, &session->allocator);
         ok = prepare(s, g, nfetches, fetches) && try_until_it_fits(s) && tell_all(s);
         free_list_close(&s->memory);

@@ -20,9 +20,11 @@ typedef struct search_opts {
     bool          smallest; /* least memory; else least time */
     int64_t       limit;    /* bytes that a processor may use; 0: any number */
     int           want;     /* how many of the best are wanted; 1 or more */
-    const char   *starts;   /* rules that may be good, with any names of axes; NULL: none */
+    const char   *starts;   /* rules that may be good (starts.h); NULL: none */
     int64_t       work;     /* nodes planned at most; 0: as many as the deadline allows */
     double        deadline; /* by clock_thread(); 0: none */
+    bool          gives_up; /* where nothing fits in half of that, and no start does: another division of the
+                               batch is tried next */
     bool          plain;    /* no bounds, no layers left out: every legal layout is priced */
     /* Called at the end for every layout that was priced; their memory is computed for it. */
     search_listener *tell;

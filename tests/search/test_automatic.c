@@ -134,6 +134,27 @@ static void test_given_rules_stand(void **state)
     mtf_close(c.s);
 }
 
+/* With time for one layout only, that is the first of the rules to begin with, as it is written. */
+static void test_starts_as_written(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"hidden:x+y,batch:x", "hidden:x+y"}, /* both are dimensions of h: the first rule has x */
+        {"batch:y,hidden:x?", "batch:y,hidden:x"},
+        {"in:q,depth:x,classes:y|batch:x", "classes:y"}, /* without what the mesh and the model lack */
+        {"batch:x+y,in:x,auto", "batch:x+y"},
+    };
+    ground           c = start(dense(4096, 64, 64, 16), "loss");
+    automatic_answer a;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        automatic_opts o = {.mesh = "x:2,y:3", .layout = "auto", .starts = rows[k][0], .work = 1};
+        assert_true(rates_choose(c.s, machine, &o.rates));
+        assert_true(automatic_find(c.g, 1, &c.last, &o, &a));
+        assert_string_equal(a.best[0].layout_text, rows[k][1]);
+    }
+    mtf_close(c.s);
+}
+
 static void test_twice_the_same(void **state)
 {
     (void)state;
@@ -616,6 +637,7 @@ int main(void)
         cmocka_unit_test(test_two_axes_are_both),
         cmocka_unit_test(test_experts_go_along_the_batch_axis),
         cmocka_unit_test(test_given_rules_stand),
+        cmocka_unit_test(test_starts_as_written),
         cmocka_unit_test(test_twice_the_same),
         cmocka_unit_test(test_nothing_fits),
         cmocka_unit_test(test_smallest_that_does_not_fit),

@@ -347,6 +347,50 @@ misused "files of answers that nobody decodes" "add --bleu" eval pairs --eval-te
 prints "a plan of a published shape" "512 processors" plan --gin_file t5_11b --mesh batch:64,model:8 \
     --layout batch:batch,d_ff:model,heads:model,vocab:model
 
+own=(--gin_param "run.layout_rules = 'batch:rows,d_ff:cols,experts:rows'")
+prints "a plan on a mesh has the files' own rules" "layout           batch:rows?,d_ff:cols?,experts:rows?   of the configuration" \
+    plan --gin_file small.gin "${own[@]}" --mesh rows:2,cols:2
+prints "but those for axes that it lacks" "layout           batch:rows?,experts:rows?   of the configuration" \
+    plan --gin_file small.gin "${own[@]}" --mesh rows:2,model:2
+run plan --gin_file small.gin "${own[@]}" --mesh rows:2,cols:2 --layout heads:cols
+grep -qx "layout           heads:cols" out && pass || lose "rules that are given replace all of them" "heads:cols" "$(cat out err)"
+prints "a layout that is found" "   found by a search" plan --gin_file small.gin "${own[@]}" --mesh rows:2,cols:2 --layout auto
+train --steps 12 "${own[@]}" --mesh rows:2,cols:2
+losses >own && near "training has the same" one own
+each=(--gin_file small.gin --gin_param "run.batch_size = ('sequences_per_replica', 2)")
+figure() { sed -n "s/^\t*\"$1\":\t\"*\([^\"]*[^\",]\).*/\1/p" "$2" | head -n 1; }
+for rules in length:a+b batch:a,heads:b,d_ff:b; do # more kinds of processors than a search prices
+    uneven=(--gin_file small.gin --mesh a:5,b:7 --layout $rules --json)
+    run layout "${uneven[@]}" && cp out found && run plan "${uneven[@]}"
+    [ "$(figure seconds out)" = "$(figure seconds found)" ] && [ "$(figure peak_bytes out)" = "$(figure peak_bytes found)" ] && pass ||
+        lose "a plan has the price of mtf layout for $rules" "$(figure seconds found)" "$(figure seconds out) $(cat err)"
+done
+for processors in 4 6; do
+    run layout "${each[@]}" --mesh auto:$processors --json && cp out found
+    run plan "${each[@]}" --mesh "$(figure mesh found)" --layout "$(figure layout found)" --json
+    [ "$(figure seconds out)" = "$(figure seconds found)" ] && [ "$(figure batch out)" = "$(figure batch found)" ] && pass ||
+        lose "a mesh is found with its replicas" "$(cat found)" "$(head -n 20 out) $(cat err)"
+    run plan "${each[@]}" --mesh "all:$processors" --layout batch:all --json
+    awk -v s="$(figure seconds found)" -v n="$(figure batch found)" -v t="$(figure seconds out)" -v m="$(figure batch out)" \
+        'BEGIN { exit !(n == m && s <= t || n != m && s / n <= t / m * (1 + 1e-9)) }' && pass ||
+        lose "by time for an example" "at most that of batch:all" "$(cat found) $(cat err)"
+done
+run layout "${each[@]}" --gin_param "run.vocabulary = @Gpt2Vocabulary()" --gin_param "Unitransformer.input_vocab_size = 256" --mesh auto:4
+check "it says on which mesh" 0 out "--mesh mesh_0:" "for a batch of 8"
+[ "$(grep -c "Gpt2Vocabulary.directory" err)" = 1 ] && pass || lose "a note is said once" "1 line" "$(cat err)"
+wide=(--gin_file gpt2_1558m --gin_param num_layers=6 --optimizer adam --rate 0.001 --mesh x:8 --layout batch:x --machine h100-nodes)
+run layout "${wide[@]}" --state-layout auto --show 1 --json && cp out found
+for rules in d_model:x d_ff:x,heads:x,vocab:x; do
+    run layout "${wide[@]}" --state-layout $rules --json
+    awk -v s="$(figure seconds found)" -v t="$(figure seconds out)" 'BEGIN { exit !(s > 0 && s <= t * (1 + 1e-9)) }' && pass ||
+        lose "rules for the state of Adam, no slower than $rules" "at most $(figure seconds out)" "$(cat found err)"
+done
+odd=(--gin_param "run.layout_rules = 'd_kv:rows,d_model:cols'")
+for how in "layout --html page" "layout --state-layout auto --html page"; do
+    run ${how} --gin_file small.gin "${odd[@]}" --mesh rows:2,cols:3
+    grep -q "d_kv:rows,d_model:cols" page && pass || lose "$how prices the files' own rules" "d_kv:rows,d_model:cols" "$(cat err)"
+done
+
 # ---- refusals ------------------------------------------------------------------------------------
 
 prints "equal layers with dropout are left out of a search" "5 of the equal layers were left out" layout --gin_file small.gin \

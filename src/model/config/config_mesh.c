@@ -231,7 +231,7 @@ bool mesh_read(mtf_config *c, const gin_value *shape, const gin_value *rules, me
     }
     const char *all = m->mesh ? pairs_text(c, rules, "layout_rules") : NULL;
     TRY(all && check_pairs(c, shape, m->mesh, "mesh_shape", true));
-    m->layout = all;
+    m->layout = m->all = all;
     if (strcmp(all, "auto") == 0) return true;
     TRY(check_pairs(c, rules, all, "layout_rules", false));
     m->layout = kept_rules(c, m->mesh, rules, all);

@@ -4,9 +4,9 @@
 
 #include "model/config/config.h"
 
-/* Both as texts "name:value,name:value"; the layout without rules for axes that the mesh lacks. */
+/* All as texts "name:value,name:value"; the layout without rules for axes that the mesh lacks. */
 typedef struct mesh_rules {
-    const char *mesh, *layout;
+    const char *mesh, *layout, *all;
 } mesh_rules;
 
 bool    mesh_read(mtf_config *c, const gin_value *shape, const gin_value *rules, mesh_rules *m);

@@ -403,6 +403,7 @@ static bool read_run(mtf_config *c, const run_args *a, mtf_config_run *run)
     TRY(mesh_read(c, a->mesh_shape, a->layout_rules, &m));
     run->mesh = m.mesh;
     run->layout = m.layout;
+    run->layout_rules = m.all;
     TRY(read_lengths(c, a->sequence_length, run) && read_batch(c, a->batch_size, &m, run));
     TRY(read_microbatches(c, &m, run) && read_steps(c, a->train_steps, run));
     TRY(read_eval_steps(c, a->eval_step, run) && read_starts(c, a, run));
