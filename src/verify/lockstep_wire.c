@@ -76,15 +76,12 @@ typedef struct source {
 static source find_source(const mesh *m, const exchange_args *how, int d, int64_t index,
                           const mesh_point *here)
 {
-    int parts = cut_parts(m, &how->from.dim[d]);
-    for (int k = 0; k < parts; k++) {
-        span       r = part_range(how->shape.dims[d].size, parts, k);
-        mesh_point there = *here;
-        if (index < r.begin || index >= r.begin + r.size) continue;
-        cut_set_part(m, &how->from.dim[d], k, &there);
-        return (source){mesh_number(m, &there) - mesh_number(m, here), index - r.begin, r.size};
-    }
-    return (source){0};
+    int64_t    size = how->shape.dims[d].size;
+    int        parts = cut_parts(m, &how->from.dim[d]), k = part_holding(size, parts, index);
+    span       r = part_range(size, parts, k);
+    mesh_point there = *here;
+    cut_set_part(m, &how->from.dim[d], k, &there);
+    return (source){mesh_number(m, &there) - mesh_number(m, here), index - r.begin, r.size};
 }
 
 /* Each element of the new part comes from the processor that has it and is like `me` otherwise. */
@@ -108,7 +105,9 @@ static bool exchange_for(lockstep *l, int me)
         for (int64_t e = 0; e < loops.size[d]; e++)
             of[d][e] = find_source(m, how, d, begin + e, &k->here);
     }
-    turns t = turns_begin(&loops, 0, loops.nloops, NULL, NULL, NULL);
+    operand_view in = out;
+    int64_t      of_in = -1; /* neighbours mostly come from the same processor */
+    turns        t = turns_begin(&loops, 0, loops.nloops, NULL, NULL, NULL);
     for (; !t.done; turns_next(&t)) {
         int64_t from = me, at = 0;
         for (int d = 0; d < loops.nloops; d++) {
@@ -116,7 +115,7 @@ static bool exchange_for(lockstep *l, int me)
             from += s->further;
             at = at * s->size + s->at;
         }
-        operand_view in = operand_of(&l->lanes[from], false);
+        if (from != of_in) in = operand_of(&l->lanes[of_in = from], false);
         out.at[number++ * out.step] = in.at[at * in.step];
     }
     return true;
