@@ -62,6 +62,24 @@ static bool list_finer(census *c)
     return true;
 }
 
+static bool asks_alike(const struct fetched *f, const exchange_args *how, int d)
+{
+    const span_map *a = &f->how->map[f->dim], *b = &how->map[d];
+    return f->how->shape.dims[f->dim].size == how->shape.dims[d].size &&
+           cut_equal(&a->cut, &b->cut) && a->size == b->size && a->mult == b->mult &&
+           a->low == b->low && a->high == b->high && a->div == b->div;
+}
+
+/* Equal layers fetch alike. */
+static bool note_fetched(census *c, const exchange_args *how, int d)
+{
+    for (int k = 0; k < c->nfetched; k++)
+        if (asks_alike(&c->fetched[k], how, d)) return true;
+    TRY(arena_push(c->scratch, c->fetched, c->nfetched, c->fetched_room));
+    c->fetched[c->nfetched++] = (struct fetched){how, d};
+    return true;
+}
+
 /* Exchanges may use cuts that no rule of the layout has, and fetch unequal amounts. */
 static bool list_fetched(census *c)
 {
@@ -74,9 +92,7 @@ static bool list_fetched(census *c)
             const exchange_args *how = i->exchange;
             if (how->from.dim[d].n)
                 TRY(note_cut_dim(c, &how->from.dim[d], how->shape.dims[d].size));
-            if (!(how->mapped >> d & 1)) continue;
-            TRY(arena_push(c->scratch, c->fetched, c->nfetched, c->fetched_room));
-            c->fetched[c->nfetched++] = (struct fetched){how, d};
+            if (how->mapped >> d & 1) TRY(note_fetched(c, how, d));
         }
     }
     return true;

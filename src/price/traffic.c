@@ -193,16 +193,15 @@ static int64_t wanted_along(const mesh *m, const exchange_args *how, int d, cons
     axis_list        varying = listed(m, cut_axes(cut) & from);
     mesh_point       reader = *here;
     int64_t          sum = 0;
-    int              first = 0, last = cut_parts(m, &varying) - 1;
     if (!(how->mapped >> d & 1)) {
         if (varying.n == cut->n) return has.size; /* together they need all of it, each a part */
         if (cut_refines(cut, &how->from.dim[d]) &&
             cut_axes(&varying) == cut_axes(&how->from.dim[d]))
             return exchange_wanted(m, how, d, here).size; /* only by this one: parts nest */
-    } else if (cut_equal(&varying, cut)) {
-        exchange_readers(m, how, d, has, &first, &last);
+    } else if (varying.n == cut->n) {
+        return exchange_lent(m, how, d, has);
     }
-    for (int k = first; k <= last; k++) {
+    for (int k = cut_parts(m, &varying) - 1; k >= 0; k--) {
         cut_set_part(m, &varying, k, &reader);
         sum += span_overlap(has, exchange_wanted(m, how, d, &reader));
     }
@@ -365,8 +364,9 @@ static int64_t readers_along(const mesh *m, const exchange_args *how, int d, uns
     axis_list        varying = listed(m, cut_axes(cut) & from);
     mesh_point       reader = *here;
     if (!traffic_moves(how, d)) return has.size > 0;
-    if (varying.n == cut->n && !(how->mapped >> d & 1))
-        return parts_within(how->shape.dims[d].size, cut_parts(m, cut), has);
+    if (varying.n == cut->n)
+        return how->mapped >> d & 1 ? exchange_readers(m, how, d, has)
+                                    : parts_within(how->shape.dims[d].size, cut_parts(m, cut), has);
     for (int k = cut_parts(m, &varying) - 1; k >= 0; k--) {
         cut_set_part(m, &varying, k, &reader);
         n += span_overlap(has, exchange_wanted(m, how, d, &reader)) > 0;

@@ -23,6 +23,17 @@ static bool parts_nest(const exchange_args *how, int d)
     return !(how->mapped >> d & 1) && (cut_refines(a, b) || cut_refines(b, a));
 }
 
+/* Elements of some dimensions that `here` keeps. */
+static int64_t kept_here(const mesh *m, const exchange_args *how, unsigned dims,
+                         const mesh_point *here)
+{
+    int64_t kept = 1;
+    for (int d = 0; d < how->shape.ndims && kept; d++)
+        if (dims >> d & 1)
+            kept *= span_overlap(exchange_has(m, how, d, here), exchange_wanted(m, how, d, here));
+    return kept;
+}
+
 /* The sum over all positions along some axes of the product over some dimensions of what is
  * kept. */
 static int64_t kept_along(const mesh *m, const exchange_args *how, unsigned axes, unsigned dims)
@@ -33,15 +44,34 @@ static int64_t kept_along(const mesh *m, const exchange_args *how, unsigned axes
     for (int a = 0; a < m->naxes; a++)
         if (axes >> a & 1) list.axis[list.n++] = (uint8_t)a;
     for (int k = cut_parts(m, &list) - 1; k >= 0; k--) {
-        int64_t kept = 1;
         cut_set_part(m, &list, k, &here);
-        for (int d = 0; d < how->shape.ndims && kept; d++)
-            if (dims >> d & 1)
-                kept *=
-                    span_overlap(exchange_has(m, how, d, &here), exchange_wanted(m, how, d, &here));
-        sum = saturate_plus(sum, kept);
+        sum = saturate_plus(sum, kept_here(m, how, dims, &here));
     }
     return sum;
+}
+
+/* The same for a dimension d that is needed in fewer elements than parts along these axes: only the parts
+ * that have one keep something. */
+static int64_t kept_by_elements(const mesh *m, const exchange_args *how, int d)
+{
+    const axis_list *cut = exchange_cut(how, d);
+    int64_t          size = exchange_cut_size(how, d), sum = 0;
+    mesh_point       here = {0};
+    for (int64_t e = 0; e < size; e++) {
+        cut_set_part(m, cut, part_holding(size, cut_parts(m, cut), e), &here);
+        sum = saturate_plus(sum, kept_here(m, how, 1u << d, &here));
+    }
+    return sum;
+}
+
+static int64_t kept_of(const mesh *m, const exchange_args *how, int d, unsigned axes, unsigned dims)
+{
+    const axis_list *cut = exchange_cut(how, d);
+    bool             alone = dims == 1u << d;
+    if (alone && parts_nest(how, d)) return how->shape.dims[d].size;
+    if (alone && axes == cut_axes(cut) && exchange_cut_size(how, d) < cut_parts(m, cut))
+        return kept_by_elements(m, how, d);
+    return kept_along(m, how, axes, dims);
 }
 
 /* Dimensions that share no axis are independent: the sum of products is a product of sums. */
@@ -57,8 +87,7 @@ static int64_t kept_by_all(const mesh *m, const exchange_args *how)
             for (int e = d + 1; e < how->shape.ndims; e++)
                 if (axes_of_dim(how, e) & axes) dims |= 1u << e, axes |= axes_of_dim(how, e);
         }
-        bool nest = dims == 1u << d && parts_nest(how, d);
-        all = saturate_times(all, nest ? how->shape.dims[d].size : kept_along(m, how, axes, dims));
+        all = saturate_times(all, kept_of(m, how, d, axes, dims));
         seen |= dims;
         used |= axes;
     }

@@ -29,21 +29,68 @@ static span span_wanted(const mesh *m, const span_map *map, const mesh_point *p,
     return begin < end ? (span){begin, end - begin} : (span){0, 0};
 }
 
-/* If no part is empty and none is counted from the end, the indices that parts need increase with
- * them. */
-void exchange_readers(const mesh *m, const exchange_args *how, int d, span has, int *first,
-                      int *last)
+/* ---- readers along a map ---- */
+
+/* What the parts of a map's cut need, in ascending order: of more parts than elements only those that are not
+ * empty, one for each element.  So indices increase from one to the next. */
+typedef struct asking {
+    const span_map *map;
+    int             n, parts;
+} asking;
+
+static asking asking_of(const mesh *m, const span_map *map)
 {
-    const span_map *map = &how->map[d];
-    int             parts = cut_parts(m, &map->cut);
-    if (map->mult < 0 || map->size < parts) return;
-    for (int step = parts; step > 0; step = step > 1 ? (step + 1) / 2 : 0) {
-        int  a = *first + step - 1, b = *last - step + 1;
-        span x = span_asked(map, part_range(map->size, parts, a < parts ? a : parts - 1));
-        span y = span_asked(map, part_range(map->size, parts, b > 0 ? b : 0));
-        if (a < *last && x.begin + x.size <= has.begin) *first += step;
-        if (b > *first && y.begin >= has.begin + has.size) *last -= step;
+    int parts = cut_parts(m, &map->cut);
+    return (asking){map, map->size < parts ? (int)map->size : parts, parts};
+}
+
+static span asked_by(const asking *a, int k)
+{
+    if (a->map->mult < 0) k = a->n - 1 - k;
+    return span_asked(a->map,
+                      a->n < a->parts ? (span){k, 1} : part_range(a->map->size, a->parts, k));
+}
+
+/* The first of all that begins at an index or later, and the first that ends there or later. */
+static int first_from(const asking *a, int64_t index, bool ends)
+{
+    int low = 0, high = a->n;
+    while (low < high) {
+        int  middle = low + (high - low) / 2;
+        span x = asked_by(a, middle);
+        if (x.begin + (ends ? x.size : 0) < index)
+            low = middle + 1;
+        else
+            high = middle;
     }
+    return low;
+}
+
+int64_t exchange_readers(const mesh *m, const exchange_args *how, int d, span has)
+{
+    asking a = asking_of(m, &how->map[d]);
+    if (!has.size) return 0;
+    int n = first_from(&a, has.begin + has.size, false) - first_from(&a, has.begin + 1, true);
+    return n > 0 ? n : 0;
+}
+
+/* Those that need all of it are only counted. */
+int64_t exchange_lent(const mesh *m, const exchange_args *how, int d, span has)
+{
+    asking  a = asking_of(m, &how->map[d]);
+    int64_t end = has.begin + has.size, sum = 0;
+    if (!has.size) return 0;
+    int first = first_from(&a, has.begin + 1, true), last = first_from(&a, end, false);
+    int whole = first_from(&a, end, true), beyond = first_from(&a, has.begin + 1, false);
+    for (int k = first; k < last; k++) {
+        if (k == whole && beyond > whole) {
+            sum += (beyond - whole) * has.size;
+            k = beyond - 1;
+        } else {
+            sum += span_overlap(has, asked_by(&a, k));
+        }
+    }
+    return sum;
 }
 
 static bool is_mapped(const exchange_args *how, int d)
@@ -66,6 +113,11 @@ span exchange_wanted(const mesh *m, const exchange_args *how, int d, const mesh_
 const axis_list *exchange_cut(const exchange_args *how, int d)
 {
     return is_mapped(how, d) ? &how->map[d].cut : &how->to.dim[d];
+}
+
+int64_t exchange_cut_size(const exchange_args *how, int d)
+{
+    return is_mapped(how, d) ? how->map[d].size : how->shape.dims[d].size;
 }
 
 int64_t span_overlap(span a, span b)

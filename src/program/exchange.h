@@ -12,12 +12,13 @@ int64_t span_overlap(span a, span b); /* the number of elements in both */
 /* What processor p has of dimension d, and what it needs of it. */
 span exchange_has(const mesh *m, const exchange_args *how, int d, const mesh_point *p);
 span exchange_wanted(const mesh *m, const exchange_args *how, int d, const mesh_point *p);
-/* Narrows first .. last, parts of a dimension d that has a map, to those that may need some of
- * `has`. */
-void exchange_readers(const mesh *m, const exchange_args *how, int d, span has, int *first,
-                      int *last);
-/* The axes that cut what processors need of dimension d. */
+/* How many parts of the cut of dimension d, which has a map, need some of `has`; and elements of it, each
+ * counted once for every part that needs it. */
+int64_t exchange_readers(const mesh *m, const exchange_args *how, int d, span has);
+int64_t exchange_lent(const mesh *m, const exchange_args *how, int d, span has);
+/* The axes that cut what processors need of dimension d, and the size of what they cut. */
 const axis_list *exchange_cut(const exchange_args *how, int d);
+int64_t          exchange_cut_size(const exchange_args *how, int d);
 /* Elements of p's new part that it had before, and those that it must receive. */
 int64_t exchange_kept(const mesh *m, const exchange_args *how, const mesh_point *p);
 /* Elements of p's old part, and of the largest old part. */

@@ -59,10 +59,10 @@ turns turns_begin(const instr *i, int first, int end, const operand_view *a, con
     return t;
 }
 
-turns turns_at(const instr *i, int64_t number, const operand_view *a)
+turns turns_at(const instr *i, int end, int64_t number, const operand_view *a)
 {
-    turns t = turns_begin(i, 0, i->nloops, a, NULL, NULL);
-    for (int d = i->nloops - 1; d >= 0 && !t.done; d--) {
+    turns t = turns_begin(i, 0, end, a, NULL, NULL);
+    for (int d = end - 1; d >= 0 && !t.done; d--) {
         t.index[d] = number % i->size[d];
         t.at[0] += t.index[d] * t.stride[0][d];
         number /= i->size[d];

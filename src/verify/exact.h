@@ -52,8 +52,8 @@ typedef struct turns {
 /* Operands may be NULL. */
 turns turns_begin(const instr *i, int first, int end, const operand_view *a, const operand_view *b,
                   const operand_view *c);
-/* Over all loops, from iteration `number` on. */
-turns turns_at(const instr *i, int64_t number, const operand_view *a);
+/* Over loops 0 .. end-1, from iteration `number` on. */
+turns turns_at(const instr *i, int end, int64_t number, const operand_view *a);
 
 static inline void turns_next(turns *t)
 {

@@ -17,22 +17,30 @@ static cell *row_of(const strip *s, int reg)
     return s->registers + (int64_t)reg * s->count;
 }
 
-/* Moves the strip between an operand and a register, in runs along the last loop. */
+/* The first of the last loops which together go through an operand in equal steps; `run`: their iterations. */
+static int even_from(const instr *i, const operand_view *v, int64_t *run)
+{
+    int d = i->nloops;
+    *run = 1;
+    while (d > 0 && (d == i->nloops || v->stride[d - 1] == v->stride[d] * i->size[d]))
+        *run *= i->size[--d];
+    return d;
+}
+
+/* Moves the strip between an operand and a register, in runs that are as long as can be. */
 static void transfer(const strip *s, const operand_view *v, cell *reg, bool in)
 {
-    turns   t = turns_at(s->instr, s->first, v);
-    int     last = s->instr->nloops - 1;
-    int64_t stride = last < 0 ? 0 : v->stride[last], run;
-    for (int64_t k = 0; k < s->count; k += run) {
-        cell *at = v->at + t.at[0];
-        run = last < 0 ? 1 : s->instr->size[last] - t.index[last];
-        if (run > s->count - k) run = s->count - k;
+    int64_t row, run, stride = s->instr->nloops ? v->stride[s->instr->nloops - 1] : 0;
+    int     outer = even_from(s->instr, v, &row);
+    int64_t begin = s->first % row;
+    turns   t = turns_at(s->instr, outer, s->first / row, v);
+    for (int64_t k = 0; k < s->count; k += run, begin = 0, turns_next(&t)) {
+        cell *at = v->at + t.at[0] + begin * stride;
+        run = row - begin < s->count - k ? row - begin : s->count - k;
         if (in)
             for (int64_t e = 0; e < run; e++) reg[k + e] = at[e * stride];
         else
             for (int64_t e = 0; e < run; e++) at[e * stride] = reg[k + e];
-        if (last >= 0) t.index[last] += run - 1, t.at[0] += (run - 1) * stride;
-        turns_next(&t);
     }
 }
 
@@ -40,7 +48,7 @@ static void transfer(const strip *s, const operand_view *v, cell *reg, bool in)
 static void add_up(const exact *x, const strip *s, const operand_view *v, mtf_dtype type,
                    const cell *reg)
 {
-    turns   t = turns_at(s->instr, s->first, v);
+    turns   t = turns_at(s->instr, s->instr->nloops, s->first, v);
     int64_t row = map_row(s->instr);
     for (int64_t k = 0; k < s->count; k++, turns_next(&t)) {
         cell *to = &v->at[t.at[0]];
@@ -50,7 +58,7 @@ static void add_up(const exact *x, const strip *s, const operand_view *v, mtf_dt
 
 static void count_along(const exact *x, const strip *s, const scalar_step *step, cell *to)
 {
-    turns   t = turns_at(s->instr, s->first, NULL);
+    turns   t = turns_at(s->instr, s->instr->nloops, s->first, NULL);
     int64_t first = exact_is_real(step->type) ? (int64_t)step->value.real : step->value.whole;
     for (int64_t k = 0; k < s->count; k++, turns_next(&t)) {
         int64_t at = t.index[step->a] + first;

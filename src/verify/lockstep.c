@@ -280,9 +280,24 @@ static void end_turn(lane *k, const instr *i)
     }
 }
 
-/* Runs up to the next collective, or to the end. */
-static bool walk(lane *k)
+bool lockstep_each(lockstep *l, lane_work *what)
 {
+    enum { LANES_AT_ONCE = 16 };
+    bool ok = true;
+    /* Tasks, which threads take that are done with their own trials. */
+#pragma omp taskloop shared(ok) grainsize(LANES_AT_ONCE)
+    for (int n = 0; n < l->nlanes; n++)
+        if (!what(l, n)) {
+#pragma omp atomic write
+            ok = false;
+        }
+    return ok;
+}
+
+/* Runs up to the next collective, or to the end. */
+static bool walk(lockstep *l, int n)
+{
+    lane *k = &l->lanes[n];
     for (; k->at < k->ninstrs; k->at++) {
         const instr *i = k->code[k->at];
         if (instr_is_collective(i)) return true;
@@ -328,8 +343,7 @@ bool lockstep_step(lockstep *l)
 {
     for (int n = 0; n < l->nlanes; n++) l->lanes[n].at = l->lanes[n].depth = 0;
     for (bool end = false; !end;) {
-        for (int n = 0; n < l->nlanes; n++) TRY(walk(&l->lanes[n]));
-        TRY(meet(l, &end));
+        TRY(lockstep_each(l, walk) && meet(l, &end));
         if (end) break;
         TRY(lockstep_collective(l));
         for (int n = 0; n < l->nlanes; n++) l->lanes[n].at++;

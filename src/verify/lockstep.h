@@ -1,4 +1,4 @@
-/* All processors of a mesh in one thread, from one collective to the next.
+/* All processors of a mesh in one process, from one collective to the next.
  *
  * Each processor has its program and its memory on the exact device.  All run up
  * to their next collective; it is computed by its definition, element by element,
@@ -63,6 +63,10 @@ bool lockstep_clear(lockstep *l, uint64_t key);
 /* One step.  False after an error, or where processors reach different collectives: see `stuck`. */
 bool lockstep_step(lockstep *l);
 
+/* Calls `what` for every lane, on all threads of the region that it is called in; false if one failed.  It
+ * must not write what it reads of another lane. */
+typedef bool lane_work(lockstep *l, int n);
+bool         lockstep_each(lockstep *l, lane_work *what);
 /* The cell of a slice at this offset. */
 cell *lane_cell(const lane *k, const slice *s, int64_t offset);
 /* One collective, which every lane has reached; false after an error. */

@@ -8,10 +8,17 @@ static const instr *now(const lane *k)
 }
 
 /* An operand of the current collective; its elements are contiguous. */
-static operand_view operand_of(const lane *k, bool out)
+typedef struct operand_row {
+    cell     *at;
+    mtf_dtype type;
+    int64_t   step;
+} operand_row;
+
+static operand_row operand_of(const lane *k, bool out)
 {
-    const instr *i = now(k);
-    return view_of(&k->exact, i, out ? &i->out[0] : &i->in[0]);
+    const access *a = out ? &now(k)->out[0] : &now(k)->in[0];
+    int64_t       step = (int64_t)mtf_dtype_bytes(a->type) / k->exact.unit;
+    return (operand_row){k->exact.base[a->buffer] + a->offset * step, a->type, step};
 }
 
 /* The member of the group with the lowest number: processors that differ along these axes only. */
@@ -38,12 +45,12 @@ static bool next_member(const lockstep *l, unsigned axes, mesh_point *p)
 static void reduce_for(lockstep *l, int me, fold_kind kind, unsigned axes, int64_t first,
                        int64_t count)
 {
-    exact       *x = &l->lanes[me].exact;
-    operand_view out = operand_of(&l->lanes[me], true);
-    mesh_point   p = first_member(l, axes, me);
-    bool         some = false;
+    exact      *x = &l->lanes[me].exact;
+    operand_row out = operand_of(&l->lanes[me], true);
+    mesh_point  p = first_member(l, axes, me);
+    bool        some = false;
     do {
-        operand_view in = operand_of(&l->lanes[mesh_number(&l->mesh, &p)], false);
+        operand_row in = operand_of(&l->lanes[mesh_number(&l->mesh, &p)], false);
         for (int64_t e = 0; e < count; e++) {
             cell *to = &out.at[e * out.step], next = in.at[(first + e) * in.step];
             *to = some ? exact_combine(x, kind, out.type, *to, next) : next;
@@ -59,12 +66,14 @@ static int leader_of(const lockstep *l, int me, const instr *i)
 }
 
 /* The first member of a group has combined; the others copy its result. */
-static void copy_reduced(lockstep *l, int me, const instr *i)
+static bool copy_reduced(lockstep *l, int me)
 {
-    int leader = leader_of(l, me, i);
-    if (leader == me) return;
-    operand_view from = operand_of(&l->lanes[leader], true), to = operand_of(&l->lanes[me], true);
+    const instr *i = now(&l->lanes[me]);
+    int          leader = i->kind == INSTR_REDUCE ? leader_of(l, me, i) : me;
+    if (leader == me) return true;
+    operand_row from = operand_of(&l->lanes[leader], true), to = operand_of(&l->lanes[me], true);
     for (int64_t e = 0; e < instr_elements(i); e++) to.at[e * to.step] = from.at[e * from.step];
+    return true;
 }
 
 /* Which processor has a wanted element of a dimension, and where in its part. */
@@ -76,15 +85,12 @@ typedef struct source {
 static source find_source(const mesh *m, const exchange_args *how, int d, int64_t index,
                           const mesh_point *here)
 {
-    int parts = cut_parts(m, &how->from.dim[d]);
-    for (int k = 0; k < parts; k++) {
-        span       r = part_range(how->shape.dims[d].size, parts, k);
-        mesh_point there = *here;
-        if (index < r.begin || index >= r.begin + r.size) continue;
-        cut_set_part(m, &how->from.dim[d], k, &there);
-        return (source){mesh_number(m, &there) - mesh_number(m, here), index - r.begin, r.size};
-    }
-    return (source){0};
+    int64_t    size = how->shape.dims[d].size;
+    int        parts = cut_parts(m, &how->from.dim[d]), k = part_holding(size, parts, index);
+    span       r = part_range(size, parts, k);
+    mesh_point there = *here;
+    cut_set_part(m, &how->from.dim[d], k, &there);
+    return (source){mesh_number(m, &there) - mesh_number(m, here), index - r.begin, r.size};
 }
 
 /* Each element of the new part comes from the processor that has it and is like `me` otherwise. */
@@ -93,7 +99,7 @@ static bool exchange_for(lockstep *l, int me)
     const mesh          *m = &l->mesh;
     lane                *k = &l->lanes[me];
     const exchange_args *how = now(k)->exchange;
-    operand_view         out = operand_of(k, true);
+    operand_row          out = operand_of(k, true);
     instr                loops = {.nloops = how->shape.ndims};
     source              *of[MTF_SHAPE_ROOM];
     int64_t              total = 0, number = 0;
@@ -108,7 +114,9 @@ static bool exchange_for(lockstep *l, int me)
         for (int64_t e = 0; e < loops.size[d]; e++)
             of[d][e] = find_source(m, how, d, begin + e, &k->here);
     }
-    turns t = turns_begin(&loops, 0, loops.nloops, NULL, NULL, NULL);
+    operand_row in = out;
+    int64_t     of_in = -1; /* neighbours mostly come from the same processor */
+    turns       t = turns_begin(&loops, 0, loops.nloops, NULL, NULL, NULL);
     for (; !t.done; turns_next(&t)) {
         int64_t from = me, at = 0;
         for (int d = 0; d < loops.nloops; d++) {
@@ -116,7 +124,7 @@ static bool exchange_for(lockstep *l, int me)
             from += s->further;
             at = at * s->size + s->at;
         }
-        operand_view in = operand_of(&l->lanes[from], false);
+        if (from != of_in) in = operand_of(&l->lanes[of_in = from], false);
         out.at[number++ * out.step] = in.at[at * in.step];
     }
     return true;
@@ -140,8 +148,5 @@ static bool collective_for(lockstep *l, int n)
 
 bool lockstep_collective(lockstep *l)
 {
-    for (int n = 0; n < l->nlanes; n++) TRY(collective_for(l, n));
-    for (int n = 0; n < l->nlanes; n++)
-        if (now(&l->lanes[n])->kind == INSTR_REDUCE) copy_reduced(l, n, now(&l->lanes[n]));
-    return true;
+    return lockstep_each(l, collective_for) && lockstep_each(l, copy_reduced);
 }

@@ -3,19 +3,50 @@
 
 #include "verify/rules.h"
 
+/* A row of products: where it begins in the factors and the sum, and the steps from one to the next. */
+typedef struct row {
+    const cell *a, *b;
+    cell       *to;
+    int64_t     n, a_step, b_step, to_step;
+} row;
+
+/* to[k] += a[k] * b[k]; most rows fall on one element. */
+static void add_row(mtf_dtype type, const row *r)
+{
+    cell sum = *r->to;
+    if (!exact_is_real(type)) {
+        for (int64_t k = 0; k < r->n; k++) {
+            cell *to = &r->to[k * r->to_step];
+            *to = exact_add(type, *to, exact_mul(type, r->a[k * r->a_step], r->b[k * r->b_step]));
+        }
+    } else if (r->to_step) {
+        for (int64_t k = 0; k < r->n; k++) {
+            cell *to = &r->to[k * r->to_step];
+            *to = field_add(*to, field_mul(r->a[k * r->a_step], r->b[k * r->b_step]));
+        }
+    } else {
+        for (int64_t k = 0; k < r->n; k++)
+            sum = field_add(sum, field_mul(r->a[k * r->a_step], r->b[k * r->b_step]));
+        *r->to = sum;
+    }
+}
+
 /* Adds the products of two tensors to those elements of `out` on which they fall. */
 static void add_products(const tensor_value *a, const tensor_value *b, tensor_value *out)
 {
     tour w = tour_over(out->shape);
     tour_join(&w, a->shape);
     tour_join(&w, b->shape);
-    int       first = tour_track(&w, a->shape), second = tour_track(&w, b->shape);
-    int       to = tour_track(&w, out->shape);
-    mtf_dtype type = out->type;
+    int first = tour_track(&w, a->shape), second = tour_track(&w, b->shape);
+    int to = tour_track(&w, out->shape);
+    row r = {.n = tour_row(&w),
+             .a_step = tour_row_step(&w, first),
+             .b_step = tour_row_step(&w, second),
+             .to_step = tour_row_step(&w, to)};
     do {
-        cell *sum = &out->at[w.at[to]];
-        *sum = exact_add(type, *sum, exact_mul(type, a->at[w.at[first]], b->at[w.at[second]]));
-    } while (tour_next(&w));
+        r.a = &a->at[w.at[first]], r.b = &b->at[w.at[second]], r.to = &out->at[w.at[to]];
+        add_row(out->type, &r);
+    } while (tour_next_row(&w));
 }
 
 static void add_all(const tensor_value *a, tensor_value *out)

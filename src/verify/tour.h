@@ -23,10 +23,10 @@ int     tour_track(tour *w, const mtf_shape *s);          /* adds a track, after
 int     tour_find(const tour *w, const char *dim);        /* -1 where absent */
 int64_t tour_stride(const mtf_shape *s, const char *dim); /* row-major; 0 where absent */
 
-/* False after the last, and begins again. */
-static inline bool tour_next(tour *w)
+/* Moves on along the first n dimensions.  False after the last, and begins again. */
+static inline bool tour_next_of(tour *w, int n)
 {
-    for (int d = w->n - 1; d >= 0; d--) {
+    for (int d = n - 1; d >= 0; d--) {
         if (++w->index[d] < w->size[d]) {
             for (int t = 0; t < w->ntracks; t++) w->at[t] += w->step[t][d];
             return true;
@@ -35,6 +35,28 @@ static inline bool tour_next(tour *w)
         for (int t = 0; t < w->ntracks; t++) w->at[t] -= (w->size[d] - 1) * w->step[t][d];
     }
     return false;
+}
+
+static inline bool tour_next(tour *w)
+{
+    return tour_next_of(w, w->n);
+}
+
+/* A tour by rows, which go along the last dimension: how long they are, what each index adds to a track,
+ * and the next one. */
+static inline int64_t tour_row(const tour *w)
+{
+    return w->n ? w->size[w->n - 1] : 1;
+}
+
+static inline int64_t tour_row_step(const tour *w, int track)
+{
+    return w->n ? w->step[track][w->n - 1] : 0;
+}
+
+static inline bool tour_next_row(tour *w)
+{
+    return tour_next_of(w, w->n - 1);
 }
 
 #endif

@@ -118,15 +118,18 @@ static void run_trial(trial *t, const lockstep *programs)
     reference_close(&t->right);
 }
 
-/* Runs `n` trials at the same time, on as many threads as the session has; sums up. */
+/* Runs `n` trials at the same time, on as many threads as the session has; sums up.  Threads without a
+ * trial help the others with their lanes. */
 static bool run_trials(check *c, const lockstep *programs, int first, int n)
 {
     verify_answer *a = c->answer;
+    int            threads = c->graph->session->opts.threads;
     trial         *trials = arena_array(&c->graph->session->arena, trial, n);
     bool           ok = trials != NULL;
     for (int k = 0; ok && k < n; k++)
         trials[k] = (trial){.check = c, .number = first + k, .answer = {.equal = true}};
-#pragma omp parallel for schedule(static, 1) num_threads(n) if (c->graph->session->opts.threads > 1)
+    (void)threads;
+#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
     for (int k = 0; k < n; k++)
         if (ok) run_trial(&trials[k], programs);
     for (int k = 0; ok && k < n && a->equal; k++) {

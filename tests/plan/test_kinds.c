@@ -98,6 +98,9 @@ static void test_programs(void **state)
     assert_int_equal(check_kinds(tables, "p:15,q:12", "heads:p,vocab:q"), 1);
     check_kinds(tables, "p:13,q:16", "batch:p,heads:q");
     check_kinds(tables, "p:7,q:25", "heads:p,vocab:q");
+    check_kinds(tables, "p:150",
+                "heads:p"); /* more parts than heads, not more than all their elements */
+    check_kinds(tables, "p:2,q:150", "heads:q+p");
     /* A part of a running sum adds up all parts before it: each has something else to do, along b. */
     assert_int_equal(check_kinds(sums, "p:40,q:9", "a:p,b:q"), 9);
 }

@@ -262,11 +262,21 @@ static void draw_axes(placement *p, int ndims, const mesh *m, unsigned *seed)
     }
 }
 
+/* Often of fewer elements than parts; some ask for next to nothing, some for everything, some from the end. */
+static span_map draw_map(const exchange_args *how, int d, unsigned *seed)
+{
+    static const int64_t times[] = {1, 1, 2, 3, -1};
+    int64_t              mult = times[dice(seed) % 5], size = dice(seed) % 12;
+    int64_t              reach = dice(seed) % 4 ? 3 : 12, begin = mult < 0 ? size - 1 : 0;
+    int64_t              low = begin - dice(seed) % reach, high = begin + dice(seed) % reach;
+    return (span_map){how->to.dim[d], size, mult, low, high, 1 + dice(seed) % 3};
+}
+
 static void test_any_exchange(void **state)
 {
     (void)state;
     unsigned seed = 7;
-    for (int trial = 0; trial < 500; trial++) {
+    for (int trial = 0; trial < 4000; trial++) {
         exchange_args how = {.shape = mtf_shape(((mtf_dim){"a", 1 + dice(&seed) % 11}),
                                                 ((mtf_dim){"b", 1 + dice(&seed) % 11}),
                                                 ((mtf_dim){"c", 1 + dice(&seed) % 4}))};
@@ -276,10 +286,7 @@ static void test_any_exchange(void **state)
         draw_axes(&how.to, 3, &cube, &seed);
         if (trial % 3 == 0) how.to = how.from;
         how.mapped = dice(&seed) % 8; /* something beyond one's own part */
-        for (int d = 0; d < 3; d++)
-            how.map[d] = (span_map){how.to.dim[d],       1 + dice(&seed) % 11,
-                                    1 + dice(&seed) % 2, -(int64_t)(dice(&seed) % 3),
-                                    dice(&seed) % 3,     1 + dice(&seed) % 2};
+        for (int d = 0; d < 3; d++) how.map[d] = draw_map(&how, d, &seed);
         for (int p = 0; p < 12; p++) {
             mesh_point   here = mesh_place(&cube, p);
             region_visit v = region_start(&cube, &how, &here);
