@@ -31,8 +31,9 @@ static void sort_last(int n, mtf_tensor **w, mtf_tensor **dw)
     }
 }
 
-/* Keeps the variables that have a gradient, in the order in which gradients become ready: so an update need
- * not wait for sums between processors of gradients that come later.  False where memory ran out. */
+/* Keeps the variables that have a gradient.  Where sums between processors run beside other work, in the order in
+ * which gradients become ready: so an update need not wait for the sums of those that come later.  False where memory
+ * ran out. */
 static bool only_with_gradient(update *u)
 {
     mtf_tensor **w = arena_array(&u->graph->arena, mtf_tensor *, u->n);
@@ -43,7 +44,7 @@ static bool only_with_gradient(update *u)
         if (!u->variables[i] || !u->gradients[i]) continue;
         w[n] = u->variables[i];
         dw[n++] = u->gradients[i];
-        sort_last(n, w, dw);
+        if (u->graph->session->can.overlaps) sort_last(n, w, dw);
     }
     u->n = n, u->variables = w, u->gradients = dw;
     return true;
