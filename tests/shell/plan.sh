@@ -427,5 +427,16 @@ holds "a quarter of them can be" "p['memory']['inputs'] == 2**61 // 4"
 file gaps.mtf 'x: f32[a=1099511627776] = input' 'y = pad(x, dim=a, between=1073741823)'
 refuses "padding between many elements" "2^59 elements or more" plan gaps.mtf
 
+# ---- micro-batches -------------------------------------------------------------------------------
+
+# The largest weight's gradient is summed over both processors: nothing else may need more.
+for type in f32 bf16; do
+    for parts in 1 2 3 4 5; do
+        run plan mnist --dtype $type --batch 64 --hidden 256 --mesh x:2 --layout batch:x --microbatches $parts --json
+        [ $parts = 1 ] && one=$(sed -n 's/^\t*"peak_bytes":\t\([0-9]*\).*/\1/p' out | head -n 1)
+        holds "mnist in $type, in $parts parts" "p['peak_bytes'] <= $one + 64"    # an alignment
+    done
+done
+
 printf '\nplan: %d passed, %d failed\n' $passed $failed
 [ $failed -eq 0 ]
