@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/chip.h"
 #include "base/cudnn_use.h"
 #include "mtf_build.h"
 
@@ -35,8 +34,7 @@ static int64_t least_window(bool card)
 abilities abilities_of(const char *device)
 {
     bool     card = abilities_of_card(device);
-    bool     bf16 = card || chip_has_bfmmla() || chip_has_avx512_bf16();
-    unsigned short_types = (unsigned)bf16 << MTF_BF16 | (unsigned)card << MTF_F16;
+    unsigned short_types = 1u << MTF_BF16 | (unsigned)card << MTF_F16;
     if (card) short_types |= 1u << MTF_F8E4M3 | 1u << MTF_F8E5M2;
     return (abilities){.products = short_types,
                        .epilogues = card ? EPILOGUES_OF_CARD : EPILOGUE_INTO,

@@ -166,7 +166,8 @@ static bool product_bf16(contract_way way, const product *p, const void *a, cons
     if (way == CONTRACT_PLAIN) return false;
     if (way == CONTRACT_SHORT) { /* rows of the result are stored contiguously if possible */
         bool turn = p->c_n != 1 && p->c_m == 1;
-        return product_short(turn ? &turned : p, turn ? b : a, turn ? a : b, c, scratch);
+        (p->tile ? product_short : product_widened)(turn ? &turned : p, turn ? b : a, turn ? a : b, c, scratch);
+        return true;
     }
     bool turn = p->m == 1 && (p->n > 1 || p->a_k != 1); /* so that the vector is b */
     return product_short_vector(turn ? &turned : p, turn ? b : a, turn ? a : b, c);
@@ -282,7 +283,8 @@ static size_t each_scratch_bytes(const contraction *t)
 #if MTF_OWN_PRODUCTS
     if (t->way == CONTRACT_TILED) return product_tiled_bytes(&t->whole);
 #endif
-    return t->way == CONTRACT_SHORT ? product_short_bytes(&t->whole) : 0;
+    if (t->way != CONTRACT_SHORT) return 0;
+    return t->whole.tile ? product_short_bytes(&t->whole) : product_widened_bytes(&t->whole);
 }
 
 static void *scratch_of(const contraction *t, int thread)

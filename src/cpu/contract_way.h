@@ -29,7 +29,7 @@ enum { MOST_TERMS = 32 }; /* the most terms of a sum */
     WAY(TERMS,   "terms",   "a few terms, in f32 on x86-64: a loop that writes the result once")   \
     WAY(SLIM,    "slim",    "a matrix times a few columns, in f32: a loop of mtf")                 \
     WAY(TILED,   "tiled",   "products of matrices, in f32 on arm64: tiles of mtf")                 \
-    WAY(SHORT,   "bf16",    "products of matrices, in bf16: tiles of mtf, sums in f32")            \
+    WAY(SHORT,   "bf16",    "products of matrices, in bf16: tiles of mtf, or blocks in f32; sums in f32") \
     WAY(BATCHED, "batched", "many products of matrices: threads take whole ones")                  \
     WAY(GEMM,    "gemm",    "few products of matrices: threads take pieces of each")
 /* clang-format on */

@@ -104,6 +104,6 @@ static void across(int64_t rows, int64_t k, const uint16_t *a, int64_t step, con
     }
 }
 
-const short_tables short_tables_bfdot = {along, across};
+const short_tables short_tables_bfdot = {.along = along, .across = across};
 
 #endif

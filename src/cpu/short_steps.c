@@ -1,4 +1,4 @@
-/* Inner loops of bf16 matrices times vectors, bound by memory. */
+/* Inner loops of bf16 matrices times vectors, bound by memory, and of widening. */
 #include "cpu/levels.h"
 
 enum { DEEP = 4096, LANES = 32, TOGETHER = 4 };
@@ -78,4 +78,14 @@ static void across(int64_t rows, int64_t k, const uint16_t *a, int64_t step, con
     }
 }
 
-const short_tables OF_LEVEL(short_tables) = {along, across};
+static void widen_all(int64_t n, const uint16_t *from, float *to)
+{
+    for (int64_t i = 0; i < n; i++) to[i] = bf16_to_f32(from[i]);
+}
+
+static void narrow_all(int64_t n, const float *from, uint16_t *to)
+{
+    for (int64_t i = 0; i < n; i++) to[i] = f32_to_bf16(from[i]);
+}
+
+const short_tables OF_LEVEL(short_tables) = {along, across, widen_all, narrow_all};

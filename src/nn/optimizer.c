@@ -21,7 +21,19 @@ int optimizer_gradients(mtf_graph *g, mtf_tensor *loss, mtf_tensor *scale, mtf_t
 
 /* ---- updates ---- */
 
-/* Keeps the variables that have a gradient; false where memory ran out. */
+/* Puts the last variable where its gradient is ready, among those before it. */
+static void sort_last(int n, mtf_tensor **w, mtf_tensor **dw)
+{
+    for (int i = n - 1; i > 0 && dw[i]->node->id < dw[i - 1]->node->id; i--) {
+        mtf_tensor *variable = w[i], *gradient = dw[i];
+        w[i] = w[i - 1], dw[i] = dw[i - 1];
+        w[i - 1] = variable, dw[i - 1] = gradient;
+    }
+}
+
+/* Keeps the variables that have a gradient.  Where sums between processors run beside other work, in the order in
+ * which gradients become ready: so an update need not wait for the sums of those that come later.  False where memory
+ * ran out. */
 static bool only_with_gradient(update *u)
 {
     mtf_tensor **w = arena_array(&u->graph->arena, mtf_tensor *, u->n);
@@ -32,6 +44,7 @@ static bool only_with_gradient(update *u)
         if (!u->variables[i] || !u->gradients[i]) continue;
         w[n] = u->variables[i];
         dw[n++] = u->gradients[i];
+        if (u->graph->session->can.overlaps) sort_last(n, w, dw);
     }
     u->n = n, u->variables = w, u->gradients = dw;
     return true;

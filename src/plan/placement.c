@@ -7,7 +7,7 @@
  *
  * A device that runs collectives beside other work must not write at once to what
  * they read: a long reduction's result takes the place of its operand, and operands
- * of other collectives stay until the next one.
+ * of other collectives stay until the next one, short ones until one is awaited anyway.
  */
 #include <string.h>
 
@@ -72,15 +72,33 @@ static bool reduces_in_place(const program *p, const instr *i)
            i->size[0] * (int64_t)mtf_dtype_bytes(i->out[0].type) > WHOLE_BYTES;
 }
 
-static void keep_operands(program *p)
+static void keep_until(program *p, const instr *i, int end, int end_if_short)
 {
-    for (int k = 0; k < p->ninstrs; k++) {
-        const instr *i = &p->instrs[k];
-        if (!instr_is_collective(i) || reduces_in_place(p, i)) continue;
-        int end = end_of_quiet(p, k);
-        for (int o = 0; o < i->nin; o++)
-            if (p->buffers[i->in[o].buffer].last < end) p->buffers[i->in[o].buffer].last = end;
+    for (int o = 0; o < i->nin; o++) {
+        buffer *b = &p->buffers[i->in[o].buffer];
+        int     last = b->bytes <= WHOLE_BYTES ? end_if_short : end;
+        if (b->last < last) b->last = last;
     }
+}
+
+/* Backwards.  Short operands stay until a result is read, of their collective or of a later one, since these end in
+ * their order: whatever came to lie in their place would have to wait for all collectives up to there, which takes
+ * far longer than the place is worth. */
+static bool keep_operands(program *p, arena *a)
+{
+    int *next_read = arena_array(a, int, p->nbuffers + 1), awaited = p->ninstrs - 1;
+    TRY(next_read != NULL);
+    for (int b = 0; b < p->nbuffers; b++) next_read[b] = p->ninstrs - 1;
+    for (int k = p->ninstrs - 1; k >= 0; k--) {
+        const instr *i = &p->instrs[k];
+        bool         collective = instr_is_collective(i);
+        if (instr_is_control(i)) awaited = k;
+        for (int o = 0; o < i->nout && collective; o++)
+            if (next_read[i->out[o].buffer] < awaited) awaited = next_read[i->out[o].buffer];
+        if (collective && !reduces_in_place(p, i)) keep_until(p, i, end_of_quiet(p, k), awaited);
+        for (int o = 0; o < i->nin; o++) next_read[i->in[o].buffer] = k;
+    }
+    return true;
 }
 
 /* Does instruction k go on with the result of the one before? */
@@ -111,7 +129,7 @@ static void stretch_over_maps(program *p)
     }
 }
 
-static void lifetimes(program *p)
+static bool lifetimes(program *p)
 {
     for (int b = 0; b < p->nbuffers; b++) {
         p->buffers[b].first = p->buffers[b].last = -1;
@@ -123,7 +141,7 @@ static void lifetimes(program *p)
         for (int o = 0; o < i->nout; o++) touch(&p->buffers[i->out[o].buffer], k);
     }
     stretch_over_loops(p);
-    if (p->session->can.overlaps) keep_operands(p);
+    TRY(!p->session->can.overlaps || keep_operands(p, &p->arena));
     if (abilities_of_card(p->session->opts.device)) stretch_over_maps(p);
     for (int b = 0; b < p->nbuffers; b++) {
         buffer *x = &p->buffers[b];
@@ -131,6 +149,7 @@ static void lifetimes(program *p)
         if (x->kind == BUFFER_INPUT || x->kind == BUFFER_CONSTANT)
             x->first = 0, x->last = p->ninstrs;
     }
+    return true;
 }
 
 /* Buffers by the instruction after which their place is free again, as linked lists.  That
@@ -302,18 +321,18 @@ static bool run_through_time(program *p, slab *s, int64_t guard)
     return true;
 }
 
-static void begin(program *p)
+static bool begin(program *p)
 {
-    lifetimes(p);
+    TRY(lifetimes(p));
     for (int b = 0; b < p->nbuffers; b++) p->buffers[b].offset = -1;
     p->live_bytes = 0;
+    return true;
 }
 
 bool count_alive(program *p, int64_t *most)
 {
     arena_mark mark = arena_here(&p->arena);
-    begin(p);
-    TRY(run_through_time(p, NULL, 0));
+    TRY(begin(p) && run_through_time(p, NULL, 0));
     arena_back(&p->arena, mark);
     *most = p->live_bytes;
     p->live_bytes = 0;
@@ -329,8 +348,7 @@ bool count_alive(program *p, int64_t *most)
 bool place_buffers(program *p, int64_t guard)
 {
     slab s = {.arena = &p->arena};
-    begin(p);
-    TRY(run_through_time(p, &s, guard));
+    TRY(begin(p) && run_through_time(p, &s, guard));
     p->slab_bytes = s.end;
     return place_by_size(p, ALIGN, guard);
 }

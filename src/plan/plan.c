@@ -128,7 +128,7 @@ static bool catch_up(emitter *e, const mtf_tensor *x)
 /* Lowers the node now, or defers it. */
 static bool meet_node(emitter *e, const node *n)
 {
-    if (debts_put_off(e, n)) return put_off(e, n);
+    if (debts_put_off(e, n) || early_put_off(e, n)) return put_off(e, n);
     for (int i = 0; i < n->nin; i++) TRY(catch_up(e, n->in[i]));
     if (!((planner *)e->planner)->depth) copies_make_room(e, n);
     return lower_node(e, n);

@@ -17,9 +17,9 @@ typedef struct planner {
     int                ncopies, copies_room;
     int64_t            copied, saved; /* bytes of these copies; bytes that state rules save */
     /* plan/pay_early.c, by tensor id: a reader outside of blocks, the only one if there is one; whether
-     * it never owes a sum. */
+     * it never owes a sum; whether more than what is stored in variables needs it. */
     const node       **reader;
-    bool              *plain;
+    bool              *plain, *early;
     struct traced     *trace; /* by tensor id; NULL: not needed */
 } planner;
 

@@ -19,6 +19,7 @@ typedef struct shard {
     bool             passed_on; /* what is owed was passed on to the only reader */
     bool             put_off;   /* it is computed when it is needed, not in order */
     bool             needed;    /* it was deferred, and is needed now */
+    bool             under_way; /* its sum was begun as soon as it could be */
     bool             wide;      /* short floats in the type of their sum: see shard_round */
     bool             goes_on;   /* a loop's sum with which that of another loop begins, */
     const mtf_tensor *begins_with; /* which is this, for that one; */
@@ -47,6 +48,8 @@ bool debts_pay(emitter *e, const mtf_tensor *x, shard *h);
 /* Pays what x, which was just computed, owes, where the device works on meanwhile. */
 bool early_begin(emitter *e);
 bool early_pay(emitter *e, const mtf_tensor *x);
+/* Would n wait for such a sum, though it is only needed where variables are stored? */
+bool early_put_off(emitter *e, const node *n);
 /* Finds sums of loops that are only added to one another (plan/chained_sums.c): the later loop adds to the
  * sum of the earlier one. */
 void chains_find(emitter *e);

@@ -1,4 +1,5 @@
 /* Tests the training step: scales, skips, averages, names, errors. */
+#include "graph/node.h"
 #include "mtf_nn.h"
 #include "nn/problem.h"
 
@@ -318,6 +319,39 @@ static void test_refused_twice(void **state)
                ".average = 0.999, say");
 }
 
+static void expect_order(bool overlaps, const char *const *expected)
+{
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
+    s->can.overlaps = overlaps;
+    mtf_graph *g = mtf_parse(s,
+                             "x: f32[batch=4, a=3] = random_uniform\n"
+                             "w: f32[a=3, b=3] = variable\n"
+                             "v: f32[b=3, c=3] = variable\n"
+                             "u: f32[c=3] = variable\n"
+                             "h: [batch, b] = tanh(einsum(x, w))\n"
+                             "i: [batch, c] = tanh(einsum(h, v))\n"
+                             "loss = reduce_sum(square(einsum(i, u)))\n",
+                             "t");
+    int        n = 0;
+    assert_string_equal(mtf_error(s), "");
+    mtf_minimize(g, mtf_find(g, "loss"), &(mtf_minimize_opts){.optimizer = "sgd", .rate = 0.1});
+    for (int k = 0; k < g->root.nnodes; k++) {
+        const node *store = g->root.nodes[k];
+        if (!(store->op->flags & OP_STORE) || n == 3) continue;
+        assert_string_equal(mtf_name_of_tensor(store->in[0]), expected[n++]);
+    }
+    assert_int_equal(n, 3);
+    close_well(s);
+}
+
+/* Where sums run beside other work, variables are stored in the order in which their gradients become ready. */
+static void test_order_of_updates(void **state)
+{
+    (void)state;
+    expect_order(false, (const char *const[]){"w", "v", "u"});
+    expect_order(true, (const char *const[]){"u", "v", "w"});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,7 +359,7 @@ int main(void)
         cmocka_unit_test(test_small_gradients), cmocka_unit_test(test_scalars),
         cmocka_unit_test(test_global_step),     cmocka_unit_test(test_rules),
         cmocka_unit_test(test_averages),        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_refused_twice),
+        cmocka_unit_test(test_refused_twice),   cmocka_unit_test(test_order_of_updates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* Tests plans for devices that run collectives beside other work. */
 #include "price/estimate.h"
+#include "program/wire_sizes.h"
 
 #include "ground.h"
 #include "scene.h"
@@ -87,11 +88,87 @@ static void test_the_longer_counts(void **state)
     expect_longer(1e12); /* or the work beside it */
 }
 
+/* Running sums of dv are made from its sum, which is under way while dw is computed. */
+#define RUNNING_SUMS                                                                               \
+    "x: f32[batch=64, in=80] = random_uniform\n"                                                   \
+    "w: f32[in=80, mid=80] = variable(init=\"ones\")\n"                                            \
+    "v: f32[mid=80, out=80] = variable(init=\"ones\")\n"                                           \
+    "h: [batch, mid] = tanh(einsum(x, w))\n"                                                       \
+    "z: [batch, out] = einsum(h, v)\n"                                                             \
+    "loss = reduce_sum(square(z))\n"                                                               \
+    "dv = gradients(loss; v)\n"                                                                    \
+    "s = cumsum(dv, dim=out)\n"                                                                    \
+    "dw = gradients(loss; w)\n"                                                                    \
+    "nw = assign(w, w - 0.1 * dw)\n"
+
+static bool waits_for_other_gradient(const char *text)
+{
+    scene     c;
+    estimate *e = priced(&c, text, true, 1e9);
+    bool      later = place_of(e->program, INSTR_SCAN, "s") > place_of(e->program, INSTR_CONTRACT, "dw");
+    estimate_free(e);
+    close_well(c.s);
+    return later;
+}
+
+/* What is only stored is computed where it is stored; what products need is computed at once. */
+static void test_what_is_stored_is_late(void **state)
+{
+    (void)state;
+    assert_true(waits_for_other_gradient(RUNNING_SUMS "y = assign(v, v - 0.1 * s)\n"));
+    assert_false(waits_for_other_gradient(RUNNING_SUMS "y: [mid] = einsum(s, v)\n"));
+}
+
+/* The sums of biases, which are short, are begun in between the long ones of weights. */
+static const char biases[] = "x: bf16[batch=64, in=80] = random_uniform\n"
+                             "w: f32[in=80, mid=80] = variable(init=\"ones\")\n"
+                             "v: f32[mid=80, out=80] = variable(init=\"ones\")\n"
+                             "b: f32[mid=80] = variable(init=\"ones\")\n"
+                             "c: f32[out=80] = variable(init=\"ones\")\n"
+                             "h: [batch, mid] = tanh(einsum(x, cast(w, type=bf16)) + cast(b, type=bf16))\n"
+                             "z: [batch, out] = einsum(h, cast(v, type=bf16)) + cast(c, type=bf16)\n"
+                             "dw, dv, db, dc = gradients(reduce_sum(square(z)); w, v, b, c)\n"
+                             "nc = assign(c, c - 0.1 * dc)\n"
+                             "nv = assign(v, v - 0.1 * dv)\n"
+                             "nb = assign(b, b - 0.1 * db)\n"
+                             "y = assign(w, w - 0.1 * dw)\n";
+
+/* The first instruction that reads a result of collective c or of a later one. */
+static int awaited(const program *p, int c)
+{
+    for (int k = c + 1; k < p->ninstrs; k++)
+        for (int from = c; from < k; from++)
+            if (instr_is_collective(&p->instrs[from]) && instr_reads(&p->instrs[k], p->instrs[from].out[0].buffer))
+                return k;
+    return p->ninstrs - 1;
+}
+
+/* Nothing comes to lie where a short sum is read, before a sum is awaited anyway. */
+static void test_short_operands_stay(void **state)
+{
+    (void)state;
+    scene          c;
+    estimate      *e = priced(&c, biases, true, 1e9);
+    const program *p = e->program;
+    int            met = 0;
+    for (int k = 0; k < p->ninstrs; k++) {
+        const buffer *b = &p->buffers[p->instrs[k].nin ? p->instrs[k].in[0].buffer : 0];
+        if (!instr_is_collective(&p->instrs[k]) || b->bytes > WHOLE_BYTES) continue;
+        assert_true(b->last >= awaited(p, k));
+        met += awaited(p, k) > k + 1;
+    }
+    assert_true(met > 0);
+    estimate_free(e);
+    close_well(c.s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums_begin_early),
         cmocka_unit_test(test_the_longer_counts),
+        cmocka_unit_test(test_what_is_stored_is_late),
+        cmocka_unit_test(test_short_operands_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
