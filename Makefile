@@ -31,10 +31,10 @@ mutants:            ## put known faults into a copy, and see which test finds ea
 	$(call build,release,build)
 	@tools/mutants.sh $(ONLY)
 
-test-cuda:          ## run every test of the device cuda on this machine's card
+test-cuda:          ## run every test of the device cuda on this machine's gpu
 	@tools/test_cuda.sh
 
-sanitize-cuda:      ## run kernels and short trainings on the card under compute-sanitizer
+sanitize-cuda:      ## run kernels and short trainings on the GPU under compute-sanitizer
 	@tools/sanitize_cuda.sh
 
 test-page:          ## look at pages in a browser, headless; installs Chromium where it is missing
@@ -47,7 +47,7 @@ bench:              ## measure ratios and print them beside their targets
 	$(call build,release,build)
 	@build/bench/mtf_bench
 
-bench-cuda:         ## measure training, decoding and kernels on this machine's card
+bench-cuda:         ## measure training, decoding and kernels on this machine's gpu
 	$(call build,release,build) --target mtf_bench
 	@build/bench/mtf_bench --only cuda
 

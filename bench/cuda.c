@@ -1,8 +1,8 @@
-/* GPT-2 on a card, by PyTorch and by mtf.
+/* GPT-2 on a GPU, by PyTorch and by mtf.
  *
  * The other side is peers/torch_gpt2_gpu.py, started by MTF_BENCH_PYTHON (python3) where that has torch
- * and a card; without it times are compared with what is aimed at on an H200.  If MTF_BENCH_TINY is set
- * all sizes are tiny, and no figure has a target: an emulated card can run everything.
+ * and a GPU; without it times are compared with what is aimed at on an H200.  If MTF_BENCH_TINY is set
+ * all sizes are tiny, and no figure has a target: an emulated GPU can run everything.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -175,10 +175,10 @@ static void race_decoding(bench *b, bool torch)
     stop_all(all, n);
 }
 
-/* Only two at a time are in the card's memory. */
+/* Only two at a time are in the GPU's memory. */
 static void race_processors(bench *b)
 {
-    static const char name[] = "GPT-2 124M, batch cut on one card";
+    static const char name[] = "GPT-2 124M, batch cut on one GPU";
     if (!bench_wants(b, name)) return;
     for (int n = 2; n <= 4; n *= 2) {
         contestant all[2] = {{.process = 0}};
@@ -198,7 +198,7 @@ void cuda_measure(bench *b)
     bool torch = !gpt2_is_tiny() && has_torch();
     if (!torch)
         fprintf(stderr,
-                "mtf_bench: no PyTorch with a card: times are beside those aimed at on an H200\n");
+                "mtf_bench: no PyTorch with a GPU: times are beside those aimed at on an H200\n");
     cuda_measure_kernels(b);
     cuda_measure_convolutions(b);
     cuda_measure_attention(b, torch);

@@ -107,7 +107,7 @@ static void race(bench *b, int64_t head, int64_t length, bool backward, bool tor
         add(b, name, "mtf : 400 Tflop/s", own.best / STEPS, flops_of(&a) / flops_a_second, 0);
     }
     if (!mtf_ok(a.session)) bench_error(b, "%s: %s", name, mtf_error(a.session));
-    mtf_close(a.session); /* before the other side needs the card's memory */
+    mtf_close(a.session); /* before the other side needs the GPU's memory */
     if (torch && own.best > 0) race_torch(b, &a, name, own.best / STEPS);
 }
 

@@ -1,4 +1,4 @@
-/* Products in f8 against products in bf16, on a card.
+/* Products in f8 against products in bf16, on a GPU.
  *
  * A feed-forward layer's first product as training makes it: weights in f32, activations
  * in bf16; scaling, rounding and transposing to f8 included.

@@ -1,4 +1,4 @@
-/* Products in f8 against products in bf16, on a card. */
+/* Products in f8 against products in bf16, on a GPU. */
 #ifndef BENCH_CUDA_F8_H
 #define BENCH_CUDA_F8_H
 

@@ -10,7 +10,7 @@ typedef struct gpt2_size {
 } gpt2_size;
 
 /* The size of this name, or NULL.  If MTF_BENCH_TINY is set, its layers, widths and batch are tiny, so
- * that an emulated card can run everything. */
+ * that an emulated GPU can run everything. */
 const gpt2_size *gpt2_find(const char *name, gpt2_size *room);
 bool             gpt2_is_tiny(void);
 

@@ -27,7 +27,7 @@ static const group groups[] = {
     {"transformer", "Transformers of the library by PyTorch: training, decoding, memory", transformer_measure, false},
     {"epochs",   "MNIST epochs, input included, by PyTorch, where MTF_PEERS is",     epochs_measure, false},
     {"saving",   "checkpoints of 1 GiB against copies of a file",                    saving_measure, false},
-    {"cuda",     "GPT-2 on a card by PyTorch, and kernels against copies; only if asked for", cuda_measure, true},
+    {"cuda",     "GPT-2 on a GPU by PyTorch, and kernels against copies; only if asked for", cuda_measure, true},
 };
 /* clang-format on */
 enum { GROUPS = sizeof groups / sizeof *groups };

@@ -60,7 +60,7 @@ if(MTF_HAVE_MPI)
     target_link_libraries(mtf_counting PRIVATE mtf_objects)
 endif()
 
-# ---- a card that is the host: NVIDIA's libraries for machines without one -------------------------
+# ---- a GPU that is the host: NVIDIA's libraries for machines without one -------------------------
 
 # tests/host_cuda/README.md says how to use it.  It switches stacks, which sanitizers do not follow.
 if(MTF_HAVE_CUDA)
@@ -103,8 +103,8 @@ if(MTF_HAVE_CUDA)
     if(MTF_HAVE_CUDNN)
         target_link_libraries(host_cuda_dnn PRIVATE host_cuda_driver m)
     endif()
-    file(GLOB card_tests CONFIGURE_DEPENDS tests/*/test_cuda_*.c)
-    foreach(source IN LISTS card_tests)
+    file(GLOB gpu_tests CONFIGURE_DEPENDS tests/*/test_cuda_*.c)
+    foreach(source IN LISTS gpu_tests)
         cmake_path(GET source STEM name)
         add_dependencies(${name} ${host_libraries})
         target_compile_definitions(${name} PRIVATE

@@ -130,7 +130,7 @@ typedef struct mtf_session_opts {
     const char     *machine;  /* what "auto" layouts are chosen for, as in mtf_layout_opts         */
     bool            measure;  /* count and time every instruction, for mtf_program_measured      */
     int             patience; /* seconds that a processor waits for another; default 600        */
-    bool            tf32;     /* cards may round factors of f32 products, convolutions to 11 bits */
+    bool            tf32;     /* GPUs may round factors of f32 products, convolutions to 11 bits */
     /* Receives every text that the session prints: errors at mtf_close, print ops.  Default: none. */
     void (*say)(void *context, const char *text);
     void *say_context;

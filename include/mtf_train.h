@@ -123,7 +123,7 @@ typedef struct mtf_train_opts {
     int64_t     watch_every;   /* steps; default 100                                       */
     bool        profile;       /* a table of time by instruction and by scope at the end   */
     bool        measure;       /* times instructions, as `profile` and `trace` do, for
-                                  mtf_program_measured in `after_step`; on cards, where
+                                  mtf_program_measured in `after_step`; on GPUs, where
                                   this takes long, those of five steps                   */
     bool        json;          /* one JSON object a line for each step, and nothing else   */
     bool        quiet;         /* print nothing; damaged checkpoints are told to the session's

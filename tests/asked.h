@@ -1,7 +1,7 @@
 /* What a test program is asked to do: on which device, how much.
  *
- * MTF_TEST_DEVICE=cuda lets tests of layers, optimizers, models and random programs run on cards, against
- * the same values.  Without a card, LD_LIBRARY_PATH names the emulated one (tests/host_cuda).
+ * MTF_TEST_DEVICE=cuda lets tests of layers, optimizers, models and random programs run on GPUs, against
+ * the same values.  Without a GPU, LD_LIBRARY_PATH names the emulated one (tests/host_cuda).
  * An argument such as 1/4 lets a program take every fourth of its tests, from the second on.
  */
 #ifndef TESTS_ASKED_H
@@ -20,27 +20,27 @@ static inline const char *asked_device(void)
     return said && *said ? said : NULL;
 }
 
-/* MTF_TEST_CARD=real: cards are this machine's own, and quick.  Otherwise they are emulated. */
-static inline bool asked_real_card(void)
+/* MTF_TEST_GPU=real: GPUs are this machine's own, and quick.  Otherwise they are emulated. */
+static inline bool asked_real_gpu(void)
 {
-    const char *said = getenv("MTF_TEST_CARD");
+    const char *said = getenv("MTF_TEST_GPU");
     if (!said || !*said) return false;
     if (strcmp(said, "real") == 0) return true;
-    fprintf(stderr, "MTF_TEST_CARD is \"%s\"; it must be real, or not set\n", said);
+    fprintf(stderr, "MTF_TEST_GPU is \"%s\"; it must be real, or not set\n", said);
     exit(2);
 }
 
-/* Keeps the first card open until the program ends, where cards are asked for: a third of a second, which
- * each session would take anew.  Not before a fork: a child cannot use a card that its parent has opened. */
-static inline void asked_hold_card(void)
+/* Keeps the first GPU open until the program ends, where GPUs are asked for: a third of a second, which
+ * each session would take anew.  Not before a fork: a child cannot use a GPU that its parent has opened. */
+static inline void asked_hold_gpu(void)
 {
-    int   card, (*init)(unsigned), (*get)(int *, int), (*retain)(void **, int);
+    int   gpu, (*init)(unsigned), (*get)(int *, int), (*retain)(void **, int);
     void *driver = asked_device() ? dlopen("libcuda.so.1", RTLD_NOW) : NULL, *context;
     if (!driver) return; /* opening a session will say so */
     *(void **)&init = dlsym(driver, "cuInit");
     *(void **)&get = dlsym(driver, "cuDeviceGet");
     *(void **)&retain = dlsym(driver, "cuDevicePrimaryCtxRetain");
-    if (init && get && retain && !init(0) && !get(&card, 0)) retain(&context, card);
+    if (init && get && retain && !init(0) && !get(&gpu, 0)) retain(&context, gpu);
 }
 
 typedef struct share {
@@ -62,7 +62,7 @@ static inline bool share_has(share s, int index)
     return index % s.of == s.number;
 }
 
-/* Does test k take variant i of n?  All of them; on cards, where each takes longer, one, and the next test
+/* Does test k take variant i of n?  All of them; on GPUs, where each takes longer, one, and the next test
  * another one. */
 static inline bool asked_takes(int k, int i, int n)
 {

@@ -28,7 +28,7 @@ static inline mtf_session *open_as_asked(const mtf_session_opts *opts)
     mtf_session_opts o = *opts;
     if (!o.device) o.device = asked_device();
     if (asked_device() && strcmp(o.device, "check") == 0) o.device = "check:cuda";
-    if (!held) asked_hold_card();
+    if (!held) asked_hold_gpu();
     held = true;
     mtf_session *s = mtf_open_with(&o);
     assert_non_null(s);

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs tests of kernels and short trainings on a card under compute-sanitizer.
+# Runs tests of kernels and short trainings on a GPU under compute-sanitizer.
 #
 # memcheck finds accesses outside of memory, racecheck unordered accesses to shared memory.  Any error fails.
 # Calls of the driver may fail: kernels are looked for in several modules.  racecheck sees only kernels of our
@@ -16,7 +16,7 @@ if ! command -v compute-sanitizer >/dev/null; then
     exit 1
 fi
 [ -f "$build/build.ninja" ] || cmake --preset "$preset" >/dev/null || exit 1
-# Some run on emulated cards only, or compile without running; the cases are below.
+# Some run on emulated GPUs only, or compile without running; the cases are below.
 others='test_cuda_(layouts|host|compile|prelude|calibrate|announce|choice|layers|memory)'
 mapfile -t kernels < <(grep '^test_cuda_' "$build/tests.txt" | grep -vxE "$others")
 if [ ${#kernels[@]} -eq 0 ]; then
@@ -27,7 +27,7 @@ cmake --build "$build" --target mtf test_cuda_layouts "${kernels[@]}" test_layer
 jobs=${MTF_TEST_JOBS:-$((($(nproc) + 1) / 2))}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export MTF_TEST_CARD=real MTF_CACHE_DIR=$work/cache OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
+export MTF_TEST_GPU=real MTF_CACHE_DIR=$work/cache OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
 
 # run NAME TOOL COMMAND...: passes where the program does and the tool has nothing to say
 run() {

@@ -19,7 +19,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export MTF=$PWD/$build/mtf
 export OMP_WAIT_POLICY=passive          # tests run side by side: waiting threads must not spin
-export MTF_NO_MEASURE=1                 # an emulated card measures nothing worth the time; test_cuda_choice does
+export MTF_NO_MEASURE=1                 # an emulated GPU measures nothing worth the time; test_cuda_choice does
 export LSAN_OPTIONS=suppressions=$PWD/tests/leaks.txt:print_suppressions=0
 
 # On arm64 the leak check takes four seconds of every process: too much for scripts that start many.

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Builds, runs every test of the device cuda on this machine's card, and sums up.
+# Builds, runs every test of the device cuda on this machine's GPU, and sums up.
 #
-# Tests run side by side, as many as there are cores and as fit into the card's memory: most of their time
+# Tests run side by side, as many as there are cores and as fit into the GPU's memory: most of their time
 # is compiling kernels.  Those of cases, layers, optimizers, models and random programs are the programs of
-# `make test`, on cards (MTF_TEST_DEVICE=cuda), and share their work among processes.
+# `make test`, on GPUs (MTF_TEST_DEVICE=cuda), and share their work among processes.
 # Usage: tools/test_cuda.sh [preset]     default: release
 #        MTF_TEST_ONLY=PATTERN           only tests whose names match, such as layers or 'cuda.*sh'
 #        MTF_TEST_JOBS=n                 tests that run at a time; default: all cores
@@ -40,7 +40,7 @@ esac
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export MTF=$PWD/$build/mtf MTF_TEST_CARD=real MTF_CACHE_DIR=$work/cache
+export MTF=$PWD/$build/mtf MTF_TEST_GPU=real MTF_CACHE_DIR=$work/cache
 export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
 limit=${MTF_TEST_LIMIT:-540}
 
@@ -71,11 +71,11 @@ start() {                               # start NAME COMMAND...
     names+=("$1")
     run "$@" &
 }
-on_card() {                             # on_card NAME PROGRAM ARGUMENT...: a program of `make test`
+on_gpu() {                             # on_gpu NAME PROGRAM ARGUMENT...: a program of `make test`
     start "$1" env MTF_TEST_DEVICE=cuda "$build/tests/$2" "${@:3}"
 }
 in_shares() {                           # in_shares SHARES PROGRAM
-    for ((k = 0; k < $1; k++)); do on_card "${2#test_}-$k" "$2" "$k/$1"; done
+    for ((k = 0; k < $1; k++)); do on_gpu "${2#test_}-$k" "$2" "$k/$1"; done
 }
 
 # ---- all of them, the longest first ----------------------------------------------------------------
@@ -85,7 +85,7 @@ printf '%-28s %7s %7s %9s   %d at a time\n' test passed failed seconds "$jobs"
 for script in cuda_models cuda_ranks cuda; do start $script.sh tests/shell/$script.sh; done
 start presets.sh env MTF_TEST_JOBS=$((jobs < 4 ? jobs : 4)) tests/shell/presets.sh
 for name in "${kernels[@]}"; do start "$name" "$build/tests/$name"; done
-for name in "${whole[@]}"; do on_card "$name-on-card" "$name"; done
+for name in "${whole[@]}"; do on_gpu "$name-on-gpu" "$name"; done
 in_shares $((3 * jobs)) test_cuda_layouts
 in_shares $((2 * jobs)) test_layers
 for name in test_decode test_decode_rows test_transformer test_transformer_values test_optimizers; do in_shares $jobs $name; done
@@ -93,7 +93,7 @@ in_shares 3 test_published
 in_shares 16 test_models
 programs=${MTF_TEST_PROGRAMS:-160} seed=${MTF_TEST_SEED:-1} each=5
 for ((k = 0; k * each < programs; k++)); do
-    on_card "random-$k" test_random_programs $((seed + k * each)) $each
+    on_gpu "random-$k" test_random_programs $((seed + k * each)) $each
 done
 wait
 

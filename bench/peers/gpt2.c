@@ -1,11 +1,11 @@
-/* mtf_gpt2: GPT-2 on a card, a contestant of the benchmark.
+/* mtf_gpt2: GPT-2 on a GPU, a contestant of the benchmark.
  *
  *     mtf_gpt2 --work train|decode --size 124M|1558M [--device cuda] [--mesh .. --layout ..]
- *     mtf_gpt2 --work first --size ..      prints the seconds of a first step, beyond opening the card
+ *     mtf_gpt2 --work first --size ..      prints the seconds of a first step, beyond opening the GPU
  *     mtf_gpt2 --work predict --size .. [--machine ..]     prints seconds of a step: predicted, measured, ratio
- *     mtf_gpt2 --work memory --size ..     prints bytes of the card: planned, taken as its driver says, ratio
+ *     mtf_gpt2 --work memory --size ..     prints bytes of the GPU: planned, taken as its driver says, ratio
  *
- * Peak memory is what the card's driver says is used beyond what it was once the card was opened.
+ * Peak memory is what the GPU's driver says is used beyond what it was once the GPU was opened.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,10 +25,10 @@ typedef struct contest {
     mtf_decoder   *decoder;
     mtf_decode_job job;
     bool           started;
-    int64_t        left; /* bytes, once the card was open */
+    int64_t        left; /* bytes, once the GPU was open */
 } contest;
 
-/* Bytes that the card has left; 0 on the host. */
+/* Bytes that the GPU has left; 0 on the host. */
 static int64_t bytes_left(mtf_session *s)
 {
     store      *all = store_of(s);
@@ -110,7 +110,7 @@ static void compare_prediction(contest *c)
         printf("%.6f %.6f %.3f\n", predicted, measured, predicted / measured);
 }
 
-/* All processors are on one card.  The wire of threads had its memory before. */
+/* All processors are on one GPU.  The wire of threads had its memory before. */
 static void compare_memory(contest *c)
 {
     enum { STEPS = 4 };

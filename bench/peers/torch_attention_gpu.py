@@ -1,4 +1,4 @@
-"""Causal attention in bf16 by PyTorch on a card:
+"""Causal attention in bf16 by PyTorch on a GPU:
 torch_attention_gpu.py flash|cudnn forward|backward BATCH HEADS LENGTH SIZE TIMES
 
 backward  forward and the gradients of query, key and value

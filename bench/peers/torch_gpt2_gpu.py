@@ -1,4 +1,4 @@
-"""GPT-2 in PyTorch on a card: torch_gpt2_gpu.py train|limit|decode 124M|1558M
+"""GPT-2 in PyTorch on a GPU: torch_gpt2_gpu.py train|limit|decode 124M|1558M
 
 train   a compiled step in bf16 with weights and AdamW in f32, random tokens
 limit   every matrix product of that step and its attention alone
@@ -17,7 +17,7 @@ VOCABULARY, LENGTH, HEAD = 50304, 1024, 64
 SIZES = {"124M": (12, 768, 64), "1558M": (48, 1600, 8)}
 LAYERS, WIDTH, BATCH = SIZES[sys.argv[2]]
 HEADS = WIDTH // HEAD
-CARD = torch.device("cuda")
+GPU = torch.device("cuda")
 
 
 class Block(nn.Module):
@@ -36,7 +36,7 @@ class Block(nn.Module):
         else:
             memory[0].index_copy_(2, at, key)
             memory[1].index_copy_(2, at, value)
-            mask = (torch.arange(LENGTH, device=CARD) <= at)[None, None, None, :]
+            mask = (torch.arange(LENGTH, device=GPU) <= at)[None, None, None, :]
             seen = F.scaled_dot_product_attention(query, memory[0], memory[1], attn_mask=mask)
         x = x + self.back(seen.transpose(1, 2).reshape(batch, length, WIDTH))
         return x + self.down(F.gelu(self.up(self.before_units(x)), approximate="tanh"))
@@ -52,7 +52,7 @@ class Model(nn.Module):
         nn.init.normal_(self.places.weight, 0, 0.02)
 
     def logits(self, ids, memories=None, at=None):
-        x = self.tokens(ids) + self.places(torch.arange(LENGTH, device=CARD) if at is None else at)
+        x = self.tokens(ids) + self.places(torch.arange(LENGTH, device=GPU) if at is None else at)
         for k, block in enumerate(self.blocks):
             x = block(x) if memories is None else block(x, memories[k], at)
         return self.last(x) @ self.tokens.weight.T
@@ -62,10 +62,10 @@ class Model(nn.Module):
 
 
 def training():
-    model = Model().to(CARD)
+    model = Model().to(GPU)
     optimizer = torch.optim.AdamW(model.parameters(), 3e-4, (0.9, 0.95), weight_decay=0.1, fused=True)
     compiled = torch.compile(model)
-    ids, targets = (torch.randint(0, VOCABULARY, (BATCH, LENGTH), device=CARD) for _ in range(2))
+    ids, targets = (torch.randint(0, VOCABULARY, (BATCH, LENGTH), device=GPU) for _ in range(2))
 
     def step():
         with sdpa_kernel(SDPBackend.FLASH_ATTENTION), torch.autocast("cuda", torch.bfloat16):
@@ -80,7 +80,7 @@ def training():
 
 def limit():
     def numbers(*shape):
-        return torch.randn(*shape, device=CARD, dtype=torch.bfloat16)
+        return torch.randn(*shape, device=GPU, dtype=torch.bfloat16)
 
     rows, shapes = BATCH * LENGTH, {}
     for outputs, inputs, times in ((3 * WIDTH, WIDTH, LAYERS), (WIDTH, WIDTH, LAYERS), (4 * WIDTH, WIDTH, LAYERS),
@@ -102,16 +102,16 @@ def limit():
 
 
 def decoding():
-    model = Model().to(CARD, torch.bfloat16).eval()
-    memories = [tuple(torch.zeros(1, HEADS, LENGTH, HEAD, device=CARD, dtype=torch.bfloat16) for _ in "kv")
+    model = Model().to(GPU, torch.bfloat16).eval()
+    memories = [tuple(torch.zeros(1, HEADS, LENGTH, HEAD, device=GPU, dtype=torch.bfloat16) for _ in "kv")
                 for _ in range(LAYERS)]
     next_token = torch.compile(lambda ids, at: model.logits(ids, memories, at).argmax(-1),
                                mode="reduce-overhead", fullgraph=True)
-    state = {"ids": torch.zeros(1, 1, dtype=torch.long, device=CARD), "at": 0}
+    state = {"ids": torch.zeros(1, 1, dtype=torch.long, device=GPU), "at": 0}
 
     def step():
         with torch.no_grad():
-            at = torch.tensor([state["at"] % LENGTH], device=CARD)
+            at = torch.tensor([state["at"] % LENGTH], device=GPU)
             state["ids"] = next_token(state["ids"], at).clone()
         state["at"] += 1
         torch.cuda.synchronize()

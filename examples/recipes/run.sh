@@ -3,7 +3,7 @@
 #
 #     run.sh [speeches|catalogues|all] [SECONDS]
 #
-# On a card one recipe follows the other, each with all its steps.  On processors all runs go on side by side: a first,
+# On a GPU one recipe follows the other, each with all its steps.  On processors all runs go on side by side: a first,
 # short round measures how long a step takes; the second has as many steps as fit into SECONDS (default 240), at
 # most those of the recipe, the same for mtf and PyTorch.  With less than 120 seconds it only shows that everything
 # runs: dev is a small part then.
@@ -11,9 +11,9 @@
 #     MTF_RECIPE_DATA   folder with text/sotu.{train,dev}.txt.gz and translate/en-de.{train,dev}.tsv.gz,
 #                       or with these files directly (default: data)
 #     MTF, PYTHON       the programs (default: build/mtf, python3; PyTorch and NumPy must be there)
-#     DEVICE            cpu or cuda, for both (default: cuda if nvidia-smi finds a card); products of cuda in TF32
+#     DEVICE            cpu or cuda, for both (default: cuda if nvidia-smi finds a GPU); products of cuda in TF32
 #     THREADS           of each run (default: the cores divided by the runs)
-#     STEPS             this number of steps, or "all", without the first round (default on a card: all)
+#     STEPS             this number of steps, or "all", without the first round (default on a GPU: all)
 #     SEEDS             of the runs (default: 1 2)
 #     BATCH             rows of a step (default: 32, as in the recipes)
 #     OUT               folder for logs, checkpoints and the table (default: a new one in /tmp)
@@ -124,7 +124,7 @@ evaluate_on()
     echo "$EPOCHREALTIME $begin" | awk -v on=$1 '{printf "%.0f s on %s\n", $1 - $2, on}' >"$name.evaluated"
 }
 
-# By the processors where the card cannot.
+# By the processors where the GPU cannot.
 evaluate() { evaluate_on $device "$@" || { [ $device != cpu ] && evaluate_on cpu "$@"; }; }
 
 result_of()

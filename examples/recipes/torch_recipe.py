@@ -167,7 +167,7 @@ def options(batch, steps, rate, warm_up):
     o = parser.parse_args()
     torch.manual_seed(o.seed)
     torch.set_num_threads(o.threads)
-    torch.set_float32_matmul_precision("high")  # TF32 on cards, as mtf --tf32
+    torch.set_float32_matmul_precision("high")  # TF32 on GPUs, as mtf --tf32
     return o
 
 

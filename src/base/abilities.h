@@ -46,7 +46,7 @@ enum { F8_MULTIPLE = 16 };
 /* Those of a device that is called by this name, such as "cuda"; of others, this chip's. */
 abilities abilities_of(const char *device);
 
-bool abilities_of_card(const char *device); /* is it a card, whatever checks it? */
+bool abilities_of_gpu(const char *device); /* is it a GPU, whatever checks it? */
 
 static inline bool abilities_multiply(abilities a, mtf_dtype type)
 {

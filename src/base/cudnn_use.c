@@ -1,4 +1,4 @@
-/* When cards take cuDNN instead of kernels of our own. */
+/* When GPUs take cuDNN instead of kernels of our own. */
 #include "base/cudnn_use.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* When cards take cuDNN instead of kernels of our own. */
+/* When GPUs take cuDNN instead of kernels of our own. */
 #ifndef BASE_CUDNN_USE_H
 #define BASE_CUDNN_USE_H
 

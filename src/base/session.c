@@ -67,7 +67,7 @@ bool session_use_device(mtf_session *s, const char *device)
 {
     s->opts.device = device;
     s->can = abilities_of(device);
-    return !abilities_of_card(device) || cudnn_use_check(&s->fault);
+    return !abilities_of_gpu(device) || cudnn_use_check(&s->fault);
 }
 
 mtf_session *session_new(const mtf_session_opts *opts)

@@ -36,7 +36,7 @@ static const char *describe(mtf_session *s, const char *given, const price_rates
                             const disturbance *d)
 {
     textbuf t = {.arena = &s->arena};
-    if (r->card)
+    if (r->gpu)
         text_add(&t, "# A processor of mesh %s on %s, all busy: measured by mtf calibrate --device cuda.\n",
                  given, "cuda");
     else
@@ -89,7 +89,7 @@ static int run(const options *o)
     if (!option_number(o, "threads", 1, 1024, &threads)) return STATUS_USAGE;
     long cores = threads ? (long)threads : cores_count();
     const char *device = option_nth(o, "device", 0);
-    if (device && abilities_of_card(device)) cores = 1;
+    if (device && abilities_of_gpu(device)) cores = 1;
     snprintf(each, sizeof each, "x:%ld", processes > 1 ? processes : cores > 1 ? cores : 1);
     mtf_session *s = file_session(&(mtf_session_opts){
         .threads = (int)threads, .device = device, .mesh = given ? given : each});
@@ -101,7 +101,7 @@ static int run(const options *o)
 static const option_spec table[] = {
     {"out", "FILE", false, "where to write the description; default: standard output", .writes = true},
     {"anyway", NULL, false, "write it even if others used the machine meanwhile"},
-    {"device", "cpu|cuda", false, "what is measured; cuda: one of NVIDIA's cards", "cpu|cuda"},
+    {"device", "cpu|cuda", false, "what is measured; cuda: one of NVIDIA's GPUs", "cpu|cuda"},
     {"mesh", "MESH", false, "the processors; default: x, one for each core, or each rank of MPI; with cuda, one"},
     {"threads", "N", false, "threads to use in all; default: all cores it may use"},
     {"oversubscribe", NULL, false, "start far more threads than this machine has cores"},
@@ -112,7 +112,7 @@ static const char *const examples[] = {
     "mtf calibrate --out here.machine",
     "mtf layout train.mtf --mesh x:4 --machine here.machine",
     "mpirun -n 16 mtf calibrate --out cluster.machine",
-    "mtf calibrate --device cuda --out card.machine",
+    "mtf calibrate --device cuda --out gpu.machine",
     NULL,
 };
 
@@ -132,8 +132,8 @@ const command command_calibrate = {
         "nothing else run: where trials differ, or cores are taken away, it says so and writes\n"
         "nothing.\n"
         "\n"
-        "With --device cuda, kernels are timed in recorded steps: products by type, terms and\n"
+        "With --device cuda, kernels are timed in captured steps: products by type, terms and\n"
         "results, attention and its gradients, convolutions, and passes over memory by kind of\n"
-        "instruction.  Several processors, as in --mesh x:2, share the cards that are there.",
+        "instruction.  Several processors, as in --mesh x:2, share the GPUs that are there.",
     .run = run,
 };

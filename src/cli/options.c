@@ -95,7 +95,7 @@ static int check_choice(const command *c, const option_spec *spec, const char *v
     enum { ROOM = 400 };
     char words[ROOM], listed[ROOM] = "", hint[100];
     if (!spec->choices) return -1;
-    nearest near = {.wanted = strcmp(value, "gpu") == 0 ? "cuda" : value}; /* two names of cards */
+    nearest near = {.wanted = strcmp(value, "gpu") == 0 ? "cuda" : value}; /* two names of GPUs */
     snprintf(words, sizeof words, "%s", spec->choices);
     int   n = 0;
     char *rest = words;

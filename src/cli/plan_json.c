@@ -150,7 +150,7 @@ cJSON *plan_json(estimate *e, const hint *h, bool all)
     add_memory(root, e);
     add_duplicates(root, e);
     cJSON *machine = json_object(root, "machine");
-    json_text(machine, "device", p->rates.card ? "cuda" : "cpu");
+    json_text(machine, "device", p->rates.gpu ? "cuda" : "cpu");
     if (p->rates.named) json_text(machine, "name", p->rates.named);
     cJSON_AddNumberToObject(machine, "flops", p->rates.flops);
     cJSON_AddNumberToObject(machine, "memory", p->rates.memory);

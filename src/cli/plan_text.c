@@ -154,7 +154,7 @@ void plan_write_header(estimate *e, const char *whose, textbuf *t)
         decline_write(&e->opts.layout->declined[d], t);
     }
     text_add(t, "\nmachine          ");
-    if (r->card) text_add(t, "a card (%s): ", r->named);
+    if (r->gpu) text_add(t, "a GPU (%s): ", r->named);
     text_add(t, "flops=%g,memory=%g,wire=%g,latency=%g\n", r->flops, r->memory, r->wire, r->latency);
     if (e->processors > 1)
         text_add(t, "shown            processor %d (%s)%s\n", e->processor, place,

@@ -4,7 +4,7 @@
 
 /* clang-format off */
 #define TF32_OPTION \
-    {"tf32", NULL, false, "on cards, round the factors of f32 products and convolutions to 11 significant bits: faster"}
+    {"tf32", NULL, false, "on GPUs, round the factors of f32 products and convolutions to 11 significant bits: faster"}
 
 const option_spec mesh_options[] = {
     OPTION_GROUP("mesh and layout"),
@@ -26,7 +26,7 @@ const option_spec running_options[] = {
     {"seed", "N", false, "the seed of every random number and of the order of examples; default 0"},
     {"threads", "N", false, "threads to use; default: all cores it may use"},
     {"memory", "BYTES", false, "refuse to run with more than this: 4096, 64K, 100M, 2G"},
-    {"device", "cpu|cuda|check", false, "cuda: NVIDIA's cards; check, check:cuda: find the first NaN and any stray write; slower", "cpu|cuda|check|check:cuda"},
+    {"device", "cpu|cuda|check", false, "cuda: NVIDIA's GPUs; check, check:cuda: find the first NaN and any stray write; slower", "cpu|cuda|check|check:cuda"},
     {"patience", "SECONDS", false, "how long a processor waits for another; default 600"},
     TF32_OPTION,
     {"oversubscribe", NULL, false, "start far more threads than this machine has cores, for a mesh or with --threads"},

@@ -138,7 +138,7 @@ static size_t check_scratch(device *d, const program *p, int threads)
     return inner_of(d)->scratch_bytes(inner_of(d), p, threads);
 }
 
-/* Checked steps are not recorded. */
+/* Checked steps are not captured. */
 static void check_enter(device *d, device_step *s)
 {
     s->repeats = false;

@@ -37,7 +37,7 @@ typedef struct run_state {
     void             *prepared;  /* private data of the device for the program */
 } run_state;
 
-/* One processor's part of a device: a queue of work, and what that work needs.
+/* One processor's part of a device: a stream of work, and what that work needs.
  *
  * Work may be queued.  It runs in the order in which it was queued; a read waits for all earlier
  * work. */
@@ -55,7 +55,7 @@ struct ranks;  /* machine/ranks.h */
 typedef struct device_peers {
     /* Makes ready what the program's collectives will ask for. */
     bool (*prepare)(device_context *c, const mesh *m, const program *p);
-    /* A point in the queue, which holds until the next but one of this context, */
+    /* A point in the stream, which holds until the next but one of this context, */
     void *(*mark)(device_context *c);
     /* and makes work that is queued from now on wait for such a point of another context. */
     bool (*follow)(device_context *c, void *mark);
@@ -77,17 +77,17 @@ typedef struct device_step {
     device_context **contexts;
     const program  **programs;
     run_state      **states;
-    bool             repeats;   /* every step queues the same work, so that it may be recorded */
-    bool             played;    /* this step was played from the recording */
-    bool             recorded;  /* this step is being recorded: it has one turn of each loop that */
+    bool             repeats;   /* every step queues the same work, so that it may be captured */
+    bool             replayed;    /* this step was replayed from the capture */
+    bool             captured;  /* this step is being captured: it has one turn of each loop that */
     bool             rolled;    /*   a value ends, and, if `rolled`, of all others */
-    void            *recording; /* belongs to the device */
+    void            *capture; /* belongs to the device */
 } device_step;
 
-/* Memory that contexts share, such as a card's. */
+/* Memory that contexts share, such as a GPU's. */
 typedef struct memory_bank {
     int     number;    /* contexts of the same number share it */
-    char    name[120]; /* "card 0 (NVIDIA H200)" */
+    char    name[120]; /* "GPU 0 (NVIDIA H200)" */
     int64_t left, all; /* bytes */
 } memory_bank;
 
@@ -97,7 +97,7 @@ struct device {
     bool        host_memory; /* the host can read and write the device's memory directly */
     const device_peers *peers; /* NULL where host_memory is set */
     /* A processor's context; NULL after an error.  `place` is its number among the processors of this
-     * machine, which may have several cards. */
+     * machine, which may have several GPUs. */
     device_context *(*open_context)(device *d, int processor, int place);
     void (*close_context)(device_context *c);
     /* Memory for a program's slab or a variable; NULL after an error. */
@@ -115,8 +115,8 @@ struct device {
     void *(*stage)(device_context *c, size_t bytes);
     void (*wait)(device_context *c); /* until all queued work is done; NULL: work is never queued */
     /* Called before and after each step of all processors, in the caller's thread: the device sets,
-     * and restores, process-wide settings that it shares with the host program.  If it plays the whole
-     * step from a recording it sets s->played, and no processor runs.  May be NULL. */
+     * and restores, process-wide settings that it shares with the host program.  If it replays the whole
+     * step from a capture it sets s->replayed, and no processor runs.  May be NULL. */
     void (*enter)(device *d, device_step *s);
     void (*leave)(device *d, device_step *s);
     void (*drop)(device *d, device_step *s); /* the program ends; may be NULL */
@@ -133,10 +133,10 @@ struct device {
      * queue collectives beside other work.  NULL, or not called in a step: it does not. */
     bool (*order)(device_context *c, const program *p, int index, run_state *r);
     bool (*collected)(device_context *c, const program *p, int index, run_state *r);
-    /* Loops of a step that is recorded.  Can this context record them?  Called before the first turn and
+    /* Loops of a step that is captured.  Can this context capture them?  Called before the first turn and
      * at the end of the only one that is queued; what is between is repeated while the byte at `flag` is
      * not 0, or, where that is NULL, for so many turns.  May be NULL. */
-    bool (*records_loops)(device_context *c);
+    bool (*captures_loops)(device_context *c);
     bool (*loop_begins)(device_context *c, const void *flag);
     bool (*loop_ends)(device_context *c, const void *flag, int64_t turns);
     size_t (*scratch_bytes)(device *d, const program *p, int threads); /* of all threads */

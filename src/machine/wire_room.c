@@ -38,22 +38,22 @@ static bool is_here(const place *p, int processor)
     return processor >= p->process.begin && processor < p->process.begin + p->process.size;
 }
 
-static bool cards_combine(fold_kind kind, mtf_dtype type)
+static bool gpus_combine(fold_kind kind, mtf_dtype type)
 {
     return kind == FOLD_SUM || !dtype_is_float(type);
 }
 
-bool cards_reduce(const instr *i)
+bool gpus_reduce(const instr *i)
 {
-    return cards_combine(i->reduce.kind, i->out[0].type);
+    return gpus_combine(i->reduce.kind, i->out[0].type);
 }
 
-bool cards_reduce_scatter(const mesh *m, int me, const instr *i)
+bool gpus_reduce_scatter(const mesh *m, int me, const instr *i)
 {
     const scatter_args *how = &i->reduce_scatter;
     group               g = group_of(m, me, scatter_axes(how));
     int64_t             size = scatter_kept(m, how, &g.here).size;
-    bool                equal = cards_combine(how->kind, i->out[0].type);
+    bool                equal = gpus_combine(how->kind, i->out[0].type);
     for (int k = 0; k < g.n && equal; k++) {
         mesh_point there = mesh_place(m, group_member(m, &g, k));
         span       kept = scatter_kept(m, how, &there);
@@ -62,7 +62,7 @@ bool cards_reduce_scatter(const mesh *m, int me, const instr *i)
     return equal;
 }
 
-bool cards_gather(const mesh *m, int me, const instr *i)
+bool gpus_gather(const mesh *m, int me, const instr *i)
 {
     const exchange_args *how = i->exchange;
     run_plan             runs = find_runs(m, how, me, (int64_t)mtf_dtype_bytes(i->out[0].type));
@@ -83,11 +83,11 @@ static unsigned group_axes(const mesh *m, int me, const instr *i)
 {
     if (i->kind == INSTR_REDUCE) return group_long_axes(m, i->reduce.axes);
     if (i->kind == INSTR_REDUCE_SCATTER) return group_long_axes(m, scatter_axes(&i->reduce_scatter));
-    bool gather = i->kind == INSTR_EXCHANGE && cards_gather(m, me, i);
+    bool gather = i->kind == INSTR_EXCHANGE && gpus_gather(m, me, i);
     return gather ? group_long_axes(m, exchange_axes(i->exchange)) : 0;
 }
 
-int cards_groups(const mesh *m, int me, const program *p)
+int gpus_groups(const mesh *m, int me, const program *p)
 {
     enum { MOST_GROUPS = 64 };
     unsigned found[MOST_GROUPS] = {group_long_axes(m, (1u << m->naxes) - 1)};
@@ -109,7 +109,7 @@ static void reduce_needs(const place *p, const instr *i, needs *n)
     if (site_swaps(p->site, p->mesh, g.n, i->size[0] * bytes)) shard = i->size[0] * bytes;
     n->parts = g.n;
     if (site_meets(p->site, p->mesh, p->me, i->reduce.axes)) return;
-    if (p->site->cards && cards_reduce(i)) return;
+    if (p->site->gpus && gpus_reduce(i)) return;
     int64_t others = count_others(p, &g), largest = (i->size[0] + g.n - 1) / g.n * bytes;
     n->work = others * mpi_aligned(shard);
     n->messages = (int)others * 2 * (mpi_pieces(shard) + mpi_pieces(largest));
@@ -123,7 +123,7 @@ static void scatter_needs(const place *p, const instr *i, needs *n)
     int64_t             kept = scatter_kept(p->mesh, how, &g.here).size * bytes;
     n->parts = g.n;
     if (site_meets(p->site, p->mesh, p->me, scatter_axes(how))) return;
-    if (p->site->cards && cards_reduce_scatter(p->mesh, p->me, i)) return;
+    if (p->site->gpus && gpus_reduce_scatter(p->mesh, p->me, i)) return;
     int64_t others = count_others(p, &g), parts = cut_parts(p->mesh, &how->to);
     int64_t largest = (how->size + parts - 1) / parts * how->row * bytes;
     n->work = others * mpi_aligned(kept);
@@ -246,6 +246,6 @@ int64_t wire_room_bytes(const site *s, const mesh *m, int me, const program *p)
 {
     if (mesh_size(m) == 1) return 0;
     if (!s || s->ranks <= 1) return WHOLE_BYTES;
-    int64_t buffers = s->cards ? cards_groups(m, me, p) * (int64_t)COMMUNICATOR_BYTES : 0;
+    int64_t buffers = s->gpus ? gpus_groups(m, me, p) * (int64_t)COMMUNICATOR_BYTES : 0;
     return wire_needs(s, m, me, p).work + buffers;
 }

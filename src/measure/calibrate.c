@@ -12,7 +12,7 @@
 
 #include "base/sorted.h"
 #include "run/compiled.h"
-#include "measure/trial_card.h"
+#include "measure/trial_gpu.h"
 
 /* Quiet machines stay far below these limits; a second program that computes far exceeds one of
  * them. */
@@ -175,8 +175,8 @@ bool calibrate_begin(mtf_session *s, trial *t)
     return s->opts.layout && trial_begin(s, &m, view != NULL, t);
 }
 
-/* A card is measured once: each of its rates comes from several rounds. */
-static bool calibrate_card(mtf_session *s, const calibrate_opts *o, price_rates *r, disturbance *d)
+/* A GPU is measured once: each of its rates comes from several rounds. */
+static bool calibrate_gpu(mtf_session *s, const calibrate_opts *o, price_rates *r, disturbance *d)
 {
     trial t;
     mesh  m;
@@ -184,14 +184,14 @@ static bool calibrate_card(mtf_session *s, const calibrate_opts *o, price_rates 
     TRY(parse_mesh(s, &m));
     s->opts.layout = layout_for(s, &m);
     TRY(s->opts.layout && trial_begin(s, &m, false, &t));
-    TRY(trial_card_run(&t, o ? o->tell : NULL, o ? o->context : NULL, r));
+    TRY(trial_gpu_run(&t, o ? o->tell : NULL, o ? o->context : NULL, r));
     r->capacity = (double)store_memory_each(s);
     return true;
 }
 
 bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r, disturbance *d)
 {
-    if (abilities_of_card(s->opts.device)) return calibrate_card(s, o, r, d);
+    if (abilities_of_gpu(s->opts.device)) return calibrate_gpu(s, o, r, d);
     price_rates list[CALIBRATE_TRIALS];
     double      lost[CALIBRATE_TRIALS];
     trial       t;

@@ -4,7 +4,8 @@
  * needs the values in between; folds along rows count as maps: a softmax, a
  * layer norm, an optimizer's update become one instruction each.  Outputs of a
  * fused map that are needed elsewhere are still stored; sums of their columns
- * are made in passing, where the device can do that.  One pass over the program, which records for each buffer its last writer and reader.
+ * are made in passing, where the device can do that.  One pass over the program,
+ * which records for each buffer its last writer and reader.
  */
 #include "plan/fuse.h"
 

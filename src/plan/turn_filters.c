@@ -1,4 +1,4 @@
-/* Filters of convolutions, copied as a card's library wants them.
+/* Filters of convolutions, copied as a GPU's library wants them.
  *
  * A filter of ours lies as [taps.., channel, output]; the library, which reads and writes
  * channels at once, wants [output, taps.., channel].  It is copied before a convolution and

@@ -1,4 +1,4 @@
-/* The description of a card that holds by default, embedded. */
+/* The description of a GPU that holds by default, embedded. */
 #ifndef PRICE_MACHINE_ASSETS_H
 #define PRICE_MACHINE_ASSETS_H
 

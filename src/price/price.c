@@ -121,8 +121,8 @@ static double product_seconds(const price *p, const instr *i, const price_line *
 {
     const price_rates *r = &p->rates;
     bool               rounded = p->program->session->opts.tf32;
-    double on_card = r->card ? card_product_seconds(r->card, i, rounded) : 0;
-    if (on_card > 0) return on_card * (double)line->turns;
+    double on_gpu = r->gpu ? gpu_product_seconds(r->gpu, i, rounded) : 0;
+    if (on_gpu > 0) return on_gpu * (double)line->turns;
     double volume = 1, products = (double)line->turns;
     for (int d = 0; d < i->nloops; d++)
         *(d < i->nloops - 3 ? &products : &volume) *= (double)i->size[d];
@@ -137,7 +137,7 @@ static double memory_seconds(const price *p, const reuse *x, const instr *i, con
 {
     const price_rates *r = &p->rates;
     double             seconds = 0, slower = 1;
-    if (r->card) slower = r->memory / card_pass_memory(r->card, i, r->memory);
+    if (r->gpu) slower = r->memory / gpu_pass_memory(r->gpu, i, r->memory);
     *least = (double)line->bytes / r->memory * slower;
     if (r->ncaches == 0) return *least;
     *least = 0;
@@ -164,8 +164,8 @@ static double attention_rate(const price_rates *r, const instr *i)
     enum { BLOCK_ROWS = 64, BLOCK_MEMORY = 240 };
     const attention_args *a = i->attention;
     double                rows = (double)instr_elements(i), memory = (double)a->memory;
-    double                on_card = r->card ? card_attention_rate(r->card, i) : 0;
-    if (on_card > 0) return on_card;
+    double                on_gpu = r->gpu ? gpu_attention_rate(r->gpu, i) : 0;
+    if (on_gpu > 0) return on_gpu;
     if (r->nproducts == 0 || rows * memory == 0) return r->flops;
     return rates_product(r, dtype_compute(i->in[0].type),
                          fmin(rows, BLOCK_ROWS) * fmin(memory, BLOCK_MEMORY) * (double)a->key);
@@ -195,11 +195,11 @@ static double flops_rate(const price *p, const instr *i)
 static void price_local(const price *p, const reuse *x, const instr *i, price_line *line)
 {
     const price_rates *r = &p->rates;
-    bool               by_shape = r->card && r->card->nproducts > 0;
+    bool               by_shape = r->gpu && r->gpu->nproducts > 0;
     bool               product = i->kind == INSTR_CONTRACT && (r->nproducts > 0 || by_shape);
     bool               rows = r->rows > 0 && i->kind == INSTR_MAP && map_folds_rows(i);
     bool               adds =
-        rows || (product && !r->card && r->ncaches > 0 && !is_with_vector(i));
+        rows || (product && !r->gpu && r->ncaches > 0 && !is_with_vector(i));
     double             least, rate = rows ? r->rows : flops_rate(p, i);
     double             flops =
         product ? product_seconds(p, i, line) : instr_flops(i) * (double)line->turns / rate;

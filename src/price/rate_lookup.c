@@ -23,8 +23,8 @@ double rates_product(const price_rates *r, mtf_dtype type, double volume)
 double rates_best_product(const price_rates *r, mtf_dtype type, double volume)
 {
     double              best = 0;
-    const product_rate *last = row_of(r, type, r->card ? INFINITY : cbrt(volume));
-    if (r->card) best = card_best_product(r->card);
+    const product_rate *last = row_of(r, type, r->gpu ? INFINITY : cbrt(volume));
+    if (r->gpu) best = gpu_best_product(r->gpu);
     if (!last) return fmax(best, r->flops);
     for (const product_rate *p = r->products; p <= last; p++)
         if (p->type == type) best = fmax(best, p->flops);
@@ -73,13 +73,13 @@ double rates_window(const price_rates *r, const window_rate *like)
     return rate > 0 ? rate : r->flops;
 }
 
-/* On a card the layout may decide who computes it, and in which type. */
+/* On a GPU the layout may decide who computes it, and in which type. */
 double rates_best_window(const price_rates *r, const window_rate *like)
 {
-    double best = fmax(rates_window(r, like), r->card ? r->flops : 0);
+    double best = fmax(rates_window(r, like), r->gpu ? r->flops : 0);
     for (int k = 0; k < r->nwindows; k++) {
         const window_rate *w = &r->windows[k];
-        if (r->card || (w->type == like->type && w->channels < like->channels))
+        if (r->gpu || (w->type == like->type && w->channels < like->channels))
             best = fmax(best, w->flops);
     }
     return best;

@@ -38,7 +38,7 @@ static bool complain(const reading *r, const char *what)
     return fail(f, ERR_SYNTAX,
                 "%s:%d: \"%s\" is not a line of a machine file; a line has a name and a number, the "
                 "name one of %s; or is \"product TYPE SIDE FLOPS\", \"window TYPE CHANNELS FLOPS\", "
-                "\"cache BYTES MEMORY\", \"multiplies TYPE\" or \"axis NAME WIRE LATENCY\"; of a card "
+                "\"cache BYTES MEMORY\", \"multiplies TYPE\" or \"axis NAME WIRE LATENCY\"; of a GPU "
                 "also \"device cuda\", \"product TYPE TERMS RESULTS FLOPS\", \"pass KIND MEMORY\", "
                 "\"attention TYPE KEY FORWARD BACKWARD\" or \"convolution TYPE CHANNELS FLOPS\"",
                 r->file, r->line, what, known);
@@ -137,7 +137,7 @@ void rates_add_window(price_rates *r, window_rate w)
 static bool take_window(price_rates *r, char **words)
 {
     window_rate w = {.library = strcmp(words[0], "convolution") == 0};
-    TRY(w.library ? card_factors_parse(words[1], &w.type, &w.rounded) : take_type(words[1], &w.type));
+    TRY(w.library ? gpu_factors_parse(words[1], &w.type, &w.rounded) : take_type(words[1], &w.type));
     TRY(rate_parse(words[2], false, &w.channels));
     TRY(rate_parse(words[3], false, &w.flops) && r->nwindows < MAX_WINDOW_RATES);
     rates_add_window(r, w);
@@ -178,15 +178,15 @@ static bool take_device(const reading *r, const char *name, const char *whole)
     price_rates *p = r->rates;
     if (strcmp(name, "cpu") == 0) return true;
     if (strcmp(name, "cuda") != 0) return complain(r, whole);
-    if (!p->card) p->card = arena_new(&r->session->arena, card_rates);
-    return p->card != NULL;
+    if (!p->gpu) p->gpu = arena_new(&r->session->arena, gpu_rates);
+    return p->gpu != NULL;
 }
 
-static bool take_of_card(price_rates *r, char **words)
+static bool take_of_gpu(price_rates *r, char **words)
 {
     int n = 0;
     while (words[n]) n++;
-    return card_take_line(r->card, n, words);
+    return gpu_take_line(r->gpu, n, words);
 }
 
 /* A line of several words, the first as it is, and how many there are and may be. */
@@ -194,7 +194,7 @@ typedef struct line_form {
     const char *words;
     bool (*take)(price_rates *r, char **words);
     int  lines, most;
-    bool card;
+    bool gpu;
 } line_form;
 
 static bool is_of_form(const line_form *f, int n, char **words)
@@ -207,8 +207,8 @@ static bool is_of_form(const line_form *f, int n, char **words)
 static bool take_as(const reading *r, const line_form *f, char **words, const char *whole)
 {
     fault *to = &r->session->fault;
-    if (f->card && !r->rates->card)
-        return fail(to, ERR_SYNTAX, "%s:%d: \"%s\" is a line of cards: write \"device cuda\" above it",
+    if (f->gpu && !r->rates->gpu)
+        return fail(to, ERR_SYNTAX, "%s:%d: \"%s\" is a line of GPUs: write \"device cuda\" above it",
                     r->file, r->line, whole);
     if (f->most && f->lines == f->most)
         return fail(to, ERR_SYNTAX, "%s:%d: there may be %d lines \"%s\", and this is one more",
@@ -217,7 +217,7 @@ static bool take_as(const reading *r, const line_form *f, char **words, const ch
     return fail(to, ERR_SYNTAX,
                 "%s:%d: \"%s\" is not a line \"%s\": types are those of elements%s, and numbers from "
                 "1e-30 to 1e30",
-                r->file, r->line, whole, f->words, f->card ? " or tf32" : "");
+                r->file, r->line, whole, f->words, f->gpu ? " or tf32" : "");
 }
 
 static bool take_line(const reading *r, char *line)
@@ -229,16 +229,16 @@ static bool take_line(const reading *r, char *line)
     while (n < MOST && (words[n] = strtok_r(rest, " \t\r", &rest))) n++;
     if (n == 0) return true;
     const price_rates *p = r->rates;
-    const card_rates   none = {0}, *c = p->card ? p->card : &none;
+    const gpu_rates   none = {0}, *c = p->gpu ? p->gpu : &none;
     const line_form    forms[] = {
         {"product TYPE SIDE FLOPS", take_product, p->nproducts, MAX_PRODUCT_RATES, false},
         {"window TYPE CHANNELS FLOPS", take_window, p->nwindows, MAX_WINDOW_RATES, false},
         {"cache BYTES MEMORY", take_cache, p->ncaches, MAX_CACHE_RATES, false},
         {"axis NAME WIRE LATENCY", take_axis, p->naxes, MAX_AXES, false},
         {"multiplies TYPE", take_ability, 0, 0, false},
-        {"product TYPE TERMS RESULTS FLOPS", take_of_card, c->nproducts, MAX_CARD_PRODUCTS, true},
-        {"attention TYPE KEY FORWARD BACKWARD", take_of_card, c->nattentions, MAX_CARD_ATTENTIONS, true},
-        {"pass KIND MEMORY", take_of_card, c->npasses, MAX_CARD_PASSES, true},
+        {"product TYPE TERMS RESULTS FLOPS", take_of_gpu, c->nproducts, MAX_GPU_PRODUCTS, true},
+        {"attention TYPE KEY FORWARD BACKWARD", take_of_gpu, c->nattentions, MAX_GPU_ATTENTIONS, true},
+        {"pass KIND MEMORY", take_of_gpu, c->npasses, MAX_GPU_PASSES, true},
         {"convolution TYPE CHANNELS FLOPS", take_window, p->nwindows, MAX_WINDOW_RATES, true},
     };
     for (size_t k = 0; k < sizeof forms / sizeof *forms; k++)
@@ -276,7 +276,7 @@ bool rates_read(mtf_session *s, const char *text, const char *file, price_rates 
 bool rates_default(mtf_session *s, price_rates *r)
 {
     *r = PRICE_RATES;
-    if (!abilities_of_card(s->opts.device)) return true;
+    if (!abilities_of_gpu(s->opts.device)) return true;
     char *text = arena_array(&s->arena, char, asset_h200_bytes + 1);
     TRY(text != NULL);
     memcpy(text, asset_h200, asset_h200_bytes);
@@ -290,18 +290,18 @@ void rates_plan_for(const price_rates *r, mtf_session *s)
     const unsigned f8 = 1u << MTF_F8E4M3 | 1u << MTF_F8E5M2;
     if (!r->described) return;
     s->can.products = r->can.products;
-    if (!abilities_of_card(s->opts.device)) s->can.products &= ~f8; /* no CPU does */
+    if (!abilities_of_gpu(s->opts.device)) s->can.products &= ~f8; /* no CPU does */
 }
 
 void rates_write(const price_rates *r, textbuf *t)
 {
-    if (r->card) text_add(t, "device cuda\n");
+    if (r->gpu) text_add(t, "device cuda\n");
     text_add(t, "flops %.3g\n", r->flops);
     if (r->rows > 0) text_add(t, "rows %.3g\n", r->rows);
     for (int k = 0; k < r->nproducts; k++)
         text_add(t, "product %s %g %.3g\n", mtf_dtype_name(r->products[k].type),
                  r->products[k].side, r->products[k].flops);
-    if (r->card) card_write(r->card, t);
+    if (r->gpu) gpu_write(r->gpu, t);
     for (int type = MTF_F32; type < DTYPES; type++)
         if (dtype_compute((mtf_dtype)type) != (mtf_dtype)type &&
             abilities_multiply(r->can, (mtf_dtype)type))
@@ -309,7 +309,7 @@ void rates_write(const price_rates *r, textbuf *t)
     for (int k = 0; k < r->nwindows; k++) {
         const window_rate *w = &r->windows[k];
         text_add(t, "%s %s %g %.3g\n", w->library ? "convolution" : "window",
-                 card_factors_name(w->type, w->rounded), w->channels, w->flops);
+                 gpu_factors_name(w->type, w->rounded), w->channels, w->flops);
     }
     for (int k = 0; k < r->ncaches; k++)
         text_add(t, "cache %.3g %.3g\n", r->caches[k].bytes, r->caches[k].memory);
@@ -388,9 +388,9 @@ bool rates_choose(mtf_session *s, const char *text, price_rates *r)
     if (n == LONGEST - 1 || strlen(whole) < n)
         return fail(&s->fault, ERR_FILE, "--machine: \"%s\" is no machine file, which is a text of less than 64 KiB", text);
     TRY(rates_read(s, whole, text, r));
-    if (r->card || !abilities_of_card(s->opts.device)) return true;
+    if (r->gpu || !abilities_of_gpu(s->opts.device)) return true;
     return fail(&s->fault, ERR_USAGE,
-                "--machine %s describes no card, and the device is cuda: mtf calibrate --device cuda "
+                "--machine %s describes no GPU, and the device is cuda: mtf calibrate --device cuda "
                 "measures one; a file that describes one has the line \"device cuda\"",
                 text);
 }

@@ -10,7 +10,7 @@
 
 #include "base/session.h"
 #include "base/textbuf.h"
-#include "price/card_rates.h"
+#include "price/gpu_rates.h"
 #include "space/mesh.h"
 
 struct site; /* program/site.h */
@@ -25,7 +25,7 @@ typedef struct product_rate {
 } product_rate;
 
 /* Flops per second of convolutions of this type, and of their gradients: by kernels of our own, or by
- * the library of a card.
+ * the library of a GPU.
  *
  * `channels` is the cube root of inputs * outputs * outputs of one group: kernels vectorise along
  * outputs, so few outputs cost more than few inputs.  Rates between two rows are interpolated on
@@ -61,8 +61,8 @@ typedef struct axis_rate {
  * An instruction takes `start` plus the longer of its flops and its memory traffic.  The two are
  * added up instead where neither can hide the other: for maps that reduce a row before they use it
  * (at `rows` flops per second), and for products where cache rates are known.  An instruction that
- * updates variables, as optimizers do, takes its memory traffic alone.  A card's instruction always
- * takes the longer of the two; price/card_rates.h has further rates of cards.
+ * updates variables, as optimizers do, takes its memory traffic alone.  A GPU's instruction always
+ * takes the longer of the two; price/gpu_rates.h has further rates of GPUs.
  *
  * A collective takes latency + (messages - 1) * message + bytes / wire, with the messages and bytes
  * that one processor sends or receives, plus the wait for members that the operating system has
@@ -96,7 +96,7 @@ typedef struct price_rates {
     axis_rate   axes[MAX_AXES]; /* axes with a wire of their own, by name */
     bool        described;      /* by a file, which says what the machine can do; */
     abilities   can;            /* else it is this machine */
-    card_rates *card;           /* NULL: a processor is not a card; lives in the session */
+    gpu_rates *gpu;           /* NULL: a processor is not a GPU; lives in the session */
     const char *named;          /* the file; NULL: none was given */
 } price_rates;
 
@@ -132,10 +132,10 @@ void rates_add_product(price_rates *r, product_rate p); /* keeps the order; ther
 void rates_add_window(price_rates *r, window_rate w);
 
 /* Changes the rates that the text gives, as "flops=30e9,latency=1e-5"; any other text is the name of
- * a machine file, or of a machine that comes with mtf.  A file that does not describe a card is an
+ * a machine file, or of a machine that comes with mtf.  A file that does not describe a GPU is an
  * error where the session's device is one.  False after an error. */
 bool rates_choose(mtf_session *s, const char *text, price_rates *r);
-/* What holds unless a machine is chosen: PRICE_RATES, or for cards the file share/machines/h200. */
+/* What holds unless a machine is chosen: PRICE_RATES, or for GPUs the file share/machines/h200. */
 bool rates_default(mtf_session *s, price_rates *r);
 /* Reads the text of a machine file; `file` names it in errors. */
 bool rates_read(mtf_session *s, const char *text, const char *file, price_rates *r);

@@ -15,7 +15,7 @@ struct site {
     int        ranks;   /* number of processes; up to 1: threads of one process */
     int        hosts;   /* number of blocks of ranks that share memory; up to 1: all do */
     const int *host;    /* or, by rank: ranks with equal numbers do; NULL: `hosts` applies */
-    bool       cards;   /* they are cards: those of different processes exchange messages only */
+    bool       gpus;   /* they are GPUs: those of different processes exchange messages only */
     int        threads; /* of each process, shared by its processors */
     /* Bytes of working space: of kernels, and of the wire for a processor.  NULL: not counted. */
     int64_t (*scratch_bytes)(const program *p, int threads);
@@ -31,7 +31,7 @@ int  site_rank(const site *s, const mesh *m, int processor);    /* the process o
 span site_process(const site *s, const mesh *m, int processor); /* all processors of that process */
 bool site_is_here(const site *s, const mesh *m, int me, int processor); /* in the same process? */
 int  site_threads(const site *s, const mesh *m, int processor);         /* for this processor */
-/* Are there several hosts whose traffic is counted?  Cards have a library that finds its own ways. */
+/* Are there several hosts whose traffic is counted?  GPUs have a library that finds its own ways. */
 bool site_has_hosts(const site *s);
 bool site_same_host(const site *s, const mesh *m, int a, int b);
 span site_host(const site *s, const mesh *m, int processor); /* all of its host are among these */

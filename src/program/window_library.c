@@ -1,4 +1,4 @@
-/* Convolutions that a card's library, cuDNN, computes. */
+/* Convolutions that a GPU's library, cuDNN, computes. */
 #include "program/window_library.h"
 
 #include "base/saturate.h"

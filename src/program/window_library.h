@@ -1,4 +1,4 @@
-/* Convolutions that a card's library, cuDNN, computes.
+/* Convolutions that a GPU's library, cuDNN, computes.
  *
  * It wants images with adjacent channels, and filters that lie as [output, taps.., channel]:
  * plan/turn_filters.c copies them.  Kernels of our own take the result as well.

@@ -59,7 +59,7 @@ static int64_t bytes_to_take(const mtf_program *p, int number)
     return w ? bytes - w->taken(w, number) : bytes;
 }
 
-/* Refuses before anything is taken from a card what would not fit in the end. */
+/* Refuses before anything is taken from a GPU what would not fit in the end. */
 static bool banks_suffice(const mtf_program *p)
 {
     const store *s = p->store;
@@ -74,7 +74,7 @@ static bool banks_suffice(const mtf_program *p)
         if (need > own.left)
             return fail(&p->session->fault, ERR_MEMORY,
                         "the program needs %s of memory on %s, which has %s left of %s; use a smaller "
-                        "batch, recompute, or a mesh of more cards",
+                        "batch, recompute, or a mesh of more GPUs",
                         unit_bytes(need).s, own.name, unit_bytes(own.left).s,
                         unit_bytes(own.all).s);
     }
@@ -190,14 +190,14 @@ static bool count_all(const mtf_program *p)
     return ok;
 }
 
-/* Can the device record loops of this program?  Processors would have to decide together. */
-static bool records_loops(const mtf_program *p)
+/* Can the device capture loops of this program?  Processors would have to decide together. */
+static bool captures_loops(const mtf_program *p)
 {
     const program *q = first_program(p);
-    if (p->store->end - p->store->first > 1 || !p->device->records_loops) return false;
+    if (p->store->end - p->store->first > 1 || !p->device->captures_loops) return false;
     for (int k = 0; k < q->ninstrs; k++)
         if (instr_is_collective(&q->instrs[k])) return false;
-    return p->device->records_loops(p->processors[p->store->first].context);
+    return p->device->captures_loops(p->processors[p->store->first].context);
 }
 
 /* Whether every step queues the same work, whatever its results. */
@@ -209,7 +209,7 @@ static bool repeats(const mtf_program *p)
         if (q->instrs[k].kind == INSTR_SAY) return false;
         tests = tests || q->instrs[k].kind == INSTR_TEST;
     }
-    return !tests || records_loops(p);
+    return !tests || captures_loops(p);
 }
 
 static bool make_step(mtf_program *p)

@@ -39,7 +39,7 @@ struct mtf_program {
  * NaN. */
 mtf_program *compile_checked(mtf_graph *g, int n, mtf_tensor *const *fetches);
 /* Counts and times the program's instructions from the next step on, or no longer; the session's
- * option `measure` does it for every program.  A step that is timed is not played from a recording,
+ * option `measure` does it for every program.  A step that is timed is not replayed from a capture,
  * and waits for each instruction.  False after an error. */
 bool program_measure(mtf_program *p, bool on);
 

@@ -63,7 +63,7 @@ static const device_kind *kind_of(const mtf_session *s)
 site devices_site(const mtf_session *s, int threads)
 {
     return (site){.threads = threads,
-                  .cards = abilities_of_card(s->opts.device),
+                  .gpus = abilities_of_gpu(s->opts.device),
                   .scratch_bytes = kind_of(s)->scratch_bytes,
                   .wire_bytes = wire_room_bytes};
 }

@@ -37,10 +37,10 @@ typedef struct loops {
 /* Is one turn of the loop queued, which the device repeats by itself? */
 static bool is_rolled(const mtf_program *p, const instr *loop)
 {
-    return p->step.recorded && p->step.rolled && loop->loop.trips >= 0;
+    return p->step.captured && p->step.rolled && loop->loop.trips >= 0;
 }
 
-/* Goes into a loop, or leaves it: sets the instruction before the next one.  A loop that is recorded
+/* Goes into a loop, or leaves it: sets the instruction before the next one.  A loop that is captured
  * decides twice: before its first turn, and at the end of it. */
 static bool pass_loop(mtf_program *p, const processor *me, int *k, loops *l)
 {
@@ -52,9 +52,9 @@ static bool pass_loop(mtf_program *p, const processor *me, int *k, loops *l)
         return !is_rolled(p, i) || d->loop_begins(me->context, NULL);
     }
     if (i->kind == INSTR_TEST) {
-        if (p->step.recorded && l->turns[l->depth - 1] == 0)
+        if (p->step.captured && l->turns[l->depth - 1] == 0)
             return d->loop_begins(me->context, flag_of(me, i));
-        if (p->step.recorded)
+        if (p->step.captured)
             TRY(d->loop_ends(me->context, flag_of(me, i), 0));
         else if (flag_is_set(p, me, i))
             return true;
@@ -142,8 +142,8 @@ static void step_one(void *context, int index)
 static void report_failure(store *s)
 {
     if (!s->wire) return;
-    bool card = s->device->open_wire; /* a rank has one, which may be the one to look at */
-    store_name(s, s->wire->failed >= 0 ? s->wire->failed : s->first, card);
+    bool gpu = s->device->open_wire; /* a rank has one, which may be the one to look at */
+    store_name(s, s->wire->failed >= 0 ? s->wire->failed : s->first, gpu);
     if (s->ranks && !ranks_foreign(s->ranks)) ranks_tell(s->ranks);
 }
 
@@ -153,7 +153,7 @@ bool mtf_step(mtf_program *p)
     TRY(all_fed(p));
     if (p->store->wire) p->store->wire->reset(p->store->wire);
     if (p->device->enter) p->device->enter(p->device, &p->step);
-    if (p->step.played) {
+    if (p->step.replayed) {
         for (int k = p->store->first; k < p->store->end; k++) p->processors[k].state.step++;
     } else if (mtf_ok(p->session)) {
         p->session->stepping = true;

@@ -159,10 +159,10 @@ static bool has_f8(const mesh_trials *t)
     return strstr(t->c->text, "f8") != NULL;
 }
 
-/* Tensor cores keep about 13 bits of a sum of products of f8; an emulated card adds as the CPU does. */
+/* Tensor cores keep about 13 bits of a sum of products of f8; an emulated GPU adds as the CPU does. */
 static bool adds_roughly(const mesh_trials *t)
 {
-    return t->device && has_f8(t) && asked_real_card();
+    return t->device && has_f8(t) && asked_real_gpu();
 }
 
 static double allowed(const mesh_trials *t, mtf_dtype type)
@@ -415,10 +415,10 @@ void trials_on(mesh_trials *t, const char *mesh)
     walk_all(&c, 0, true);
 }
 
-void trials_on_card(mesh_trials *t)
+void trials_on_gpu(mesh_trials *t)
 {
     static const char *const meshes[] = {"x:2", "x:2,y:2", "x:3", "x:4"};
     if (trials_begin(t))
-        for (int i = 0; i < (asked_real_card() ? 4 : 2); i++) trials_on(t, meshes[i]);
+        for (int i = 0; i < (asked_real_gpu() ? 4 : 2); i++) trials_on(t, meshes[i]);
     trials_end(t);
 }

@@ -57,8 +57,8 @@ void trials_end(mesh_trials *t);
 /* A line for each of f32_seen and f8_seen, where results differed at all. */
 void trials_print_farthest(const mesh_trials *t);
 
-/* What trials_begin, trials_on, trials_end do, on meshes of up to four processors of one card; of an
+/* What trials_begin, trials_on, trials_end do, on meshes of up to four processors of one GPU; of an
  * emulated one, which is slow, on two of them. */
-void trials_on_card(mesh_trials *t);
+void trials_on_gpu(mesh_trials *t);
 
 #endif

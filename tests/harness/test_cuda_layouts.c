@@ -1,11 +1,11 @@
-/* Runs cases on cards, alone and as meshes, and compares with the CPU.
+/* Runs cases on GPUs, alone and as meshes, and compares with the CPU.
  *
- * Values and gradients of every case after several steps, so that recorded steps are played: on one
- * processor, and under layouts of several processors on one card.  On machines without a card an
- * emulated one takes a few cases, whose kernels take a second to compile; with MTF_TEST_CARD=real
- * the machine's own card takes all.
+ * Values and gradients of every case after several steps, so that captured steps are replayed: on one
+ * processor, and under layouts of several processors on one GPU.  On machines without a GPU an
+ * emulated one takes a few cases, whose kernels take a second to compile; with MTF_TEST_GPU=real
+ * the machine's own GPU takes all.
  *
- * Opening a card takes a third of a second, and each layout does: so each mesh has one layout of a
+ * Opening a GPU takes a third of a second, and each layout does: so each mesh has one layout of a
  * case, unless LIMIT says more, and several processes may share the cases, as 0/4, ..., 3/4.
  *
  * Usage: test_cuda_layouts [part of a path, or SHARE/SHARES] [LIMIT]
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "harness_mesh.h"
-#include "run/emulated_card.h"
+#include "run/emulated_gpu.h"
 
 static const char folder[] = MTF_SOURCE_DIR "/tests/cases/";
 
@@ -38,17 +38,17 @@ static void run_file(mesh_trials *t, const char *file)
         return;
     }
     t->c = &c;
-    trials_on_card(t);
+    trials_on_gpu(t);
     case_free(&c);
     fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
-    bool real = asked_real_card();
-    use_emulated_card(argv);
+    bool real = asked_real_gpu();
+    use_emulated_gpu(argv);
     setenv("MTF_TEST_DEVICE", "cuda", 1);
-    asked_hold_card();
+    asked_hold_gpu();
     share       mine;
     bool        shared = share_read(argc > 1 ? argv[1] : NULL, &mine);
     mesh_trials t = {.f64 = 1e-11,
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
             run_file(&t, files.gl_pathv[i]);
     }
     globfree(&files);
-    if (!real) printf("note: no card: an emulated one took 1 of 36 cases\n");
+    if (!real) printf("note: no GPU: an emulated one took 1 of 36 cases\n");
     trials_print_farthest(&t);
     printf("test_cuda_layouts: %d passed, %d failed\n", t.passed, t.failed);
     return t.failed != 0;

@@ -4,7 +4,7 @@
  * layer_values.h (tests/reference/layers.py) are a case like those of
  * tests/cases, and are checked like them: values in f64 and in f32, gradients
  * by central differences, legal layouts of several meshes.  With MTF_TEST_DEVICE=cuda values and
- * layouts, on cards: a layout of each mesh.
+ * layouts, on GPUs: a layout of each mesh.
  *
  * Usage: test_layers [part of a name, or SHARE/SHARES] [LIMIT]
  */
@@ -24,7 +24,7 @@ static const char *const meshes[] = {"x:2", "x:3", "x:2,y:2"};
 
 typedef struct tally {
     int         passed, failed;
-    mesh_trials on_card;
+    mesh_trials on_gpu;
 } tally;
 
 static void check(tally *t, const layer_row *r, const char *what, bool good, const char *why)
@@ -105,11 +105,11 @@ static void check_layouts(tally *t, const test_case *c, int limit)
 }
 
 /* f64 on one processor only: layouts do not depend on the type. */
-static void check_on_card(tally *t, const layer_row *r, const test_case *c, bool layouts)
+static void check_on_gpu(tally *t, const layer_row *r, const test_case *c, bool layouts)
 {
-    if (!r->lines) check_values(t, r, c, t->on_card.device);
-    t->on_card.c = c;
-    if (layouts) trials_on_card(&t->on_card);
+    if (!r->lines) check_values(t, r, c, t->on_gpu.device);
+    t->on_gpu.c = c;
+    if (layouts) trials_on_gpu(&t->on_gpu);
 }
 
 static void check_on_cpu(tally *t, const layer_row *r, const test_case *c, bool f64, int limit)
@@ -129,8 +129,8 @@ static void run_row(tally *t, const layer_row *r, int limit)
         bool      good = text && case_take(&c, text, r->name, error, ERROR_ROOM) && c.nexpected;
         check(t, r, "case", good, error[0] ? error : "nothing is expected of it");
         if (good && i) c.tolerance = 2e-5;
-        if (good && t->on_card.device) check_on_card(t, r, &c, i == 1);
-        if (good && !t->on_card.device) check_on_cpu(t, r, &c, i == 0, limit);
+        if (good && t->on_gpu.device) check_on_gpu(t, r, &c, i == 1);
+        if (good && !t->on_gpu.device) check_on_cpu(t, r, &c, i == 0, limit);
         case_free(&c);
     }
     fflush(stdout);
@@ -149,16 +149,16 @@ static void check_table(tally *t)
 int main(int argc, char **argv)
 {
     int         limit = argc > 2 ? atoi(argv[2]) : asked_device() ? 1 : LIMIT;
-    mesh_trials on_card = {.f32 = 1e-5, .limit = limit, .device = asked_device(), .more = 2};
-    tally       t = {.on_card = on_card};
+    mesh_trials on_gpu = {.f32 = 1e-5, .limit = limit, .device = asked_device(), .more = 2};
+    tally       t = {.on_gpu = on_gpu};
     share       mine;
-    asked_hold_card();
+    asked_hold_gpu();
     const char *part = share_read(argc > 1 ? argv[1] : NULL, &mine) || argc < 2 ? "" : argv[1];
     for (const layer_row *r = layer_rows; r->name; r++)
         if (strstr(r->name, part) && share_has(mine, (int)(r - layer_rows))) run_row(&t, r, limit);
     check_table(&t);
-    trials_print_farthest(&t.on_card);
-    t.passed += t.on_card.passed, t.failed += t.on_card.failed;
+    trials_print_farthest(&t.on_gpu);
+    t.passed += t.on_gpu.passed, t.failed += t.on_gpu.failed;
     printf("test_layers: %d passed, %d failed\n", t.passed, t.failed);
     return t.failed != 0;
 }

@@ -4,7 +4,7 @@
  * after two steps must be those of one processor, in f64 within 1e-9 of a
  * tensor's magnitude, in f32 within 1e-4.  Where a mesh has more layouts than
  * LIMIT, a fixed pseudo-random choice of them is taken.  With MTF_TEST_DEVICE=cuda meshes are on
- * cards, f32 within 1e-5 of the CPU, and a mesh has one layout.
+ * GPUs, f32 within 1e-5 of the CPU, and a mesh has one layout.
  *
  * Usage: test_models [part of a name, or SHARE/SHARES] [LIMIT]
  */
@@ -48,7 +48,7 @@ static void run_text(work *w, const test_case *c)
     if (!w->trials.device)
         run_on_cpu(w);
     else if (share_has(w->mine, w->seen++))
-        trials_on_card(&w->trials);
+        trials_on_gpu(&w->trials);
 }
 
 static void run_file(work *w, const char *file)
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
     const char *part = share_read(argc > 1 ? argv[1] : NULL, &w.mine) || argc < 2 ? "" : argv[1];
     glob_t      files;
     char        pattern[sizeof folder + 16];
-    asked_hold_card();
+    asked_hold_gpu();
     snprintf(pattern, sizeof pattern, "%s*.mtf", folder);
     if (glob(pattern, 0, NULL, &files)) return 1;
     for (size_t i = 0; i < files.gl_pathc; i++)

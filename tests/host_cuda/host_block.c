@@ -1,6 +1,6 @@
 /* One block of a kernel: threads that take turns.
  *
- * A thread of the card is a fiber, a stack of its own in one thread of the host.  It runs
+ * A thread of the GPU is a fiber, a stack of its own in one thread of the host.  It runs
  * until it ends or waits for others; most never wait, and all of those use one stack.
  * Threads begin in the order of their numbers in even blocks, from the last one in odd
  * blocks, so that a missing SYNC() shows.

@@ -1,4 +1,4 @@
-/* What a card has by itself, for kernels that are compiled for the host.
+/* What a GPU has by itself, for kernels that are compiled for the host.
  *
  * It stands before src/cuda/write/prelude.cuh.  The threads of a block take turns on
  * one thread of the host; where they wait for one another, the driver of host_driver.c
@@ -43,7 +43,7 @@ __attribute__((visibility("default"))) const host_calls *host_cuda;
 /* Kernels run one after another. */
 static INLINE void wait_for_turn() {}
 static INLINE void fetch_early(const void *) {}
-template <class T> static INLINE T *on_card(u64 address) { return (T *)address; }
+template <class T> static INLINE T *on_gpu(u64 address) { return (T *)address; }
 /* Blocks run in their order: those of a cluster leave their values here for the last one. */
 enum { HOST_CLUSTER = 8, HOST_CLUSTER_VALUES = 2048 };
 static thread_local float host_cluster[HOST_CLUSTER][HOST_CLUSTER_VALUES];
@@ -131,7 +131,7 @@ static INLINE float round_bf16(float v) { return f32_of_bits((unsigned)narrow_bf
 static INLINE float larger_f32(float a, float b) { return b > a || b != b ? b : a; }
 static INLINE float smaller_f32(float a, float b) { return b < a || b != b ? b : a; }
 
-/* Other blocks may run in other threads of the host: launches on several queues. */
+/* Other blocks may run in other threads of the host: launches on several streams. */
 template <class T, class F> static T host_atomic(T *at, F change)
 {
     T was, next;

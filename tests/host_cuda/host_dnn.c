@@ -390,6 +390,6 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     CUresult queued = CUDA_ERROR_INVALID_VALUE;
     if (find_tensors(c))
         queued = host_queue(handle->stream, "a graph of cuDNN", dnn_compute, &c, sizeof c);
-    if (queued != CUDA_SUCCESS) free(c); /* else it is needed as long as a recording of it is */
+    if (queued != CUDA_SUCCESS) free(c); /* else it is needed as long as a capture of it is */
     return queued == CUDA_SUCCESS ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
 }

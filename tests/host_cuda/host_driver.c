@@ -1,8 +1,8 @@
-/* The driver's functions for a card that is the host.
+/* The driver's functions for a GPU that is the host.
  *
- * Work on a queue is done before the call returns, in the order of calls, unless it waits
- * for another process: then it is done by later calls that ask for the queue.  Between
- * cuStreamBeginCapture and cuStreamEndCapture it is recorded.
+ * Work on a stream is done before the call returns, in the order of calls, unless it waits
+ * for another process: then it is done by later calls that ask for the stream.  Between
+ * cuStreamBeginCapture and cuStreamEndCapture it is captured.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -20,7 +20,7 @@
 
 static void drain_all(void);
 
-/* ---- cards ---- */
+/* ---- GPUs ---- */
 
 CUresult cuInit(unsigned int flags)
 {
@@ -71,7 +71,7 @@ CUresult cuGetErrorString(CUresult error, const char **says)
 
 CUresult cuDeviceGetCount(int *count)
 {
-    const char *said = getenv("MTF_HOST_CUDA_CARDS");
+    const char *said = getenv("MTF_HOST_CUDA_GPUS");
     *count = said ? atoi(said) : 1;
     return CUDA_SUCCESS;
 }
@@ -87,7 +87,7 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal)
 CUresult cuDeviceGetName(char *name, int room, CUdevice device)
 {
     (void)device;
-    snprintf(name, (size_t)room, "the host as a card");
+    snprintf(name, (size_t)room, "the host as a GPU");
     return CUDA_SUCCESS;
 }
 
@@ -196,7 +196,7 @@ CUresult cuMemAlloc(CUdeviceptr *memory, size_t bytes)
     return *memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* Waits for all queues, as the driver does. */
+/* Waits for all streams, as the driver does. */
 CUresult cuMemFree(CUdeviceptr memory)
 {
     drain_all();
@@ -217,9 +217,9 @@ CUresult cuMemFreeHost(void *memory)
     return CUDA_SUCCESS;
 }
 
-/* ---- queues and events ---- */
+/* ---- streams and events ---- */
 
-/* Queues are used again instead of freed: events and work of other queues may refer to them. */
+/* Queues are used again instead of freed: events and work of other streams may refer to them. */
 static CUstream        streams;
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -251,17 +251,17 @@ CUresult cuStreamDestroy(CUstream stream)
 {
     host_forget(stream);
     pthread_mutex_lock(&streams_lock);
-    stream->recording = NULL;
+    stream->capture = NULL;
     stream->unused = true;
     pthread_mutex_unlock(&streams_lock);
     return CUDA_SUCCESS;
 }
 
-/* On a card it is an error, which ends the recording. */
-static CUresult while_recording(CUstream stream)
+/* On a GPU it is an error, which ends the capture. */
+static CUresult while_capturing(CUstream stream)
 {
     if (host_broken()) return host_broken();
-    return stream && stream->recording ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+    return stream && stream->capture ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
 static void drain(CUstream stream)
@@ -272,19 +272,19 @@ static void drain(CUstream stream)
 static void drain_all(void)
 {
     for (CUstream s = streams; s; s = s->next)
-        if (!s->unused && !s->recording) drain(s);
+        if (!s->unused && !s->capture) drain(s);
 }
 
 CUresult cuStreamSynchronize(CUstream stream)
 {
-    CUresult now = while_recording(stream);
+    CUresult now = while_capturing(stream);
     if (now == CUDA_SUCCESS) drain(stream);
     return now == CUDA_SUCCESS ? host_broken() : now;
 }
 
 CUresult cuStreamQuery(CUstream stream)
 {
-    CUresult now = while_recording(stream);
+    CUresult now = while_capturing(stream);
     if (now != CUDA_SUCCESS) return now;
     if (!stream || host_go_on(stream)) return host_broken();
     return CUDA_ERROR_NOT_READY;
@@ -308,9 +308,9 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     event->milliseconds = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-    event->recording = stream ? stream->recording : NULL;
+    event->capture = stream ? stream->capture : NULL;
     event->stream = stream;
-    if (stream) event->position = stream->recording ? stream->recorded : stream->queued;
+    if (stream) event->position = stream->capture ? stream->captured : stream->queued;
     return CUDA_SUCCESS;
 }
 
@@ -322,7 +322,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 
 CUresult cuEventSynchronize(CUevent event)
 {
-    while (!host_broken() && event->stream && !event->recording &&
+    while (!host_broken() && event->stream && !event->capture &&
            !host_go_on_to(event->stream, event->position))
         usleep(50);
     return host_broken();
@@ -330,7 +330,7 @@ CUresult cuEventSynchronize(CUevent event)
 
 CUresult cuEventQuery(CUevent event)
 {
-    if (host_broken() || !event->stream || event->recording) return host_broken();
+    if (host_broken() || !event->stream || event->capture) return host_broken();
     return host_go_on_to(event->stream, event->position) ? host_broken() : CUDA_ERROR_NOT_READY;
 }
 
@@ -407,7 +407,7 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute which, int
     return CUDA_SUCCESS;
 }
 
-/* The real NVRTC, where a test has both, asks for what this card has not. */
+/* The real NVRTC, where a test has both, asks for what this GPU has not. */
 CUresult cuGetExportTable(const void **table, const CUuuid *id)
 {
     (void)id;

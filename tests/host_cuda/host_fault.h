@@ -1,7 +1,7 @@
 /* Failures on purpose, so that tests see what follows from them.
  *
  * MTF_HOST_CUDA_FAIL=KIND:N lets call number N of a kind fail, counted from 1 in each process:
- * memory and pinned allocate, launch starts a kernel, kernel runs one, play plays a recorded step,
+ * memory and pinned allocate, launch starts a kernel, kernel runs one, replay replays a captured step,
  * group begins messages that NCCL sends together.
  */
 #ifndef HOST_FAULT_H

@@ -1,4 +1,4 @@
-/* A card's memory on the host, with guards around each piece. */
+/* A GPU's memory on the host, with guards around each piece. */
 #include "host_memory.h"
 
 #include <pthread.h>

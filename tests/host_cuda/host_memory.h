@@ -1,4 +1,4 @@
-/* A card's memory on the host, with guards around each piece. */
+/* A GPU's memory on the host, with guards around each piece. */
 #ifndef HOST_MEMORY_H
 #define HOST_MEMORY_H
 

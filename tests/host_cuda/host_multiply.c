@@ -198,7 +198,7 @@ static void multiply_one(const host_multiply *w, int64_t batch)
 void host_multiply_now(const void *multiply)
 {
     const host_multiply *w = multiply;
-    /* What a card leaves in working space is of no use to anybody. */
+    /* What a GPU leaves in working space is of no use to anybody. */
     if (w->workspace_bytes) memset(w->workspace, 0xfb, w->workspace_bytes);
     if (w->how.epilogue != CUBLASLT_EPILOGUE_DEFAULT && getenv("MTF_HOST_CUDA_SLOW"))
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);

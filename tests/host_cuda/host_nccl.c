@@ -1,4 +1,4 @@
-/* NCCL for cards that are the host: communicators over local sockets.
+/* NCCL for GPUs that are the host: communicators over local sockets.
  *
  * Every two ranks of a communicator have a connection.  Waiting for ranks that never come
  * ends after some seconds with an error.

@@ -1,4 +1,4 @@
-/* Communicators of an NCCL whose cards are processes of the host. */
+/* Communicators of an NCCL whose GPUs are processes of the host. */
 #ifndef HOST_NCCL_H
 #define HOST_NCCL_H
 

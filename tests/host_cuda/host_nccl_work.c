@@ -1,4 +1,4 @@
-/* Collectives between processes, as work on queues.
+/* Collectives between processes, as work on streams.
  *
  * Each is a list of messages, sent and received without blocking, and something to do when
  * all have come.  Sums are made from the last rank to the first: whoever counts on the
@@ -186,7 +186,7 @@ static bool attempt(void *data)
         for (int k = 0; k < d->list->n; k++) list_messages(d->under_way, &d->list->calls[k], k);
     }
     under_way *u = d->under_way;
-    if (host_broken() || any_aborted(d->list)) { /* a card that failed sends nothing */
+    if (host_broken() || any_aborted(d->list)) { /* a GPU that failed sends nothing */
         end(d);
         return true;
     }
@@ -208,7 +208,7 @@ static bool attempt(void *data)
 static _Thread_local int       depth;
 static _Thread_local call_list gathered;
 
-/* Recorded steps refer to the list, which stays. */
+/* Captured steps refer to the list, which stays. */
 static ncclResult_t queue(void)
 {
     if (gathered.n == 0) return ncclSuccess;

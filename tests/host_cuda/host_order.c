@@ -1,7 +1,7 @@
-/* The worst order that recorded work may be done in.
+/* The worst order that captured work may be done in.
  *
- * Work of one queue is done in its order, and after what it waits for; all else is open.
- * So that a missing wait shows, the queues beside the first one, or those with a priority,
+ * Work of one stream is done in its order, and after what it waits for; all else is open.
+ * So that a missing wait shows, the streams beside the first one, or those with a priority,
  * are as late or as early as that allows.
  */
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "host_work.h"
 
 typedef struct lane {
-    CUstream  queue;
+    CUstream  stream;
     work    **works; /* in its order */
     size_t    n, done;
 } lane;
@@ -21,14 +21,14 @@ typedef struct ordering {
     size_t n;
 } ordering;
 
-static lane *lane_of(ordering *o, CUstream queue)
+static lane *lane_of(ordering *o, CUstream stream)
 {
     for (int k = 0; k < o->nlanes; k++)
-        if (o->lanes[k].queue == queue) return &o->lanes[k];
+        if (o->lanes[k].stream == stream) return &o->lanes[k];
     return NULL;
 }
 
-/* Does so much of a queue's work, after what that waits for. */
+/* Does so much of a stream's work, after what that waits for. */
 static void advance(ordering *o, lane *l, size_t position)
 {
     while (l->done < position && l->done < l->n) {
@@ -39,9 +39,9 @@ static void advance(ordering *o, lane *l, size_t position)
     }
 }
 
-static void add_lane(ordering *o, CUstream queue, size_t room)
+static void add_lane(ordering *o, CUstream stream, size_t room)
 {
-    o->lanes[o->nlanes++] = (lane){.queue = queue, .works = calloc(room + 1, sizeof(work *))};
+    o->lanes[o->nlanes++] = (lane){.stream = stream, .works = calloc(room + 1, sizeof(work *))};
 }
 
 work **host_order(CUgraph graph, lateness how, size_t *n)
@@ -53,12 +53,12 @@ work **host_order(CUgraph graph, lateness how, size_t *n)
     add_lane(&o, graph->origin, all);
     for (int k = 0; k < graph->njoined; k++) add_lane(&o, graph->joined[k], all);
     for (work *w = graph->first; w; w = w->next) {
-        lane *l = lane_of(&o, w->queue);
+        lane *l = lane_of(&o, w->stream);
         l->works[l->n++] = w;
         if (how == LATE_NONE) o.order[o.n++] = w;
     }
     for (int k = 0; how == LATE_FIRST && k < o.nlanes; k++)
-        if (o.lanes[k].queue->second) advance(&o, &o.lanes[k], o.lanes[k].n);
+        if (o.lanes[k].stream->second) advance(&o, &o.lanes[k], o.lanes[k].n);
     if (how != LATE_NONE) advance(&o, &o.lanes[0], o.lanes[0].n);
     for (int k = 0; k < o.nlanes; k++) free(o.lanes[k].works);
     *n = o.n;

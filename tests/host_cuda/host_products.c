@@ -1,8 +1,8 @@
-/* The functions of cuBLASLt for a card that is the host.
+/* The functions of cuBLASLt for a GPU that is the host.
  *
  * They refuse what the library refuses, with its own status: leading dimensions shorter
  * than a column, sizes that do not fit together, pointers that are less aligned than the
- * preference said, too little working space, f8 in any other way than a card of compute
+ * preference said, too little working space, f8 in any other way than a GPU of compute
  * capability 9.0 multiplies it.
  */
 #include "host_products.h"

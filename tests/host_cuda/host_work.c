@@ -1,4 +1,4 @@
-/* Work on queues: done as soon as possible, or recorded to be done again. */
+/* Work on streams: done as soon as possible, or captured to be done again. */
 #include "host_work.h"
 
 #include <pthread.h>
@@ -51,7 +51,7 @@ static bool do_now(work *w)
     return true;
 }
 
-/* Nothing in a loop waits for other processes: that is not recorded. */
+/* Nothing in a loop waits for other processes: that is not captured. */
 static bool do_loop(work *w)
 {
     while (w->loop->value)
@@ -62,7 +62,7 @@ static bool do_loop(work *w)
 
 /* ---- what waits ---- */
 
-/* Of recordings, and of work that is done later: processors are threads. */
+/* Of captures, and of work that is done later: processors are threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 lateness host_lateness(void)
@@ -135,13 +135,13 @@ void host_forget(CUstream stream)
     }
 }
 
-static void record(CUstream stream, const work *w)
+static void capture(CUstream stream, const work *w)
 {
     work now = *w;
-    now.queue = stream;
-    stream->recorded++;
+    now.stream = stream;
+    stream->captured++;
     pthread_mutex_lock(&lock);
-    add(&stream->recording->end, &now);
+    add(&stream->capture->end, &now);
     pthread_mutex_unlock(&lock);
 }
 
@@ -156,13 +156,13 @@ static void leave_for_later(CUstream stream, work *w)
     pthread_mutex_unlock(&lock);
 }
 
-/* A queue of which nothing is left belongs to the thread that calls. */
+/* A stream of which nothing is left belongs to the thread that calls. */
 CUresult host_do(CUstream stream, const work *w)
 {
     work now = *w;
     if (host_broken()) return host_broken();
-    if (stream && stream->recording) {
-        record(stream, w);
+    if (stream && stream->capture) {
+        capture(stream, w);
     } else if (!stream) {
         if (!do_now(&now)) return CUDA_ERROR_NOT_SUPPORTED;
     } else if (stream->done < stream->queued || is_late(stream) || !do_now(&now)) {
@@ -174,19 +174,19 @@ CUresult host_do(CUstream stream, const work *w)
     return CUDA_SUCCESS;
 }
 
-/* A queue that waits for what is being recorded is recorded as well. */
+/* A stream that waits for what is being captured is captured as well. */
 static CUresult join(CUstream stream, CUgraph graph)
 {
     CUresult now = CUDA_SUCCESS;
-    if (!stream || stream->recording == graph) return now;
+    if (!stream || stream->capture == graph) return now;
     if (!graph) return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
-    if (stream->recording) return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+    if (stream->capture) return CUDA_ERROR_STREAM_CAPTURE_MERGE;
     pthread_mutex_lock(&lock);
     if (graph->njoined == MOST_JOINED) now = CUDA_ERROR_OUT_OF_MEMORY;
     if (now == CUDA_SUCCESS) {
         graph->joined[graph->njoined++] = stream;
-        stream->recording = graph;
-        stream->recorded = 0;
+        stream->capture = graph;
+        stream->captured = 0;
     }
     pthread_mutex_unlock(&lock);
     return now;
@@ -195,7 +195,7 @@ static CUresult join(CUstream stream, CUgraph graph)
 CUresult host_wait(CUstream stream, CUevent event)
 {
     work     w = {.kind = WORK_WAIT, .awaited = event->stream, .position = event->position};
-    CUresult joined = join(stream, event->recording);
+    CUresult joined = join(stream, event->capture);
     if (joined != CUDA_SUCCESS || !event->stream || event->stream == stream) return joined;
     return host_do(stream, &w);
 }
@@ -297,29 +297,29 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *how, CUfunction f, void **parame
                           how->blockDimZ, how->sharedMemBytes, how->hStream, parameters, extra);
 }
 
-/* ---- recordings ---- */
+/* ---- captures ---- */
 
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
 {
     (void)mode;
-    if (!stream || stream->recording) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (!stream || stream->capture) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     CUgraph graph = calloc(1, sizeof *graph);
     graph->end = &graph->first;
     graph->origin = stream;
-    stream->recording = graph;
-    stream->recorded = 0;
+    stream->capture = graph;
+    stream->captured = 0;
     return CUDA_SUCCESS;
 }
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {
     size_t n;
-    if (!stream || !stream->recording || stream->recording->origin != stream)
+    if (!stream || !stream->capture || stream->capture->origin != stream)
         return CUDA_ERROR_INVALID_VALUE;
-    *graph = stream->recording;
+    *graph = stream->capture;
     work **order = host_order(*graph, LATE_ALL, &n);
-    for (int k = 0; k < (*graph)->njoined; k++) (*graph)->joined[k]->recording = NULL;
-    stream->recording = NULL;
+    for (int k = 0; k < (*graph)->njoined; k++) (*graph)->joined[k]->capture = NULL;
+    stream->capture = NULL;
     free(order);
     if (order) return CUDA_SUCCESS;
     cuGraphDestroy(*graph);
@@ -419,7 +419,7 @@ CUresult cuGraphExecDestroy(CUgraphExec made)
     return CUDA_SUCCESS;
 }
 
-/* ---- loops of recordings ---- */
+/* ---- loops of captures ---- */
 
 CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, CUgraph graph, CUcontext context,
                                         unsigned int at_first, unsigned int flags)
@@ -434,14 +434,14 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, CUgrap
     return CUDA_SUCCESS;
 }
 
-/* A graph here is a list: what a node follows is what is recorded before it. */
+/* A graph here is a list: what a node follows is what is captured before it. */
 CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
                                    CUgraph *graph, const CUgraphNode **after, const CUgraphEdgeData **edges,
                                    size_t *n)
 {
-    *status = stream->recording ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    *status = stream->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
     if (id) *id = 0;
-    *graph = stream->recording;
+    *graph = stream->capture;
     *after = NULL;
     if (edges) *edges = NULL;
     *n = 0;
@@ -452,7 +452,7 @@ CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *
                            const CUgraphEdgeData *edges, size_t n, CUgraphNodeParams *how)
 {
     (void)after, (void)edges, (void)n;
-    work w = {.kind = WORK_LOOP, .queue = graph->origin};
+    work w = {.kind = WORK_LOOP, .stream = graph->origin};
     if (how->type != CU_GRAPH_NODE_TYPE_CONDITIONAL || how->conditional.type != CU_GRAPH_COND_TYPE_WHILE ||
         how->conditional.size != 1)
         return CUDA_ERROR_NOT_SUPPORTED;
@@ -470,15 +470,15 @@ CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode *node
                                               const CUgraphEdgeData *edges, size_t n, unsigned int flags)
 {
     (void)nodes, (void)edges, (void)flags;
-    return stream->recording && n == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return stream->capture && n == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode *after,
                                      const CUgraphEdgeData *edges, size_t n, CUstreamCaptureMode mode)
 {
     (void)after, (void)edges, (void)n, (void)mode;
-    if (stream->recording) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (stream->capture) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     graph->origin = stream;
-    stream->recording = graph;
+    stream->capture = graph;
     return CUDA_SUCCESS;
 }

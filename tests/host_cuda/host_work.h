@@ -1,4 +1,4 @@
-/* Work on queues: done as soon as possible, or recorded to be done again. */
+/* Work on streams: done as soon as possible, or captured to be done again. */
 #ifndef HOST_WORK_H
 #define HOST_WORK_H
 
@@ -19,7 +19,7 @@ struct CUfunc_st {
     int               most_shared;
 };
 
-/* What another library does on a queue; `data` is a copy of what it gave. */
+/* What another library does on a stream; `data` is a copy of what it gave. */
 typedef void host_call(const void *data);
 /* The same, which may have to wait for other processes: false as long as it does. */
 typedef bool host_attempt(void *data);
@@ -30,7 +30,7 @@ typedef enum work_kind {
     WORK_FILL,
     WORK_CALL,
     WORK_ATTEMPT,
-    WORK_WAIT, /* for another queue */
+    WORK_WAIT, /* for another stream */
     WORK_LOOP
 } work_kind;
 
@@ -38,7 +38,7 @@ typedef enum work_kind {
 typedef struct condition {
     unsigned          value; /* first: kernels set it */
     unsigned          at_first;
-    bool              is_assigned; /* when the graph is played */
+    bool              is_assigned; /* when the graph is replayed */
     struct condition *next;        /* of the graph */
 } condition;
 
@@ -55,12 +55,12 @@ typedef struct work {
     unsigned char fill;
     bool          from_host;
     void         *kept_source; /* a copy of what is copied from the host */
-    CUstream      queue;       /* on which it was recorded */
-    CUstream      awaited;     /* WAIT: this queue, */
+    CUstream      stream;      /* on which it was captured */
+    CUstream      awaited;     /* WAIT: this stream, */
     long long     position;    /* until so much of its work is done */
     condition    *loop;        /* a body is done while it holds, */
-    CUgraph       body;        /*   what was recorded; */
-    struct work  *turn;        /*   or, in a graph that is played, what it made of that */
+    CUgraph       body;        /*   what was captured; */
+    struct work  *turn;        /*   or, in a graph that is replayed, what it made of that */
     struct work  *next;
 } work;
 
@@ -69,7 +69,7 @@ struct CUgraph_st {
     work    *first, **end;
     CUstream origin;
     condition *conditions;
-    int      njoined; /* queues that wait for what is being recorded */
+    int      njoined; /* streams that wait for what is being captured */
     CUstream joined[MOST_JOINED];
 };
 
@@ -79,23 +79,23 @@ struct CUgraphExec_st {
 };
 
 struct CUevent_st {
-    double           milliseconds; /* when it was recorded */
-    CUgraph          recording;    /* of the queue, then */
-    CUstream         stream;       /* that queue; NULL: none */
-    _Atomic long long position;    /* in that queue, or in what was recorded of it */
+    double           milliseconds; /* when it was captured */
+    CUgraph          capture;    /* of the stream, then */
+    CUstream         stream;       /* that stream; NULL: none */
+    _Atomic long long position;    /* in that stream, or in what was captured of it */
 };
 
 struct CUstream_st {
-    CUgraph           recording; /* NULL: work is done */
+    CUgraph           capture; /* NULL: work is done */
     work             *first, **end; /* what is not done yet */
-    bool              second;  /* it was made with a priority, as queues beside the first ones are */
+    bool              second;  /* it was made with a priority, as streams beside the first ones are */
     _Atomic long long queued, done; /* pieces of work so far */
-    long long         recorded;     /* the same, in the current recording */
+    long long         captured;     /* the same, in the current capture */
     CUstream          next;         /* of all streams */
     bool              unused;
 };
 
-/* Which queues do their work only when somebody waits for it: see README.md. */
+/* Which streams do their work only when somebody waits for it: see README.md. */
 typedef enum lateness { LATE_NONE, LATE_FIRST, LATE_ALL } lateness;
 lateness host_lateness(void);
 
@@ -107,8 +107,8 @@ bool host_go_on_to(CUstream stream, long long position);
 CUresult host_wait(CUstream stream, CUevent event);
 void     host_forget(CUstream stream);
 
-/* Orders recorded work as badly as queues and events allow (host_order.c).  NULL: some of it is not
- * waited for by the queue that began the recording. */
+/* Orders captured work as badly as streams and events allow (host_order.c).  NULL: some of it is not
+ * waited for by the stream that began the capture. */
 work **host_order(CUgraph graph, lateness how, size_t *n);
 
 CUresult host_queue_attempt(CUstream stream, const char *name, host_attempt *attempt,

@@ -1,4 +1,4 @@
-/* Programs that the card's library computes, and how far apart their results are. */
+/* Programs that the GPU's library computes, and how far apart their results are. */
 #ifndef TESTS_MACHINE_LIBRARY_RESULTS_H
 #define TESTS_MACHINE_LIBRARY_RESULTS_H
 
@@ -6,7 +6,7 @@
 
 #include "ground.h"
 #include "machine/random_numbers.h"
-#include "run/emulated_card.h"
+#include "run/emulated_gpu.h"
 
 enum { MOST_RESULTS = 8 };
 
@@ -65,7 +65,7 @@ static inline void feed_numbers(mtf_program *p, mtf_graph *g, const char *name)
     free(values);
 }
 
-/* What y1 is on the card after three steps, the last of which are played from a recording. */
+/* What y1 is on the GPU after three steps, the last of which are replayed from a capture. */
 static inline results run_text(const char *text, const char *library, int ninputs,
                                const char *const *inputs)
 {
@@ -85,18 +85,18 @@ static inline results run_text(const char *text, const char *library, int ninput
     return r;
 }
 
-/* For a group of tests: the emulated card with its library, unless a real one is asked for.  Plans of
+/* For a group of tests: the emulated GPU with its library, unless a real one is asked for.  Plans of
  * earlier runs would hide what graphs have become. */
 static inline int use_emulated_library(void **unused)
 {
     char folder[1000], remove[1100];
     (void)unused;
-    if (asked_real_card()) return 0;
+    if (asked_real_gpu()) return 0;
     snprintf(folder, sizeof folder, HOST_CUDA_FOLDER "/%s", program_invocation_short_name);
     snprintf(remove, sizeof remove, "rm -rf '%s'", folder);
     assert_int_equal(system(remove), 0);
     setenv("MTF_CACHE_DIR", folder, 1);
-    load_emulated_card();
+    load_emulated_gpu();
     load_emulated("libcudnn.so.9");
     return 0;
 }

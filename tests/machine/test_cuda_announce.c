@@ -3,7 +3,7 @@
 
 #include "machine/trial.h"
 
-#include "machine/card_product.h"
+#include "machine/gpu_product.h"
 
 static int compiled;
 static nvrtcResult (*real_compile)(nvrtcProgram p, int n, const char *const *options);
@@ -54,7 +54,7 @@ static void test_announced_kernels_are_compiled_once(void **state)
     assert_multiplies(&first, &t);
     assert_multiplies(&other, &u);
     unload(&first);
-    announce(&first, &t); /* the card has the kernel */
+    announce(&first, &t); /* the GPU has the kernel */
     load(&first, &t);
     assert_int_equal(compiled, 2);
     unload(&first);
@@ -83,7 +83,7 @@ static void test_announced_programs_may_end(void **state)
 static int begin(void **state)
 {
     (void)state;
-    card_open();
+    gpu_open();
     cuda_nvrtc *n = &((cuda_device *)cuda)->api.nvrtc;
     real_compile = n->nvrtcCompileProgram;
     n->nvrtcCompileProgram = count_and_compile;
@@ -94,16 +94,16 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    card_close();
+    gpu_close();
     return 0;
 }
 
 static int set_up(void **state)
 {
     (void)state;
-    unsetenv("MTF_TEST_CARD");
+    unsetenv("MTF_TEST_GPU");
     setenv("MTF_CACHE_DIR", "/proc/nowhere", 1);
-    load_emulated_card();
+    load_emulated_gpu();
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* Attention as kernels of a card, against those of the CPU.
+/* Attention as kernels of a GPU, against those of the CPU.
  *
  * Random instructions: any subset of loops in each operand, in any order of memory, every
  * option, sizes around the edges of tiles; so are loops over which gradients are summed.
@@ -11,11 +11,11 @@
 
 #include "ground.h"
 
-#include "machine/host_card.h"
+#include "machine/host_gpu.h"
 #include "machine/random_numbers.h"
 
 enum { MOST_OPERANDS = 24, LOOPS = 4, QUERY = 3, TRIALS = 44, FEW_ROWS = 24, DECODING = 12 };
-enum { FOR_A_CARD = 10 };
+enum { FOR_A_GPU = 10 };
 
 typedef struct trial {
     instr          instr;
@@ -26,8 +26,8 @@ typedef struct trial {
     kernel_plan    plan;
 } trial;
 
-static host_card     card;
-static kernel_source source, for_a_card; /* the second: a few of them, NVRTC takes its time */
+static host_gpu     gpu;
+static kernel_source source, for_a_gpu; /* the second: a few of them, NVRTC takes its time */
 static arena         kept;
 static trial         trials[TRIALS + 40 + FEW_ROWS + DECODING];
 static int           ntrials;
@@ -347,19 +347,19 @@ static void run_on_cpu(const trial *t, int number, void *const *base)
 
 static void run_trial(trial *t, int number)
 {
-    void        *cpu_base[MOST_OPERANDS] = {0}, *card_base[MOST_OPERANDS] = {0};
+    void        *cpu_base[MOST_OPERANDS] = {0}, *gpu_base[MOST_OPERANDS] = {0};
     const instr *i = &t->instr;
     size_t       whole = (size_t)t->bytes + 256;
     char        *cpu = aligned_alloc(256, whole), *got = aligned_alloc(256, whole);
-    char        *memory = host_card_take(&card, whole);
+    char        *memory = host_gpu_take(&gpu, whole);
     memset(cpu, 0x55, whole);
-    for (int b = 0; b < t->nbuffers; b++) cpu_base[b] = cpu + t->at[b], card_base[b] = memory + t->at[b];
+    for (int b = 0; b < t->nbuffers; b++) cpu_base[b] = cpu + t->at[b], gpu_base[b] = memory + t->at[b];
     for (int k = 0; k < i->nin; k++) fill(t, &t->in[k], cpu_base[t->in[k].buffer]);
-    host_card_put(&card, memory, cpu, whole);
+    host_gpu_put(&gpu, memory, cpu, whole);
 
     run_on_cpu(t, number, cpu_base);
-    host_card_run(&card, i, &t->plan, card_base, (step_words){.seed = 77, .step = 5});
-    host_card_get(&card, got, memory, whole);
+    host_gpu_run(&gpu, i, &t->plan, gpu_base, (step_words){.seed = 77, .step = 5});
+    host_gpu_get(&gpu, got, memory, whole);
     for (int o = 0; o < i->nout; o++) {
         int64_t at = t->at[t->out[o].buffer];
         compare(t, number, o, got + at, cpu + at);
@@ -368,7 +368,7 @@ static void run_trial(trial *t, int number)
     if (memcmp(got, cpu, whole) != 0) fail_msg("%s wrote something else", t->plan.launch[0].name);
     free(cpu);
     free(got);
-    host_card_give(&card, memory);
+    host_gpu_give(&gpu, memory);
 }
 
 /* ---- tests ---- */
@@ -424,10 +424,10 @@ static int set_up(void **unused)
 {
     static const mtf_dtype types[] = {MTF_F32, MTF_BF16, MTF_F16, MTF_F64};
     (void)unused;
-    card = host_card_open();
-    kept = arena_make(&card.session->allocator, &card.session->fault);
+    gpu = host_gpu_open();
+    kept = arena_make(&gpu.session->allocator, &gpu.session->fault);
     source = kernel_source_make(&kept);
-    for_a_card = kernel_source_make(&kept);
+    for_a_gpu = kernel_source_make(&kept);
     if (getenv("MTF_TEST_SEED")) seed_state = (uint64_t)atoi(getenv("MTF_TEST_SEED"));
     for (int k = 0; k < TRIALS; k++) {
         shape s = random_shape();
@@ -450,17 +450,17 @@ static int set_up(void **unused)
         add_trial(&s, k % 2);
     }
     int begin = ntrials;
-    source.cluster = for_a_card.cluster = atoi(card.architecture + strlen("sm_")) >= 90 ? 8 : 1;
+    source.cluster = for_a_gpu.cluster = atoi(gpu.architecture + strlen("sm_")) >= 90 ? 8 : 1;
     add_few_rows();
     assert_few_rows_have_all(begin);
     for (int k = begin; k < ntrials; k += FEW_ROWS / 4) {
         kernel_plan unused_plan = {0};
-        assert_true(write_attention(&for_a_card, &trials[k].instr, &unused_plan));
+        assert_true(write_attention(&for_a_gpu, &trials[k].instr, &unused_plan));
     }
-    if (source.cluster > 1) assert_non_null(strstr(kernel_source_text(&for_a_card), "attention_slim("));
-    for (int k = 0; k < ntrials; k += ntrials / FOR_A_CARD) {
+    if (source.cluster > 1) assert_non_null(strstr(kernel_source_text(&for_a_gpu), "attention_slim("));
+    for (int k = 0; k < ntrials; k += ntrials / FOR_A_GPU) {
         kernel_plan unused_plan = {0};
-        assert_true(kernel_writer_of(trials[k].instr.kind)(&for_a_card, &trials[k].instr, &unused_plan));
+        assert_true(kernel_writer_of(trials[k].instr.kind)(&for_a_gpu, &trials[k].instr, &unused_plan));
     }
     return 0;
 }
@@ -468,21 +468,21 @@ static int set_up(void **unused)
 static void test_attention_gives_what_the_cpu_gives(void **unused)
 {
     (void)unused;
-    host_card_load(&card, kernel_source_text(&source));
+    host_gpu_load(&gpu, kernel_source_text(&source));
     for (int k = 0; k < ntrials; k++) run_trial(&trials[k], k);
 }
 
-static void test_attention_compiles_for_a_card(void **unused)
+static void test_attention_compiles_for_a_gpu(void **unused)
 {
     (void)unused;
-    host_card_compile_for_real(&card, kernel_source_text(&for_a_card));
+    host_gpu_compile_for_real(&gpu, kernel_source_text(&for_a_gpu));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attention_gives_what_the_cpu_gives),
-        cmocka_unit_test(test_attention_compiles_for_a_card),
+        cmocka_unit_test(test_attention_compiles_for_a_gpu),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -9,7 +9,7 @@
 
 #include <dirent.h>
 
-#include "machine/card_product.h"
+#include "machine/gpu_product.h"
 
 static const char cache[] = HOST_CUDA_FOLDER "/choices";
 
@@ -43,7 +43,7 @@ static int forget_choices(void **state)
 static bool multiply_measures(buffer_kind kind)
 {
     loaded l;
-    card_open();
+    gpu_open();
     seed_state = 7;
     trial t = random_product(MTF_F32, MTF_F32, 3);
     char *got = malloc(bytes_of(&t, 0));
@@ -58,7 +58,7 @@ static bool multiply_measures(buffer_kind kind)
     unload(&l);
     free(got);
     trial_free(&t);
-    card_close();
+    gpu_close();
     return measured;
 }
 
@@ -145,7 +145,7 @@ static void test_tf32_only_by_option(void **state)
         loaded l;
         float  got[30];
         with_tf32 = tf32;
-        card_open();
+        gpu_open();
         trial t = trial_of(INSTR_CONTRACT, 3, size);
         for (int o = 0; o < 3; o++) add_operand(&t, MTF_F32, 48, o == 0);
         t.operands[0].stride[0] = 6, t.operands[0].stride[1] = 1;
@@ -159,7 +159,7 @@ static void test_tf32_only_by_option(void **state)
         for (int k = 0; k < 30; k++) assert_true((double)got[k] == (tf32 ? 8.0 : 8.0 + 0x1p-10));
         unload(&l);
         trial_free(&t);
-        card_close();
+        gpu_close();
     }
     with_tf32 = false;
 }
@@ -167,8 +167,8 @@ static void test_tf32_only_by_option(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    unsetenv("MTF_TEST_CARD"); /* what a real library offers differs */
-    load_emulated_card();
+    unsetenv("MTF_TEST_GPU"); /* what a real library offers differs */
+    load_emulated_gpu();
     return 0;
 }
 

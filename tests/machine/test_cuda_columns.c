@@ -1,7 +1,7 @@
 /* Maps that add up columns as kernels, against the CPU. */
-#include "machine/card_trial.h"
+#include "machine/gpu_trial.h"
 
-static card_trials list;
+static gpu_trials list;
 
 enum { INPUTS = 2, SUM = 1 }; /* the second output */
 
@@ -52,24 +52,24 @@ static void add_map(mtf_dtype type, int folds, int64_t rows, int64_t columns, bo
     trial            t = trial_of(INSTR_MAP, 2, size);
     access  y = {.type = type}, x = {.type = type}, sum = {.type = chance(2) ? type : MTF_F32};
     access  each = {.type = MTF_F32, .stride = {1, 0}};
-    int64_t y_count = card_lay_out(2, size, plain, &y), x_count = card_lay_out(2, size, plain, &x);
+    int64_t y_count = gpu_lay_out(2, size, plain, &y), x_count = gpu_lay_out(2, size, plain, &x);
     sum.stride[1] = plain ? 1 : 2;
     t.i.map = (map_args){.nsteps = counts[folds],
                          .steps = steps,
                          .results = results[folds],
                          .nrow = 1,
                          .sums = 1u << SUM};
-    card_operand(&t, &y, y_count, true);
-    card_operand(&t, &sum, columns * 2, true);
-    card_operand(&t, &x, x_count, false);
-    card_operand(&t, &each, rows, false);
-    card_trials_add(&list, t);
+    gpu_operand(&t, &y, y_count, true);
+    gpu_operand(&t, &sum, columns * 2, true);
+    gpu_operand(&t, &x, x_count, false);
+    gpu_operand(&t, &each, rows, false);
+    gpu_trials_add(&list, t);
 }
 
 static void run(void)
 {
     list.allowed[MTF_F32] = 1e-5;
-    card_trials_run(&list, map_and_sum);
+    gpu_trials_run(&list, map_and_sum);
     assert_int_equal(list.launches, 2);
 }
 
@@ -78,7 +78,7 @@ static void test_random_sizes(void **state)
     static const mtf_dtype types[] = {MTF_F32, MTF_BF16, MTF_F16};
     (void)state;
     seed_state = 51;
-    card_trials_start(&list, 2);
+    gpu_trials_start(&list, 2);
     for (int round = 0; round < 40; round++)
         add_map(types[round % 3], (int)pick(0, 2), pick(1, 120), pick(2, 90), chance(2));
     run();
@@ -92,7 +92,7 @@ static void test_all_ways(void **state)
                                        {1057, 4160}, {9000, 3}};
     (void)state;
     seed_state = 52;
-    card_trials_start(&list, 2);
+    gpu_trials_start(&list, 2);
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int folds = 0; folds < 3; folds++)
             add_map(k % 2 ? MTF_F32 : MTF_BF16, folds, sizes[k][0], sizes[k][1], true);
@@ -105,5 +105,5 @@ int main(void)
         cmocka_unit_test(test_random_sizes),
         cmocka_unit_test(test_all_ways),
     };
-    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
+    return cmocka_run_group_tests(tests, gpu_set_up, gpu_tear_down);
 }

@@ -7,10 +7,10 @@
 #include <glob.h>
 #include <sys/stat.h>
 
-#include "machine/host_card.h"
+#include "machine/host_gpu.h"
 
 static const char folder[] = HOST_CUDA_FOLDER "/test_cache";
-static host_card  card;
+static host_gpu  gpu;
 static int        compiled; /* how often the compiler was called */
 
 static nvrtcResult (*real_compile)(nvrtcProgram p, int n, const char *const *options);
@@ -24,7 +24,7 @@ static nvrtcResult count_and_compile(nvrtcProgram p, int n, const char *const *o
 /* So many kernels, each with a number of its own. */
 static const char *text_of(int kernels, int number)
 {
-    textbuf t = {.arena = &card.arena};
+    textbuf t = {.arena = &gpu.arena};
     for (int k = 0; k < kernels; k++)
         text_add(&t, "KERNEL void __launch_bounds__(32) kernel%d(i32 *out0)\n{\n"
                      "    if (THREAD == 0) *out0 = %d;\n}\n\n", k, number + k);
@@ -43,10 +43,10 @@ static glob_t files(void)
 static int set_up(void **state)
 {
     (void)state;
-    unsetenv("MTF_TEST_CARD");
-    card = host_card_open();
-    real_compile = card.api.nvrtc.nvrtcCompileProgram;
-    card.api.nvrtc.nvrtcCompileProgram = count_and_compile;
+    unsetenv("MTF_TEST_GPU");
+    gpu = host_gpu_open();
+    real_compile = gpu.api.nvrtc.nvrtcCompileProgram;
+    gpu.api.nvrtc.nvrtcCompileProgram = count_and_compile;
     return 0;
 }
 
@@ -64,8 +64,8 @@ static int begin(void **state)
 
 static void assert_runs(const kernel_images *made, int kernels, int number)
 {
-    const cuda_driver *d = &card.api.driver;
-    int               *memory = host_card_take(&card, sizeof(int)), got;
+    const cuda_driver *d = &gpu.api.driver;
+    int               *memory = host_gpu_take(&gpu, sizeof(int)), got;
     CUmodule           module[MOST_IMAGES];
     for (int m = 0; m < made->n; m++)
         assert_int_equal(d->cuModuleLoadData(&module[m], made->image[m].bytes), 0);
@@ -76,12 +76,12 @@ static void assert_runs(const kernel_images *made, int kernels, int number)
         snprintf(name, sizeof name, "kernel%d", k);
         for (int m = 0; m < made->n && !f; m++) d->cuModuleGetFunction(&f, module[m], name);
         assert_non_null(f);
-        d->cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, card.stream, pointers, NULL);
-        host_card_get(&card, &got, memory, sizeof got);
+        d->cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, gpu.stream, pointers, NULL);
+        host_gpu_get(&gpu, &got, memory, sizeof got);
         assert_int_equal(got, number + k);
     }
     for (int m = 0; m < made->n; m++) d->cuModuleUnload(module[m]);
-    host_card_give(&card, memory);
+    host_gpu_give(&gpu, memory);
 }
 
 static void compile_and_run(int kernels, int number, int calls)
@@ -89,7 +89,7 @@ static void compile_and_run(int kernels, int number, int calls)
     kernel_images made;
     fault         f = {0};
     compiled = 0;
-    assert_true(kernel_compile(&card.api, &f, &card.arena, text_of(kernels, number), "sm_90a", &made));
+    assert_true(kernel_compile(&gpu.api, &f, &gpu.arena, text_of(kernels, number), "sm_90a", &made));
     if (calls >= 0) assert_int_equal(compiled, calls);
     assert_runs(&made, kernels, number);
 }
@@ -151,14 +151,14 @@ static void test_compiling_is_started_and_finished(void **state)
     kernel_images made;
     fault         f = {0};
     (void)state;
-    kernel_job *job = kernel_compile_start(&card.api, &f, &card.arena, text_of(50, 300), "sm_90a");
+    kernel_job *job = kernel_compile_start(&gpu.api, &f, &gpu.arena, text_of(50, 300), "sm_90a");
     assert_non_null(job);
     assert_true(kernel_compile_finish(job, &made));
     assert_true(made.n > 1 && compiled == made.n);
     assert_runs(&made, 50, 300);
     compile_and_run(50, 300, 0);
 
-    job = kernel_compile_start(&card.api, &f, &card.arena, "KERNEL void this is none\n", "sm_90a");
+    job = kernel_compile_start(&gpu.api, &f, &gpu.arena, "KERNEL void this is none\n", "sm_90a");
     assert_non_null(job);
     assert_false(kernel_compile_finish(job, &made));
     assert_int_equal(f.kind, ERR_DEVICE);
@@ -168,14 +168,14 @@ static void test_compiling_is_started_and_finished(void **state)
 static void test_parts_have_all_kernels(void **state)
 {
     enum { KERNELS = 40, MOST = 6 };
-    textbuf t = {.arena = &card.arena};
+    textbuf t = {.arena = &gpu.arena};
     char   *parts[MOST] = {0};
     size_t  longest = 0, all = 0;
     (void)state;
     for (int k = 0; k < KERNELS; k++)
         text_add(&t, "KERNEL void __launch_bounds__(32) kernel%d(i32 *out0)\n{\n%*s}\n\n", k,
                  k % 7 * k % 5 * 300, "");
-    int n = kernel_parts_of(text_done(&t), MOST, &card.arena, parts);
+    int n = kernel_parts_of(text_done(&t), MOST, &gpu.arena, parts);
     assert_true(n > 1 && n <= MOST);
     for (int k = 0; k < KERNELS; k++) {
         char name[40];
@@ -189,7 +189,7 @@ static void test_parts_have_all_kernels(void **state)
         assert_null(strstr(parts[p], "attention_")); /* none needs it */
         longest = bytes > longest ? bytes : longest;
         all += bytes;
-        block_free(card.arena.from, parts[p]);
+        block_free(gpu.arena.from, parts[p]);
     }
     assert_true(longest * (size_t)n < all * 5 / 4);
 }
@@ -199,7 +199,7 @@ static void test_no_text_gives_no_images(void **state)
     kernel_images made;
     fault         f = {0};
     (void)state;
-    assert_true(kernel_compile(&card.api, &f, &card.arena, "", "sm_90a", &made));
+    assert_true(kernel_compile(&gpu.api, &f, &gpu.arena, "", "sm_90a", &made));
     assert_int_equal(made.n, 0);
 }
 

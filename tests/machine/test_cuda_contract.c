@@ -1,17 +1,17 @@
-/* Kernels of products compile for a card: every type and way. */
+/* Kernels of products compile for a GPU: every type and way. */
 #include "cuda/driver/kernel_compile.h"
 #include "cuda/write/slim.h"
 
 #include "ground.h"
 
-#include "machine/host_card.h"
+#include "machine/host_gpu.h"
 
-static void test_kernels_compile_for_a_card(void **state)
+static void test_kernels_compile_for_a_gpu(void **state)
 {
     static const int64_t sizes[][3] = {
         {3, 5, 7}, {3, 5, 100}, {16, 20, 5}, {40, 30, 5}, {50, 64, 5}};
-    host_card     card = host_card_open();
-    arena         a = arena_make(&card.session->allocator, &card.session->fault);
+    host_gpu     gpu = host_gpu_open();
+    arena         a = arena_make(&gpu.session->allocator, &gpu.session->fault);
     kernel_source s = kernel_source_make(&a);
     (void)state;
     for (int type = 0; type <= MTF_BOOL; type++)
@@ -31,19 +31,19 @@ static void test_kernels_compile_for_a_card(void **state)
             assert_true(write_contract(&s, &i, &plan));
             assert_int_equal(plan.nlaunches, 1);
         }
-    host_card_compile_for_real(&card, kernel_source_text(&s));
+    host_gpu_compile_for_real(&gpu, kernel_source_text(&s));
     arena_free(&a);
-    host_card_close(&card);
+    host_gpu_close(&gpu);
 }
 
 /* Few columns: both ways, with a map after the product, two of them in one kernel. */
-static void test_slim_kernels_compile_for_a_card(void **state)
+static void test_slim_kernels_compile_for_a_gpu(void **state)
 {
     static const mtf_dtype types[] = {MTF_F32, MTF_BF16, MTF_F16};
-    host_card     card = host_card_open();
-    arena         a = arena_make(&card.session->allocator, &card.session->fault);
+    host_gpu     gpu = host_gpu_open();
+    arena         a = arena_make(&gpu.session->allocator, &gpu.session->fault);
     kernel_source s = kernel_source_make(&a);
-    bool          knows_clusters = atoi(card.architecture + strlen("sm_")) >= 90;
+    bool          knows_clusters = atoi(gpu.architecture + strlen("sm_")) >= 90;
     (void)state;
     for (int k = 0; k < 6; k++)
         for (int columns = 1; columns <= 4; columns += 3) {
@@ -88,16 +88,16 @@ static void test_slim_kernels_compile_for_a_card(void **state)
             assert_true(plan.launch[0].blocks % s.cluster == 0);
         }
     if (knows_clusters) assert_non_null(strstr(kernel_source_text(&s), "__cluster_dims__(8"));
-    host_card_compile_for_real(&card, kernel_source_text(&s));
+    host_gpu_compile_for_real(&gpu, kernel_source_text(&s));
     arena_free(&a);
-    host_card_close(&card);
+    host_gpu_close(&gpu);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels_compile_for_a_card),
-        cmocka_unit_test(test_slim_kernels_compile_for_a_card),
+        cmocka_unit_test(test_kernels_compile_for_a_gpu),
+        cmocka_unit_test(test_slim_kernels_compile_for_a_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

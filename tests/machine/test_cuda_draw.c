@@ -1,7 +1,7 @@
 /* Random numbers as kernels: those of the CPU. */
-#include "machine/card_trial.h"
+#include "machine/gpu_trial.h"
 
-static card_trials list;
+static gpu_trials list;
 
 static const struct {
     double low, high;
@@ -22,8 +22,8 @@ static trial *add_draw(draw_kind kind, mtf_dtype type, const int64_t *size, bool
 {
     trial   t = trial_of(INSTR_DRAW, 3, size);
     access  out = {.type = type}, index = {.type = type};
-    int64_t count = card_lay_out(3, size, plain, &out);
-    card_lay_out(3, size, plain || chance(2), &index);
+    int64_t count = gpu_lay_out(3, size, plain, &out);
+    gpu_lay_out(3, size, plain || chance(2), &index);
     int which = (int)pick(0, sizeof bounds / sizeof *bounds - 1);
     t.i.draw = (draw_args){.kind = kind,
                            .key = (uint32_t)random_bits(),
@@ -35,13 +35,13 @@ static trial *add_draw(draw_kind kind, mtf_dtype type, const int64_t *size, bool
     if (kind != DRAW_UNIFORM) t.i.draw.a = 0.75, t.i.draw.b = 2.5;
     t.run.seed = random_bits();
     t.run.step = (uint32_t)pick(0, 1 << 20);
-    card_operand(&t, &out, count, true);
+    gpu_operand(&t, &out, count, true);
     for (int k = 0, loops = (int)pick(0, 3); k < loops; k++) {
         add_operand(&t, MTF_I32, 1, false);
         *(int32_t *)t.memory[1 + k] =
             (int32_t)(chance(2) ? pick(0, 900) : pick(1 << 24, INT32_MAX));
     }
-    return card_trials_add(&list, t);
+    return gpu_trials_add(&list, t);
 }
 
 static void add_draws(int rounds, bool uniform)
@@ -63,7 +63,7 @@ static void test_uniform_numbers(void **state)
 {
     (void)state;
     seed_state = 81;
-    card_trials_start(&list, 1);
+    gpu_trials_start(&list, 1);
     for (int d = 0; d < ARITHMETIC_TYPES; d++) list.allowed[d] = 0;
     add_draws(84, true);
     for (int round = 0; round < 14; round++) { /* a whole tensor's indices beyond 2^32 */
@@ -71,19 +71,19 @@ static void test_uniform_numbers(void **state)
         t->i.draw.weight[0] = (int64_t)1 << 33;
         t->i.draw.first = ((int64_t)1 << 40) + (round < 7 ? 4 : 1);
     }
-    card_trials_run(&list, kernel_draw);
+    gpu_trials_run(&list, kernel_draw);
 }
 
-/* A card's functions of f64 may differ in the last bits; the emulated one's are the CPU's. */
+/* A GPU's functions of f64 may differ in the last bits; the emulated one's are the CPU's. */
 static void test_normal_numbers(void **state)
 {
     (void)state;
     seed_state = 82;
-    card_trials_start(&list, 1);
-    for (int d = 0; d < ARITHMETIC_TYPES && !card.is_real; d++) list.allowed[d] = 0;
-    if (card.is_real) list.allowed[MTF_F64] = 1e-12;
+    gpu_trials_start(&list, 1);
+    for (int d = 0; d < ARITHMETIC_TYPES && !gpu.is_real; d++) list.allowed[d] = 0;
+    if (gpu.is_real) list.allowed[MTF_F64] = 1e-12;
     add_draws(84, false);
-    card_trials_run(&list, kernel_draw);
+    gpu_trials_run(&list, kernel_draw);
 }
 
 /* Variables that differ in keys, sizes and bounds share a kernel; every third is that of wide indices. */
@@ -93,7 +93,7 @@ static void test_variables_share_kernels(void **state)
     (void)state;
     seed_state = 83;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        card_trials_start(&list, 1);
+        gpu_trials_start(&list, 1);
         for (int round = 0; round < 12; round++) {
             int64_t size[3] = {pick(1, 5), pick(1, 7), 4 * pick(1, 20)};
             trial  *t = add_draw(kinds[k], MTF_F32, size, true);
@@ -102,7 +102,7 @@ static void test_variables_share_kernels(void **state)
             t->i.draw.b = t->i.draw.a + 0.25 * (double)pick(1, 8);
         }
         int n = list.n;
-        card_trials_run(&list, kernel_draw);
+        gpu_trials_run(&list, kernel_draw);
         for (int r = 3; r < n; r++)
             assert_string_equal(list.plan[r].launch[0].name, list.plan[r % 3].launch[0].name);
     }
@@ -115,5 +115,5 @@ int main(void)
         cmocka_unit_test(test_uniform_numbers),
         cmocka_unit_test(test_normal_numbers),
     };
-    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
+    return cmocka_run_group_tests(tests, gpu_set_up, gpu_tear_down);
 }

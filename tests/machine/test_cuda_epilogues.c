@@ -1,6 +1,6 @@
-/* Products with epilogues on a card, by the library and in parts.
+/* Products with epilogues on a GPU, by the library and in parts.
  *
- * The card is the host (tests/host_cuda/README.md).  With MTF_TEST_CARD=real it is this
+ * The GPU is the host (tests/host_cuda/README.md).  With MTF_TEST_GPU=real it is this
  * machine's own, and the table of what the library accepted says something about it.
  */
 #include "cuda/driver/cuda_device.h"
@@ -9,7 +9,7 @@
 
 #include "machine/trial.h"
 
-#include "machine/card_product.h"
+#include "machine/gpu_product.h"
 
 typedef struct epilogue_case {
     const char *name;
@@ -191,12 +191,12 @@ static void test_in_parts(void **state)
     (void)state;
     seed_state = 2;
     setenv("MTF_HOST_CUDA_PLAIN", "1", 1);
-    card_close(); /* the device remembers what was accepted */
-    card_open();
+    gpu_close(); /* the device remembers what was accepted */
+    gpu_open();
     check_all(true);
     unsetenv("MTF_HOST_CUDA_PLAIN");
-    card_close();
-    card_open();
+    gpu_close();
+    gpu_open();
 }
 
 /* ---- what the library accepts ---- */
@@ -219,7 +219,7 @@ static bool is_accepted(const epilogue_case *c, mtf_dtype type, const int64_t si
     return accepted;
 }
 
-/* What a real card does in a large model's products, after measuring. */
+/* What a real GPU does in a large model's products, after measuring. */
 static void list_used(void)
 {
     static const int64_t wide[3] = {3072, 8192, 768}, deep[3] = {768, 768, 32768};
@@ -234,7 +234,7 @@ static void list_used(void)
 static void test_accepted(void **state)
 {
     static const int64_t size[3] = {64, 128, 192};
-    bool                 real = asked_real_card();
+    bool                 real = asked_real_gpu();
     (void)state;
     setenv("MTF_NO_MEASURE", "1", 1);
     for (int c = 0; c < CASES; c++)
@@ -256,20 +256,20 @@ static void test_slow_ones(void **state)
     static const int64_t size[3] = {8, 16, 24};
     static const char    folder[] = HOST_CUDA_FOLDER "/slow";
     (void)state;
-    if (asked_real_card()) skip();
+    if (asked_real_gpu()) skip();
     setenv("MTF_CACHE_DIR", folder, 1);
     for (int turn = 0; turn < 3; turn++) {
         if (turn == 0) assert_int_equal(system("rm -rf " HOST_CUDA_FOLDER "/slow"), 0);
         if (turn == 0) setenv("MTF_HOST_CUDA_SLOW", "1", 1);
         if (turn == 2) assert_int_equal(system("rm -rf " HOST_CUDA_FOLDER "/slow"), 0);
-        card_close();
-        card_open();
+        gpu_close();
+        gpu_open();
         assert_int_equal(is_accepted(&cases[1], MTF_F32, size, 0), turn == 2);
         unsetenv("MTF_HOST_CUDA_SLOW");
     }
     setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
-    card_close();
-    card_open();
+    gpu_close();
+    gpu_open();
 }
 
 /* ---- whole programs ---- */
@@ -337,13 +337,13 @@ static void assert_close(int64_t n, const float *got, const float *want, double 
 
 static void compare_network(const char *type, const int size[3], double relative)
 {
-    float  *on_card[RESULTS], *on_cpu[RESULTS];
+    float  *on_gpu[RESULTS], *on_cpu[RESULTS];
     int64_t n[RESULTS];
-    run_network("cuda", type, size, on_card, n);
+    run_network("cuda", type, size, on_gpu, n);
     run_network("cpu", type, size, on_cpu, n);
     for (int k = 0; k < RESULTS; k++) {
-        assert_close(n[k], on_card[k], on_cpu[k], relative);
-        free(on_card[k]);
+        assert_close(n[k], on_gpu[k], on_cpu[k], relative);
+        free(on_gpu[k]);
         free(on_cpu[k]);
     }
 }
@@ -371,5 +371,5 @@ int main(void)
         cmocka_unit_test(test_slow_ones),
         cmocka_unit_test(test_network),
     };
-    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
+    return cmocka_run_group_tests(tests, gpu_set_up, gpu_tear_down);
 }

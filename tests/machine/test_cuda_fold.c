@@ -1,7 +1,7 @@
 /* Folds as kernels, against the CPU. */
-#include "machine/card_trial.h"
+#include "machine/gpu_trial.h"
 
-static card_trials list;
+static gpu_trials list;
 
 enum { MOST_ELEMENTS = 3000 };
 
@@ -12,18 +12,18 @@ static void add_fold(fold_kind kind, mtf_dtype type, int nkept, int n, const int
     bool    positions = kind == FOLD_ARGMAX || kind == FOLD_ARGMIN;
     trial   t = trial_of(INSTR_FOLD, n, size);
     access  in = {.type = type}, out = {.type = positions ? MTF_I32 : type};
-    int64_t out_count = card_lay_out(nkept, size, plain, &out);
-    int64_t in_count = card_lay_out(n, size, plain, &in);
+    int64_t out_count = gpu_lay_out(nkept, size, plain, &out);
+    int64_t in_count = gpu_lay_out(n, size, plain, &in);
     if (!positions && type == MTF_BF16 && chance(2)) out.type = MTF_F32;
     if (!plain && n > 0 && chance(6)) in.stride[pick(0, n - 1)] = 0;
     t.i.fold = (fold_args){kind, nkept};
-    card_operand(&t, &out, out_count, true);
-    card_operand(&t, &in, in_count, false);
-    if (kind != FOLD_SUM && kind != FOLD_PROD) card_make_wild(type, t.memory[1], in_count);
+    gpu_operand(&t, &out, out_count, true);
+    gpu_operand(&t, &in, in_count, false);
+    if (kind != FOLD_SUM && kind != FOLD_PROD) gpu_make_wild(type, t.memory[1], in_count);
     if (kind == FOLD_PROD && is_float(type)) /* no long products of large numbers */
         for (int64_t k = 0; k < in_count; k++)
             dtype_store(type, t.memory[1], k, chance(2) ? 1.0 : chance(2) ? -1.0 : 0.5);
-    card_trials_add(&list, t);
+    gpu_trials_add(&list, t);
 }
 
 static void add_random(int round)
@@ -43,14 +43,14 @@ static void run(void)
 {
     list.allowed[MTF_F32] = 1e-5;
     list.allowed[MTF_F64] = 1e-13;
-    card_trials_run(&list, kernel_fold);
+    gpu_trials_run(&list, kernel_fold);
 }
 
 static void test_random_folds(void **state)
 {
     (void)state;
     seed_state = 41;
-    card_trials_start(&list, 1);
+    gpu_trials_start(&list, 1);
     for (int round = 0; round < 110; round++) add_random(round);
     run();
 }
@@ -63,7 +63,7 @@ static void test_all_ways(void **state)
     } rows[] = {{1, 9000}, {3, 5003}, {2, 40000}, {700, 3}, {9, 100}, {5, 700}, {40, 16}};
     (void)state;
     seed_state = 42;
-    card_trials_start(&list, 1);
+    gpu_trials_start(&list, 1);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         for (int kind = FOLD_SUM; kind <= FOLD_ARGMIN; kind++) {
             mtf_dtype type = all_types[((int)k + kind) % ARITHMETIC_TYPES];
@@ -86,5 +86,5 @@ int main(void)
         cmocka_unit_test(test_random_folds),
         cmocka_unit_test(test_all_ways),
     };
-    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
+    return cmocka_run_group_tests(tests, gpu_set_up, gpu_tear_down);
 }

@@ -1,7 +1,7 @@
 /* Elements at computed indices as kernels, against the CPU. */
-#include "machine/card_trial.h"
+#include "machine/gpu_trial.h"
 
-static card_trials list;
+static gpu_trials list;
 
 /* Loops: i0, i1 move the index, j0, j1 the data.  The table has i0 (maybe), the indexed dimension
  * and the j's; the data has everything. */
@@ -28,26 +28,26 @@ static void add_case(const index_case *c, bool scatter)
     access table = {.type = c->type}, data = {.type = c->type}, index = {.type = c->index_type};
     /* dimension 1 of the table is the indexed one */
     int64_t table_size[4] = {c->batched ? c->size[0] : 1, c->along, c->size[2], c->size[3]};
-    int64_t table_count = card_lay_out(4, table_size, c->plain, &table);
-    int64_t data_count = card_lay_out(4, c->size, c->plain, &data);
-    int64_t index_count = card_lay_out(2, c->size, c->plain, &index);
+    int64_t table_count = gpu_lay_out(4, table_size, c->plain, &table);
+    int64_t data_count = gpu_lay_out(4, c->size, c->plain, &data);
+    int64_t index_count = gpu_lay_out(2, c->size, c->plain, &index);
     t.i.gather = (gather_args){
         .nindex = 2, .along = c->along, .along_stride = table.stride[1], .set = c->set};
     table.stride[1] = 0;
     if (!c->batched) table.stride[0] = 0;
-    card_operand(&t, scatter ? &table : &data, scatter ? table_count : data_count, !scatter);
-    card_operand(&t, scatter ? &data : &table, scatter ? data_count : table_count, false);
-    card_operand(&t, &index, index_count, false);
+    gpu_operand(&t, scatter ? &table : &data, scatter ? table_count : data_count, !scatter);
+    gpu_operand(&t, scatter ? &data : &table, scatter ? data_count : table_count, false);
+    gpu_operand(&t, &index, index_count, false);
     for (int64_t k = 0; k < index_count; k++)
         dtype_store(c->index_type, t.memory[2], k, (double)pick(chance(5) ? -2 : 0, c->along));
-    card_trials_add(&list, t);
+    gpu_trials_add(&list, t);
 }
 
 static void test_gathers(void **state)
 {
     (void)state;
     seed_state = 51;
-    card_trials_start(&list, 1);
+    gpu_trials_start(&list, 1);
     for (int round = 0; round < 70; round++) {
         index_case c = random_case(round);
         if (round % 10 == 9) c.size[3] = 257, c.size[1] = 67;
@@ -60,7 +60,7 @@ static void test_gathers(void **state)
                         .type = MTF_F32,
                         .index_type = MTF_I32};
     add_case(&large, false);
-    card_trials_run(&list, kernel_gather);
+    gpu_trials_run(&list, kernel_gather);
 }
 
 static void allow_rounding(void)
@@ -74,13 +74,13 @@ static void test_scatters(void **state)
 {
     (void)state;
     seed_state = 52;
-    card_trials_start(&list, 1);
+    gpu_trials_start(&list, 1);
     allow_rounding();
     for (int round = 0; round < 70; round++) {
         index_case c = random_case(round);
         add_case(&c, true);
     }
-    card_trials_run(&list, kernel_scatter);
+    gpu_trials_run(&list, kernel_scatter);
 }
 
 /* So many places that they are sorted: in one tile and in several, with long and short runs. */
@@ -88,7 +88,7 @@ static void test_sorted_scatters(void **state)
 {
     (void)state;
     seed_state = 53;
-    card_trials_start(&list, 1);
+    gpu_trials_start(&list, 1);
     allow_rounding();
     list.allowed[MTF_BF16] = list.allowed[MTF_F16] = 1e9; /* next test */
     for (int round = 0; round < 28; round++) {
@@ -102,7 +102,7 @@ static void test_sorted_scatters(void **state)
         c.set = round % 3 == 0;
         add_case(&c, true);
     }
-    card_trials_run(&list, kernel_scatter);
+    gpu_trials_run(&list, kernel_scatter);
     assert_int_equal(list.launches, 4);
 }
 
@@ -118,11 +118,11 @@ static void test_many_tiles(void **state)
                         .type = MTF_I32,
                         .index_type = MTF_I32};
         seed_state = 56;
-        card_trials_start(&list, 1);
+        gpu_trials_start(&list, 1);
         add_case(&c, true);
         c.set = true;
         add_case(&c, true);
-        card_trials_run(&list, kernel_scatter);
+        gpu_trials_run(&list, kernel_scatter);
         assert_int_equal(list.launches, k < 2 ? 4 : k < 3 ? 5 : 6);
     }
 }
@@ -132,7 +132,7 @@ static void test_short_floats_are_rounded_once(void **state)
 {
     (void)state;
     seed_state = 54;
-    card_trials_start(&list, 1);
+    gpu_trials_start(&list, 1);
     list.allowed[MTF_BF16] = list.allowed[MTF_F16] = 0;
     for (int round = 0; round < 4; round++) {
         index_case c = {.size = {1, 900, 1, 8}, .along = 70, .plain = true, .index_type = MTF_I32};
@@ -144,7 +144,7 @@ static void test_short_floats_are_rounded_once(void **state)
             for (int64_t k = 0; k < t->count[o]; k++)
                 dtype_store(c.type, t->memory[o], k, (double)pick(-1, 1));
     }
-    card_trials_run(&list, kernel_scatter);
+    gpu_trials_run(&list, kernel_scatter);
 }
 
 /* out[i + index[i], j] += data[i, j]: windows that overlap, in order. */
@@ -152,7 +152,7 @@ static void test_scatters_that_overlap(void **state)
 {
     (void)state;
     seed_state = 55;
-    card_trials_start(&list, 1);
+    gpu_trials_start(&list, 1);
     for (int round = 0; round < 4; round++) {
         int64_t size[2] = {31, 40}, along = 7;
         trial   t = trial_of(INSTR_SCATTER, 2, size);
@@ -164,14 +164,14 @@ static void test_scatters_that_overlap(void **state)
         index.stride[0] = 1;
         t.i.gather =
             (gather_args){.nindex = 1, .along = along, .along_stride = size[1], .set = round == 1};
-        card_operand(&t, &out, (size[0] + along) * size[1], false);
-        card_operand(&t, &in, size[0] * size[1], false);
-        card_operand(&t, &index, size[0], false);
+        gpu_operand(&t, &out, (size[0] + along) * size[1], false);
+        gpu_operand(&t, &in, size[0] * size[1], false);
+        gpu_operand(&t, &index, size[0], false);
         for (int64_t k = 0; k < size[0]; k++)
             ((int32_t *)t.memory[2])[k] = (int32_t)pick(-1, along);
-        card_trials_add(&list, t);
+        gpu_trials_add(&list, t);
     }
-    card_trials_run(&list, kernel_scatter);
+    gpu_trials_run(&list, kernel_scatter);
 }
 
 int main(void)
@@ -184,5 +184,5 @@ int main(void)
         cmocka_unit_test(test_short_floats_are_rounded_once),
         cmocka_unit_test(test_scatters_that_overlap),
     };
-    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
+    return cmocka_run_group_tests(tests, gpu_set_up, gpu_tear_down);
 }

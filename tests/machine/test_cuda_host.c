@@ -1,9 +1,9 @@
-/* The card that is the host: threads that wait, guards, recordings. */
+/* The GPU that is the host: threads that wait, guards, captures. */
 #include "cuda/driver/cuda_device.h"
 #include "cuda/driver/kernel_compile.h"
 #include "cuda/step/cuda_loops.h"
 #include "ground.h"
-#include "machine/host_card.h"
+#include "machine/host_gpu.h"
 #include "machine/stops.h"
 
 enum { ROOM = 64 * 4 };
@@ -46,25 +46,25 @@ static const char kernels[] =
     "    store_pack<4>(out0 + 1, load_pack<4>(in0));\n"
     "}\n";
 
-static host_card card;
+static host_gpu gpu;
 static int      *in, *out;
 
 static void launch(const char *name, int64_t blocks, int threads, int shared)
 {
     char *scratch = NULL;
-    void *pointers[] = {&out, &in, &scratch, &card.words};
-    host_card_launch(&card, &(kernel_launch){name, blocks, threads, shared}, pointers);
+    void *pointers[] = {&out, &in, &scratch, &gpu.words};
+    host_gpu_launch(&gpu, &(kernel_launch){name, blocks, threads, shared}, pointers);
 }
 
 static int set_up(void **state)
 {
     CUdeviceptr memory[2];
     (void)state;
-    unsetenv("MTF_TEST_CARD");
-    card = host_card_open();
-    host_card_load(&card, kernels);
+    unsetenv("MTF_TEST_GPU");
+    gpu = host_gpu_open();
+    host_gpu_load(&gpu, kernels);
     for (int k = 0; k < 2; k++)
-        assert_int_equal(card.api.driver.cuMemAlloc(&memory[k], ROOM * sizeof(int)), 0);
+        assert_int_equal(gpu.api.driver.cuMemAlloc(&memory[k], ROOM * sizeof(int)), 0);
     in = (int *)memory[0], out = (int *)memory[1];
     for (int k = 0; k < ROOM; k++) in[k] = k * 7919 % 997;
     return 0;
@@ -73,9 +73,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    card.api.driver.cuMemFree((CUdeviceptr)in);
-    card.api.driver.cuMemFree((CUdeviceptr)out);
-    host_card_close(&card);
+    gpu.api.driver.cuMemFree((CUdeviceptr)in);
+    gpu.api.driver.cuMemFree((CUdeviceptr)out);
+    host_gpu_close(&gpu);
     return 0;
 }
 
@@ -135,11 +135,11 @@ static void test_mistakes_end_with_a_sentence(void **state)
     }
 }
 
-/* What two queues do is recorded in the order of calls, and done when it is played. */
-static void test_recordings_are_played(void **state)
+/* What two streams do is captured in the order of calls, and done when it is replayed. */
+static void test_captures_are_replayed(void **state)
 {
-    const cuda_driver *d = &card.api.driver;
-    CUstream           other, first = card.stream;
+    const cuda_driver *d = &gpu.api.driver;
+    CUstream           other, first = gpu.stream;
     CUevent            fork, join;
     CUgraph            graph;
     CUgraphExec        made;
@@ -152,9 +152,9 @@ static void test_recordings_are_played(void **state)
     assert_int_equal(d->cuStreamBeginCapture(first, CU_STREAM_CAPTURE_MODE_RELAXED), 0);
     d->cuEventRecord(fork, first);
     d->cuStreamWaitEvent(other, fork, 0);
-    card.stream = other;
+    gpu.stream = other;
     launch("reversed", 4, 64, 64 * sizeof(int));
-    card.stream = first;
+    gpu.stream = first;
     d->cuEventRecord(join, other);
     d->cuStreamWaitEvent(first, join, 0);
     assert_int_not_equal(d->cuStreamSynchronize(first), 0);
@@ -171,7 +171,7 @@ static void test_recordings_are_played(void **state)
     d->cuGraphExecDestroy(made);
     d->cuEventDestroy(fork);
     d->cuEventDestroy(join);
-    launch("voted", 1, 32, 0); /* nothing is recorded any more */
+    launch("voted", 1, 32, 0); /* nothing is captured any more */
     assert_int_not_equal(out[32], -1);
     d->cuStreamDestroy(other);
 }
@@ -181,7 +181,7 @@ static void test_text_that_is_wrong_is_refused(void **state)
     kernel_images images;
     fault         f = {0};
     (void)state;
-    assert_false(kernel_compile(&card.api, &f, &card.arena,
+    assert_false(kernel_compile(&gpu.api, &f, &gpu.arena,
                                 "KERNEL void __launch_bounds__(32) wrong(i32 *out0) { no_such(); }\n",
                                 "sm_90a", &images));
     assert_non_null(strstr(f.text, "no_such"));
@@ -191,7 +191,7 @@ static void test_text_that_is_wrong_is_refused(void **state)
 static void test_launches_have_a_bound(void **state)
 {
     (void)state;
-    mtf_session  *s = card.session;
+    mtf_session  *s = gpu.session;
     kernel_source source = kernel_source_make(&s->arena);
     struct {
         kernel_plan   plan;
@@ -206,17 +206,17 @@ static void test_launches_have_a_bound(void **state)
     fault_clear(&s->fault);
 }
 
-static void test_same_text_compiles_for_a_card(void **state)
+static void test_same_text_compiles_for_a_gpu(void **state)
 {
     (void)state;
-    host_card_compile_for_real(&card, kernels);
+    host_gpu_compile_for_real(&gpu, kernels);
 }
 
 /* The driver, not a library, has the function that it calls. */
-static void test_the_kernel_of_loops_compiles_for_a_card(void **state)
+static void test_the_kernel_of_loops_compiles_for_a_gpu(void **state)
 {
     (void)state;
-    host_card_compile_for_real(&card, cuda_loop_kernel);
+    host_gpu_compile_for_real(&gpu, cuda_loop_kernel);
 }
 
 int main(void)
@@ -225,11 +225,11 @@ int main(void)
         cmocka_unit_test(test_threads_wait_for_one_another),
         cmocka_unit_test(test_warps_work_together),
         cmocka_unit_test(test_mistakes_end_with_a_sentence),
-        cmocka_unit_test(test_recordings_are_played),
+        cmocka_unit_test(test_captures_are_replayed),
         cmocka_unit_test(test_text_that_is_wrong_is_refused),
         cmocka_unit_test(test_launches_have_a_bound),
-        cmocka_unit_test(test_same_text_compiles_for_a_card),
-        cmocka_unit_test(test_the_kernel_of_loops_compiles_for_a_card),
+        cmocka_unit_test(test_same_text_compiles_for_a_gpu),
+        cmocka_unit_test(test_the_kernel_of_loops_compiles_for_a_gpu),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,18 +1,18 @@
 /* Attention by cuDNN against kernels of our own and against the CPU.
  *
- * Several steps, so that the library's work is recorded as well.  On a card that is the host
- * the library computes graphs operation by operation; with MTF_TEST_CARD=real it is the real
+ * Several steps, so that the library's work is captured as well.  On a GPU that is the host
+ * the library computes graphs operation by operation; with MTF_TEST_GPU=real it is the real
  * one, and there are larger forms.
  */
 #include "mtf_build.h"
 
 #include "ground.h"
 #include "machine/library_results.h"
-#include "run/emulated_card.h"
+#include "run/emulated_gpu.h"
 
 #if MTF_HAVE_CUDNN
 
-enum { OUTPUTS = 5, STEPS = 2 }; /* the second step is recorded, and played */
+enum { OUTPUTS = 5, STEPS = 2 }; /* the second step is captured, and replayed */
 
 typedef struct form {
     const char *type, *q, *k, *v; /* shapes */
@@ -114,14 +114,14 @@ static void test_small_forms(void **unused)
 static void test_large_forms(void **unused)
 {
     (void)unused;
-    if (!asked_real_card()) {
-        printf("note: on an emulated card, larger forms of attention by cuDNN were left out\n");
+    if (!asked_real_gpu()) {
+        printf("note: on an emulated GPU, larger forms of attention by cuDNN were left out\n");
         return;
     }
     for (size_t k = 0; k < sizeof large / sizeof *large; k++) assert_form(&large[k]);
 }
 
-/* A loop whose end depends on a value is recorded on a queue of its own. */
+/* A loop whose end depends on a value is captured on a stream of its own. */
 static const char loop_text[] =
     "x0: f32[b=2, i=64, h=2, d=64] = input()\nx1: bf16 = cast(x0)\n"
     "n0: i32[] = constant(value=0)\n"
@@ -145,7 +145,7 @@ static void test_our_kernels_otherwise(void **unused)
 {
     static const char *const refusals[] = {"none", "greedy"};
     (void)unused;
-    if (asked_real_card()) return;
+    if (asked_real_gpu()) return;
     results own = run(&small[0], small[0].type, "cuda", "no");
     for (int k = 0; k < 2; k++) {
         setenv("MTF_HOST_CUDA_DNN", refusals[k], 1);

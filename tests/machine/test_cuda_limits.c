@@ -1,8 +1,8 @@
-/* What cards keep in memory has a limit, and what programs use is never dropped. */
-#include "cuda/driver/cuda_cards.h"
+/* What GPUs keep in memory has a limit, and what programs use is never dropped. */
+#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_device.h"
 #include "cuda/library/dnn_plans.h"
-#include "machine/card_product.h"
+#include "machine/gpu_product.h"
 #include "machine/trial.h"
 #include "mtf_build.h"
 
@@ -34,7 +34,7 @@ static cuda_device *device_here(void)
 
 static int modules(void)
 {
-    return cuda_of(context)->card->nmodules;
+    return cuda_of(context)->gpu->nmodules;
 }
 
 /* The library multiplies no integers: a kernel does. */
@@ -83,7 +83,7 @@ static void test_modules(void **state)
     trial_free(&u);
 }
 
-/* What the card had when a program was announced is unloaded before the program is prepared. */
+/* What the GPU had when a program was announced is unloaded before the program is prepared. */
 static void test_unloaded_after_announcing(void **state)
 {
     loaded a, b;
@@ -184,7 +184,7 @@ static void test_plans(void **state)
 static int begin(void **state)
 {
     (void)state;
-    card_open();
+    gpu_open();
     cuda_nvrtc *n = &device_here()->api.nvrtc;
     real_compile = n->nvrtcCompileProgram;
     n->nvrtcCompileProgram = count_and_compile;
@@ -197,16 +197,16 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    card_close();
+    gpu_close();
     return 0;
 }
 
 static int set_up(void **state)
 {
     (void)state;
-    unsetenv("MTF_TEST_CARD");
+    unsetenv("MTF_TEST_GPU");
     setenv("MTF_CACHE_DIR", "/proc/nowhere", 1);
-    load_emulated_card();
+    load_emulated_gpu();
     return 0;
 }
 

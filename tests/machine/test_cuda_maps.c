@@ -1,7 +1,7 @@
 /* Maps as kernels: each map of all cases against the one of the CPU.
  *
  * Every map of the programs of all cases and of the ready models, as planned for the CPU and
- * for cards, is written, compiled for the host and run there on random numbers, in memory that
+ * for GPUs, is written, compiled for the host and run there on random numbers, in memory that
  * lies as the program's does; so what is computed in place is computed in place here.
  */
 #include "cuda/driver/kernel_compile.h"
@@ -16,7 +16,7 @@
 
 #include <glob.h>
 
-#include "machine/host_card.h"
+#include "machine/host_gpu.h"
 #include "machine/random_numbers.h"
 
 enum { MOST_MAPS = 6000, MOST_BUFFERS = 4000, MOST_NAMES = 60, MOST_BYTES = 64 << 20 };
@@ -28,7 +28,7 @@ typedef struct subject {
     kernel_plan    plan;
 } subject;
 
-static host_card     card;
+static host_gpu     gpu;
 static kernel_source source, grouped;
 static int           nsubjects;
 static subject       subjects[MOST_MAPS];
@@ -46,7 +46,7 @@ static mtf_session *sessions[MOST_PROGRAMS];
 static bool is_another(const instr *i)
 {
     static name_table forms;
-    arena             scratch = arena_make(&card.session->allocator, &card.session->fault);
+    arena             scratch = arena_make(&gpu.session->allocator, &gpu.session->fault);
     kernel_source     alone = kernel_source_make(&scratch);
     kernel_plan       plan = {0};
     forms.arena = &forms_arena;
@@ -478,26 +478,26 @@ static int64_t places(const program *p, int64_t at[MOST_BUFFERS])
 
 static void run_subject(const subject *s)
 {
-    static void   *cpu_base[MOST_BUFFERS], *card_base[MOST_BUFFERS];
+    static void   *cpu_base[MOST_BUFFERS], *gpu_base[MOST_BUFFERS];
     static int64_t at[MOST_BUFFERS];
     const instr   *i = s->instr;
     int64_t        bytes = places(s->program, at);
     if (bytes > MOST_BYTES || i->map.sums) return; /* the CPU's kernels add up no columns */
     size_t whole = (size_t)bytes + 256;
     char  *cpu = aligned_alloc(256, whole), *got = aligned_alloc(256, whole);
-    char  *memory = host_card_take(&card, whole);
+    char  *memory = host_gpu_take(&gpu, whole);
     memset(cpu, 0x55, whole);
     for (int b = 0; b < s->program->nbuffers; b++)
-        cpu_base[b] = cpu + at[b], card_base[b] = memory + at[b];
+        cpu_base[b] = cpu + at[b], gpu_base[b] = memory + at[b];
     for (int k = 0; k < i->nin; k++)
         each_element(i, &i->in[k], cpu_base[i->in[k].buffer], fill_element, NULL);
-    host_card_put(&card, memory, cpu, whole);
+    host_gpu_put(&gpu, memory, cpu, whole);
 
     run_state run = {.base = cpu_base, .threads = 1};
     run.scratch = malloc(map_scratch_bytes(i) + 64);
     kernel_map(i, &run);
-    host_card_run(&card, i, &s->plan, card_base, (step_words){0});
-    host_card_get(&card, got, memory, whole);
+    host_gpu_run(&gpu, i, &s->plan, gpu_base, (step_words){0});
+    host_gpu_get(&gpu, got, memory, whole);
     for (int o = 0; o < i->nout; o++) {
         comparison c = {.other = cpu_base[i->out[o].buffer]};
         each_element(i, &i->out[o], cpu_base[i->out[o].buffer], find_largest, &c);
@@ -511,15 +511,15 @@ static void run_subject(const subject *s)
     free(run.scratch);
     free(cpu);
     free(got);
-    host_card_give(&card, memory);
+    host_gpu_give(&gpu, memory);
 }
 
 static int set_up(void **unused)
 {
     (void)unused;
-    card = host_card_open();
-    kept = arena_make(&card.session->allocator, &card.session->fault);
-    forms_arena = arena_make(&card.session->allocator, &card.session->fault);
+    gpu = host_gpu_open();
+    kept = arena_make(&gpu.session->allocator, &gpu.session->fault);
+    forms_arena = arena_make(&gpu.session->allocator, &gpu.session->fault);
     source = kernel_source_make(&kept);
     grouped = kernel_source_make(&kept);
     for (int k = 0; k < 2; k++) {
@@ -545,29 +545,29 @@ static int tear_down(void **unused)
     }
     arena_free(&forms_arena);
     arena_free(&kept);
-    host_card_close(&card);
+    host_gpu_close(&gpu);
     return 0;
 }
 
 static void test_maps_give_what_the_cpu_gives(void **unused)
 {
     (void)unused;
-    host_card_load(&card, kernel_source_text(&source));
+    host_gpu_load(&gpu, kernel_source_text(&source));
     for (int k = 0; k < nsubjects; k++) run_subject(&subjects[k]);
 }
 
-static void test_maps_compile_for_a_card(void **unused)
+static void test_maps_compile_for_a_gpu(void **unused)
 {
     (void)unused;
-    host_card_compile_for_real(&card, kernel_source_text(&source));
-    host_card_compile_for_real(&card, kernel_source_text(&grouped));
+    host_gpu_compile_for_real(&gpu, kernel_source_text(&source));
+    host_gpu_compile_for_real(&gpu, kernel_source_text(&grouped));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_maps_give_what_the_cpu_gives),
-        cmocka_unit_test(test_maps_compile_for_a_card),
+        cmocka_unit_test(test_maps_compile_for_a_gpu),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

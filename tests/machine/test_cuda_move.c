@@ -1,7 +1,7 @@
 /* Copies and sums into place as kernels, against the CPU. */
-#include "machine/card_trial.h"
+#include "machine/gpu_trial.h"
 
-static card_trials list;
+static gpu_trials list;
 
 static int64_t some_size(void)
 {
@@ -28,29 +28,29 @@ static void add_move(instr_kind kind, int n, const int64_t *size, mtf_dtype type
 {
     trial   t = trial_of(kind, n, size);
     access  out = {.type = type}, in = {.type = type};
-    int64_t out_count = card_lay_out(n, size, chance(3), &out);
-    int64_t in_count = card_lay_out(n, size, chance(3), &in);
+    int64_t out_count = gpu_lay_out(n, size, chance(3), &out);
+    int64_t in_count = gpu_lay_out(n, size, chance(3), &in);
     if (n > 0 && chance(4)) in.stride[pick(0, n - 1)] = 0;
-    card_operand(&t, &out, out_count, kind == INSTR_MOVE);
-    card_operand(&t, &in, in_count, false);
-    card_trials_add(&list, t);
+    gpu_operand(&t, &out, out_count, kind == INSTR_MOVE);
+    gpu_operand(&t, &in, in_count, false);
+    gpu_trials_add(&list, t);
 }
 
 static void add_plain(instr_kind kind, int n, const int64_t *size, mtf_dtype type)
 {
     trial   t = trial_of(kind, n, size);
     access  a = {.type = type};
-    int64_t count = card_lay_out(n, size, true, &a);
-    card_operand(&t, &a, count, kind == INSTR_MOVE);
-    card_operand(&t, &a, count, false);
-    card_trials_add(&list, t);
+    int64_t count = gpu_lay_out(n, size, true, &a);
+    gpu_operand(&t, &a, count, kind == INSTR_MOVE);
+    gpu_operand(&t, &a, count, false);
+    gpu_trials_add(&list, t);
 }
 
 static void test_moves(void **state)
 {
     (void)state;
     seed_state = 31;
-    card_trials_start(&list, 1);
+    gpu_trials_start(&list, 1);
     for (int round = 0; round < 120; round++) {
         int64_t size[MAX_LOOPS];
         int     n = some_sizes(size, 3000);
@@ -59,7 +59,7 @@ static void test_moves(void **state)
     /* transpositions: larger than a tile */
     for (int round = 0; round < DTYPES; round++)
         add_move(INSTR_MOVE, 3, (int64_t[]){2, 67, 130}, all_types[round]);
-    card_trials_run(&list, kernel_move);
+    gpu_trials_run(&list, kernel_move);
 }
 
 /* out += in; some loops meet in one element, or overlap. */
@@ -90,11 +90,11 @@ static void test_large_moves(void **state)
     seed_state = 33;
     for (int kind = 0; kind < 2; kind++) {
         int64_t size[2] = {(int64_t)4 * 256 * 132 * 8 * 4 + 3, 1};
-        card_trials_start(&list, 1);
+        gpu_trials_start(&list, 1);
         add_plain(kind ? INSTR_ADD_INTO : INSTR_MOVE, 1, size, MTF_F32);
         add_plain(kind ? INSTR_ADD_INTO : INSTR_MOVE, 2, (int64_t[]){size[0] / 3 / 5, 5}, MTF_BF16);
         list.trial[1].operands[1].stride[1] = 0; /* element by element */
-        card_trials_run(&list, kind ? kernel_add_into : kernel_move);
+        gpu_trials_run(&list, kind ? kernel_add_into : kernel_move);
     }
 }
 
@@ -102,11 +102,11 @@ static void test_sums_into_place(void **state)
 {
     (void)state;
     seed_state = 32;
-    card_trials_start(&list, 1);
+    gpu_trials_start(&list, 1);
     list.allowed[MTF_BF16] = 0.5; /* the CPU rounds after each term */
     list.allowed[MTF_F16] = 0.1;
     for (int round = 0; round < 150; round++) add_sum(round);
-    card_trials_run(&list, kernel_add_into);
+    gpu_trials_run(&list, kernel_add_into);
 }
 
 int main(void)
@@ -116,5 +116,5 @@ int main(void)
         cmocka_unit_test(test_large_moves),
         cmocka_unit_test(test_sums_into_place),
     };
-    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
+    return cmocka_run_group_tests(tests, gpu_set_up, gpu_tear_down);
 }

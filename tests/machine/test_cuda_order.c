@@ -1,7 +1,7 @@
 /* Sorting as kernels, against the CPU. */
-#include "machine/card_trial.h"
+#include "machine/gpu_trial.h"
 
-static card_trials list;
+static gpu_trials list;
 
 /* Dimension 2 is sorted. */
 static void add_order(const int64_t *size, int64_t first, bool plain, mtf_dtype type)
@@ -9,9 +9,9 @@ static void add_order(const int64_t *size, int64_t first, bool plain, mtf_dtype 
     trial   t = trial_of(INSTR_ORDER, 2, size);
     int64_t few[3] = {size[0], size[1], first};
     access  in = {.type = type}, values = {.type = type}, indices = {.type = MTF_I32};
-    int64_t in_count = card_lay_out(3, size, plain, &in);
-    int64_t value_count = card_lay_out(3, few, plain, &values);
-    int64_t index_count = card_lay_out(3, few, plain, &indices);
+    int64_t in_count = gpu_lay_out(3, size, plain, &in);
+    int64_t value_count = gpu_lay_out(3, few, plain, &values);
+    int64_t index_count = gpu_lay_out(3, few, plain, &indices);
     t.i.order = (order_args){.along = size[2],
                              .in_stride = in.stride[2],
                              .k = first,
@@ -19,21 +19,21 @@ static void add_order(const int64_t *size, int64_t first, bool plain, mtf_dtype 
                              .index_stride = indices.stride[2],
                              .descending = chance(2)};
     in.stride[2] = values.stride[2] = indices.stride[2] = 0;
-    card_operand(&t, &values, value_count, true);
-    card_operand(&t, &indices, index_count, true);
-    card_operand(&t, &in, in_count, false);
-    card_make_wild(type, t.memory[2], in_count);
+    gpu_operand(&t, &values, value_count, true);
+    gpu_operand(&t, &indices, index_count, true);
+    gpu_operand(&t, &in, in_count, false);
+    gpu_make_wild(type, t.memory[2], in_count);
     if (!is_float(type) && chance(2)) /* many equal ones */
         for (int64_t k = 0; k < in_count; k++)
             dtype_store(type, t.memory[2], k, (double)pick(0, 1));
-    card_trials_add(&list, t);
+    gpu_trials_add(&list, t);
 }
 
 static void test_orders(void **state)
 {
     (void)state;
     seed_state = 71;
-    card_trials_start(&list, 2);
+    gpu_trials_start(&list, 2);
     for (int d = 0; d < ARITHMETIC_TYPES; d++) list.allowed[d] = 0;
     for (int round = 0; round < 70; round++) {
         int64_t size[3] = {pick(1, 9), pick(1, 5), chance(2) ? pick(1, 9) : pick(1, 140)};
@@ -45,12 +45,12 @@ static void test_orders(void **state)
         int64_t size[3] = {1, 2, 4200 + k};
         add_order(size, k % 2 ? size[2] : pick(1, 40), true, all_types[k]);
     }
-    card_trials_run(&list, kernel_order);
+    gpu_trials_run(&list, kernel_order);
     assert_int_equal(list.launches, 2);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_orders)};
-    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
+    return cmocka_run_group_tests(tests, gpu_set_up, gpu_tear_down);
 }

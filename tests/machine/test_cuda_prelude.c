@@ -10,13 +10,13 @@
 
 #include "ground.h"
 
-#include "machine/host_card.h"
+#include "machine/host_gpu.h"
 
 enum { NUMBERS = 48, PAIRS = NUMBERS * NUMBERS, SHORTS = 65536, ROOM = SHORTS * 8 };
 
-static host_card card;
+static host_gpu gpu;
 static char      in[ROOM], other[ROOM], out[ROOM];
-static char     *card_in, *card_other, *card_out;
+static char     *gpu_in, *gpu_other, *gpu_out;
 
 static const mtf_dtype compute_types[] = {MTF_F32, MTF_F64, MTF_I32, MTF_I64, MTF_BOOL};
 static const mtf_dtype f8_types[] = {MTF_F8E4M3, MTF_F8E5M2};
@@ -40,7 +40,7 @@ static void kernel_begin(textbuf *t, const char *name, const char *to, const cha
 static char *write_kernels(void)
 {
     static arena a;
-    a = arena_make(&card.session->allocator, &card.session->fault);
+    a = arena_make(&gpu.session->allocator, &gpu.session->fault);
     textbuf t = {.arena = &a};
     char    name[100];
     EACH_TYPE(k)
@@ -87,25 +87,25 @@ static char *write_kernels(void)
 static int set_up(void **state)
 {
     (void)state;
-    card = host_card_open();
+    gpu = host_gpu_open();
     char *text = write_kernels();
-    host_card_load(&card, text);
-    host_card_compile_for_real(&card, text);
-    card_in = host_card_take(&card, ROOM);
-    card_other = host_card_take(&card, ROOM);
-    card_out = host_card_take(&card, ROOM);
+    host_gpu_load(&gpu, text);
+    host_gpu_compile_for_real(&gpu, text);
+    gpu_in = host_gpu_take(&gpu, ROOM);
+    gpu_other = host_gpu_take(&gpu, ROOM);
+    gpu_out = host_gpu_take(&gpu, ROOM);
     return 0;
 }
 
 static void launch(const char *name, int64_t elements)
 {
     char *scratch = NULL;
-    void *pointers[] = {&card_out, &card_in, &card_other, &scratch, &card.words};
+    void *pointers[] = {&gpu_out, &gpu_in, &gpu_other, &scratch, &gpu.words};
     assert_true(elements % 64 == 0);
-    host_card_put(&card, card_in, in, ROOM);
-    host_card_put(&card, card_other, other, ROOM);
-    host_card_launch(&card, &(kernel_launch){name, elements / 64, 64, 0}, pointers);
-    host_card_get(&card, out, card_out, ROOM);
+    host_gpu_put(&gpu, gpu_in, in, ROOM);
+    host_gpu_put(&gpu, gpu_other, other, ROOM);
+    host_gpu_launch(&gpu, &(kernel_launch){name, elements / 64, 64, 0}, pointers);
+    host_gpu_get(&gpu, out, gpu_out, ROOM);
 }
 
 /* Ordinary numbers, and those at the ends of their type. */
@@ -139,7 +139,7 @@ static scalar element(mtf_dtype type, const char *at, int k)
     return s;
 }
 
-/* The card's functions are other ones than the CPU's: a few units in the last place. */
+/* The GPU's functions are other ones than the CPU's: a few units in the last place. */
 static bool agree(mtf_dtype type, scalar want, scalar got)
 {
     if (!dtype_is_float(type)) return want.whole == got.whole;
@@ -252,7 +252,7 @@ static void test_random_numbers_are_those_of_the_cpu(void **state)
 {
     (void)state;
     step_words words = {.seed = 0x123456789abcdefu, .step = 9};
-    host_card_put(&card, card.words, &words, sizeof words);
+    host_gpu_put(&gpu, gpu.words, &words, sizeof words);
     launch("draws", 64);
     philox_stream s = philox_turn((philox_stream){0x123456789abcdefu, 7, 9}, 3, 5);
     for (int k = 0; k < 64; k++) {

@@ -1,15 +1,15 @@
 /* Products of the device cuda against those of the CPU.
  *
- * The card is the host (tests/host_cuda/README.md): shapes, strides and types are what is
+ * The GPU is the host (tests/host_cuda/README.md): shapes, strides and types are what is
  * tested here, and that a choice between algorithms changes nothing else.
  */
 #include "cuda/driver/cuda_device.h"
 #include "cuda/library/products.h"
 #include "cuda/step/cuda_scratch.h"
-#include "machine/card_product.h"
+#include "machine/gpu_product.h"
 #include "machine/trial.h"
 
-/* `got` is what the card wrote; the CPU's product comes to the trial's own memory.  Elements beside
+/* `got` is what the GPU wrote; the CPU's product comes to the trial's own memory.  Elements beside
  * the product are not touched by either. */
 static void assert_same_product(trial *t, char *got)
 {
@@ -17,7 +17,7 @@ static void assert_same_product(trial *t, char *got)
     int           k = t->i.nloops - 1;
     int64_t       results = turns_of(t) / t->i.size[k];
     size_t        each = mtf_dtype_bytes(c->type);
-    /* Only cards multiply f16 and f8 to f32; elements beside such a product stay as they were. */
+    /* Only GPUs multiply f16 and f8 to f32; elements beside such a product stay as they were. */
     bool alone = (a->type == MTF_F16 || dtype_is_f8(a->type)) && c->type == MTF_F32;
     if (!alone) run_once(t, kernel_contract, 1, 1);
     for (int64_t r = 0; r < results; r++) {
@@ -108,23 +108,23 @@ static void test_f8(void **state)
     }
 }
 
-/* Programs for cards before compute capability 8.9 have no f8 products. */
-static void test_older_cards(void **state)
+/* Programs for GPUs before compute capability 8.9 have no f8 products. */
+static void test_older_gpus(void **state)
 {
     static const struct {
         const char *capability;
         bool        multiplies;
-    } cards[] = {{"80", false}, {"86", false}, {"89", true}, {"90", true}, {"120", true}};
+    } gpus[] = {{"80", false}, {"86", false}, {"89", true}, {"90", true}, {"120", true}};
     (void)state;
-    if (asked_real_card()) skip();
-    for (size_t k = 0; k < sizeof cards / sizeof *cards; k++) {
-        setenv("MTF_HOST_CUDA_CAPABILITY", cards[k].capability, 1);
+    if (asked_real_gpu()) skip();
+    for (size_t k = 0; k < sizeof gpus / sizeof *gpus; k++) {
+        setenv("MTF_HOST_CUDA_CAPABILITY", gpus[k].capability, 1);
         mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda"});
-        assert_true(abilities_multiply(s->can, MTF_F8E4M3)); /* planned for any card */
+        assert_true(abilities_multiply(s->can, MTF_F8E4M3)); /* planned for any GPU */
         device *d = device_cuda.open(s);
         assert_non_null(d);
-        assert_int_equal(abilities_multiply(s->can, MTF_F8E4M3), cards[k].multiplies);
-        assert_int_equal(abilities_multiply(s->can, MTF_F8E5M2), cards[k].multiplies);
+        assert_int_equal(abilities_multiply(s->can, MTF_F8E4M3), gpus[k].multiplies);
+        assert_int_equal(abilities_multiply(s->can, MTF_F8E5M2), gpus[k].multiplies);
         assert_true(abilities_multiply(s->can, MTF_BF16));
         d->close(d);
         mtf_close(s);
@@ -213,20 +213,20 @@ static void test_few_columns(void **state)
     (void)state;
     seed_state = 7;
     for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
-        int slim = 0, rounds = asked_real_card() || k == 1 ? 16 : 6; /* compiling takes its time */
+        int slim = 0, rounds = asked_real_gpu() || k == 1 ? 16 : 6; /* compiling takes its time */
         check_few_columns(types[k][0], types[k][1], rounds, &slim);
         if (slim < rounds / 4)
             fail_msg("only %d of %d products had kernels of their own", slim, rounds);
     }
 }
 
-/* A product that is recorded is made when the recording is played, each time anew. */
-static void test_recorded(void **state)
+/* A product that is captured is made when the capture is replayed, each time anew. */
+static void test_captured(void **state)
 {
     const cuda_driver *d = &cuda_of(context)->device->api.driver;
     CUstream           stream = cuda_of(context)->stream;
     CUgraph            graph;
-    CUgraphExec        played;
+    CUgraphExec        replayed;
     loaded             l;
     (void)state;
     seed_state = 3;
@@ -243,15 +243,15 @@ static void test_recorded(void **state)
     assert_int_equal(d->cuStreamEndCapture(stream, &graph), 0);
     cuda->read(context, got, l.base[0], bytes_of(&t, 0));
     assert_memory_equal(got, t.memory[0], bytes_of(&t, 0)); /* nothing yet */
-    assert_int_equal(d->cuGraphInstantiate(&played, graph, 0), 0);
+    assert_int_equal(d->cuGraphInstantiate(&replayed, graph, 0), 0);
     for (int turn = 0; turn < 2; turn++) {
         fill(MTF_F32, t.memory[1], t.count[1]);
         cuda->write(context, l.base[1], t.memory[1], bytes_of(&t, 1));
-        assert_int_equal(d->cuGraphLaunch(played, stream), 0);
+        assert_int_equal(d->cuGraphLaunch(replayed, stream), 0);
         cuda->read(context, got, l.base[0], bytes_of(&t, 0));
         assert_same_product(&t, got);
     }
-    d->cuGraphExecDestroy(played);
+    d->cuGraphExecDestroy(replayed);
     d->cuGraphDestroy(graph);
     unload(&l);
     free(got);
@@ -264,12 +264,12 @@ int main(void)
         cmocka_unit_test(test_floats),
         cmocka_unit_test(test_short_floats_to_f32),
         cmocka_unit_test(test_f8),
-        cmocka_unit_test(test_older_cards),
+        cmocka_unit_test(test_older_gpus),
         cmocka_unit_test(test_integers_and_flags),
         cmocka_unit_test(test_odd_strides),
         cmocka_unit_test(test_many_small),
         cmocka_unit_test(test_few_columns),
-        cmocka_unit_test(test_recorded),
+        cmocka_unit_test(test_captured),
     };
-    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
+    return cmocka_run_group_tests(tests, gpu_set_up, gpu_tear_down);
 }

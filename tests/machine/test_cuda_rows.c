@@ -1,8 +1,8 @@
 /* Maps of long rows as kernels, against the CPU: sums that are made with a maximum. */
-#include "machine/card_trial.h"
+#include "machine/gpu_trial.h"
 #include "cuda/write/map_passes.h"
 
-static card_trials list;
+static gpu_trials list;
 
 enum { OUTPUTS = 3, X = 0, ROWS = 9 };
 
@@ -35,11 +35,11 @@ static void add_softmax(mtf_dtype type, int64_t columns, bool limits)
                          .steps = limits ? limited : plain,
                          .results = results[limits],
                          .nrow = 1};
-    card_operand(&t, &x, ROWS * columns, true);
-    card_operand(&t, &row, ROWS, true);
-    card_operand(&t, &row, ROWS, true);
-    card_operand(&t, &x, ROWS * columns, false);
-    card_trials_add(&list, t);
+    gpu_operand(&t, &x, ROWS * columns, true);
+    gpu_operand(&t, &row, ROWS, true);
+    gpu_operand(&t, &row, ROWS, true);
+    gpu_operand(&t, &x, ROWS * columns, false);
+    gpu_trials_add(&list, t);
 }
 
 /* Ordinary rows; rising and falling ones; -infinity in parts and throughout; infinity; NaN. */
@@ -73,23 +73,23 @@ static void test_one_pass_gives_what_two_give(void **state)
     static const int64_t columns[] = {33000, 40001, 50304};
     (void)state;
     seed_state = 61;
-    card_trials_start(&list, OUTPUTS);
+    gpu_trials_start(&list, OUTPUTS);
     list.allowed[MTF_F32] = 1e-5;
     for (int k = 0; k < 3; k++)
         for (int limits = 0; limits < 2; limits++)
             for (int type = 0; type < 2; type++)
                 add_softmax(type ? MTF_BF16 : MTF_F32, columns[k], limits);
     for (int k = 0; k < list.n; k++) fill_rows(&list.trial[k]);
-    card_trials_run(&list, kernel_map);
+    gpu_trials_run(&list, kernel_map);
 }
 
 /* The sum is in the pass of the maximum: the second pass is the one that divides. */
 static void test_rows_are_read_twice(void **state)
 {
     (void)state;
-    card_trials_start(&list, OUTPUTS);
+    gpu_trials_start(&list, OUTPUTS);
     add_softmax(MTF_BF16, 50304, true);
-    kernel_source s = kernel_source_make(&card.session->arena);
+    kernel_source s = kernel_source_make(&gpu.session->arena);
     trial        *t = &list.trial[0];
     int           loops = 0;
     t->i.out = t->operands, t->i.nout = OUTPUTS;
@@ -128,5 +128,5 @@ int main(void)
         cmocka_unit_test(test_one_pass_gives_what_two_give),
         cmocka_unit_test(test_rows_are_read_twice),
     };
-    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
+    return cmocka_run_group_tests(tests, gpu_set_up, gpu_tear_down);
 }

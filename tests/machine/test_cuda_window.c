@@ -1,7 +1,7 @@
 /* Convolution and its gradients as kernels, against the CPU. */
-#include "machine/card_trial.h"
+#include "machine/gpu_trial.h"
 
-static card_trials list;
+static gpu_trials list;
 
 static const int64_t channels[][3] = {{1, 3, 5}, {1, 9, 10}, {2, 8, 9}, {6, 1, 1}, {3, 1, 2},
                                       {1, 1, 1}, {1, 16, 4}, {2, 3, 2}, {1, 2, 40}};
@@ -73,14 +73,14 @@ static void add_window(window_args a, mtf_dtype type, int nbatch, const int64_t 
     a.w_chan = w[a.nspatial];
     a.w_out = w[a.nspatial + 1];
     t.i.window = a;
-    card_trials_add(&list, t);
+    gpu_trials_add(&list, t);
 }
 
 static void test_windows(void **state)
 {
     (void)state;
     seed_state = 91;
-    card_trials_start(&list, 1);
+    gpu_trials_start(&list, 1);
     for (int kind = 0; kind < 3; kind++)
         for (int nspatial = 1; nspatial <= 3; nspatial++)
             for (int64_t step = 1; step <= 3; step++)
@@ -97,12 +97,12 @@ static void test_windows(void **state)
         a.in_size[0] = a.out_size[0] = 50;
         add_window(a, all_types[k], 1, (int64_t[]){9});
     }
-    card_trials_run(&list, kernel_window);
+    gpu_trials_run(&list, kernel_window);
     assert_int_equal(list.launches, 2);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_windows)};
-    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
+    return cmocka_run_group_tests(tests, gpu_set_up, gpu_tear_down);
 }

@@ -1,7 +1,7 @@
 /* Convolutions by cuDNN, and their gradients, against the CPU.
  *
- * Several steps, so that the library's work is recorded as well.  On a card that is the host
- * the library computes graphs by plain loops; with MTF_TEST_CARD=real it is the real one, and
+ * Several steps, so that the library's work is captured as well.  On a GPU that is the host
+ * the library computes graphs by plain loops; with MTF_TEST_GPU=real it is the real one, and
  * there are larger forms.
  */
 #include "mtf_build.h"
@@ -16,7 +16,7 @@ enum {
     OUTPUTS = 3,
     STEPS = 2,
     SPACE = 3
-}; /* the second step is recorded, and played */
+}; /* the second step is captured, and replayed */
 static const char *const inputs[INPUTS] = {"x0", "f0", "g0"};
 static const char *const names[OUTPUTS] = {"y1", "dx1", "df1"};
 
@@ -210,7 +210,7 @@ static void test_any_form(void **unused)
             results right = run(&f, "f32", "cpu", "", false);
             results library = run(&f, f.type, "cuda", "all", false);
             assert_all_near(&f, &library, &right, rounding(&f));
-            if (!asked_real_card() && k < 2) assert_taken(&f, &right);
+            if (!asked_real_gpu() && k < 2) assert_taken(&f, &right);
             drop(&library), drop(&right);
         }
 }
@@ -218,8 +218,8 @@ static void test_any_form(void **unused)
 static void test_large_forms(void **unused)
 {
     (void)unused;
-    if (!asked_real_card()) {
-        printf("note: on an emulated card, larger convolutions by cuDNN were left out\n");
+    if (!asked_real_gpu()) {
+        printf("note: on an emulated GPU, larger convolutions by cuDNN were left out\n");
         return;
     }
     for (size_t k = 0; k < sizeof large / sizeof *large; k++) {
@@ -254,7 +254,7 @@ static void test_on_meshes(void **unused)
         results own = run(&f, f.type, "cuda", "no", false);
         assert_all_near(&f, &library, &right, rounding(&f));
         assert_all_near(&f, &own, &right, rounding(&f));
-        if (!asked_real_card()) assert_taken(&f, &right);
+        if (!asked_real_gpu()) assert_taken(&f, &right);
         drop(&library), drop(&right), drop(&own);
     }
 }
@@ -270,12 +270,12 @@ static void test_rounded_factors(void **unused)
     assert_all_near(&small, &exact, &right, 1e-6);
     assert_true(is_same(&exact, &own));
     assert_all_near(&small, &rounded, &right, 0x1p-10);
-    for (int k = 0; k < OUTPUTS && !asked_real_card(); k++)
+    for (int k = 0; k < OUTPUTS && !asked_real_gpu(); k++)
         assert_true(distance(&rounded, &right, k) > 1e-5);
     drop(&right), drop(&exact), drop(&own), drop(&rounded);
 }
 
-/* A loop whose end depends on a value is recorded on a queue of its own. */
+/* A loop whose end depends on a value is captured on a stream of its own. */
 static const char loop_text[] =
     "x0: f32[n=2, h=8, w=8, c=16] = input()\nf0: f32[fh=3, fw=3, c=16, o=16] = input()\n"
     "x1: bf16 = cast(x0)\nf1: bf16 = cast(f0)\nn0: i32[] = constant(value=0)\n"
@@ -290,7 +290,7 @@ static void test_in_a_loop(void **unused)
     results library = run_text(loop_text, "all", 2, inputs);
     results own = run_text(loop_text, "no", 2, inputs);
     assert_true(distance(&library, &own, 0) < 0x1p-8);
-    if (!asked_real_card()) {
+    if (!asked_real_gpu()) {
         setenv("MTF_HOST_CUDA_DNN", "wrong", 1);
         results wrong = run_text(loop_text, "all", 2, inputs);
         unsetenv("MTF_HOST_CUDA_DNN");
@@ -307,7 +307,7 @@ static void test_our_kernels_otherwise(void **unused)
     static const char *const refusals[] = {"none", "greedy", "unable"};
     form                     f = small;
     (void)unused;
-    if (asked_real_card()) return;
+    if (asked_real_gpu()) return;
     f.type = "bf16", f.channels = 24; /* no other test keeps its plan */
     results own = run(&f, f.type, "cuda", "no", false);
     for (int k = 0; k < 3; k++) {

@@ -1,4 +1,4 @@
-/* Decoding on a card: the tokens of the CPU, in few kernels. */
+/* Decoding on a GPU: the tokens of the CPU, in few kernels. */
 #include "cuda/driver/cuda_device.h"
 #include "cuda/write/slim_groups.h"
 #include "model/transformer/decode_graph.h"
@@ -7,7 +7,7 @@
 
 #include "ground.h"
 
-#include "run/emulated_card.h"
+#include "run/emulated_gpu.h"
 
 enum { WIDE = 128, VOCAB = 96, LENGTH = 32, NEW = 12 };
 
@@ -82,11 +82,11 @@ static void test_tokens_are_those_of_the_cpu(void **state)
     (void)state;
     for (int k = 0; k < 2; k++)
         for (int batch = 1; batch <= 3; batch += 2) {
-            int32_t card[3][NEW], host[3][NEW];
-            decode("cuda", types[k], batch, card);
+            int32_t gpu[3][NEW], host[3][NEW];
+            decode("cuda", types[k], batch, gpu);
             decode("cpu", types[k], batch, host);
             for (int row = 0; row < batch; row++)
-                assert_memory_equal(card[row], host[row], sizeof card[row]);
+                assert_memory_equal(gpu[row], host[row], sizeof gpu[row]);
         }
 }
 
@@ -146,7 +146,7 @@ static int count_same(const sampled_tokens *a, const sampled_tokens *b, double w
     int k = 0;
     for (; k < a->n && a->id[k] == b->id[k]; k++)
         if (!(fabs(a->log_probability[k] - b->log_probability[k]) <= within))
-            fail_msg("token %d, %d, has log probability %.8f on the card, not %.8f", k, a->id[k],
+            fail_msg("token %d, %d, has log probability %.8f on the GPU, not %.8f", k, a->id[k],
                      a->log_probability[k], b->log_probability[k]);
     return k;
 }
@@ -158,14 +158,14 @@ static void test_sampled_tokens_are_those_of_the_cpu(void **state)
     static const char *const on[][2] = {
         {NULL, NULL}, {"x:3", "d_ff:x"}, {"x:2,y:2", "d_ff:x,heads:y,vocab:x"}};
     static const int tokens[] = {MOST_SAMPLED, 20, 20};
-    sampled_tokens   host, card;
+    sampled_tokens   host, gpu;
     (void)state;
     sample(&(mtf_session_opts){.seed = 3}, MTF_F32, 1, 62, MOST_SAMPLED, &host);
     for (int k = 0; k < 3; k++) {
         sample(
             &(mtf_session_opts){.device = "cuda", .seed = 3, .mesh = on[k][0], .layout = on[k][1]},
-            MTF_F32, 1, 62, tokens[k], &card);
-        assert_int_equal(count_same(&card, &host, 2e-5), tokens[k]);
+            MTF_F32, 1, 62, tokens[k], &gpu);
+        assert_int_equal(count_same(&gpu, &host, 2e-5), tokens[k]);
     }
 }
 
@@ -173,12 +173,12 @@ static void test_sampled_tokens_are_those_of_the_cpu(void **state)
 static void test_sampled_probabilities_are_those_of_the_cpu(void **state)
 {
     enum { TOKENS = 6 };
-    sampled_tokens host[PROMPTS], card[PROMPTS];
+    sampled_tokens host[PROMPTS], gpu[PROMPTS];
     int            same = 0;
     (void)state;
     sample(&(mtf_session_opts){.seed = 3}, MTF_BF16, PROMPTS, 65, TOKENS, host);
-    sample(&(mtf_session_opts){.device = "cuda", .seed = 3}, MTF_BF16, PROMPTS, 65, TOKENS, card);
-    for (int k = 0; k < PROMPTS; k++) same += count_same(&card[k], &host[k], 0x1p-5);
+    sample(&(mtf_session_opts){.device = "cuda", .seed = 3}, MTF_BF16, PROMPTS, 65, TOKENS, gpu);
+    for (int k = 0; k < PROMPTS; k++) same += count_same(&gpu[k], &host[k], 0x1p-5);
     assert_true(same >= PROMPTS * TOKENS / 2);
 }
 
@@ -283,6 +283,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_token_is_one_graph),
     };
     (void)argc;
-    use_emulated_card(argv);
+    use_emulated_gpu(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

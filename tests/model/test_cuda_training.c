@@ -1,4 +1,4 @@
-/* Tests the training loop on an emulated card. */
+/* Tests the training loop on an emulated GPU. */
 #include <math.h>
 
 #include "mtf_nn.h"
@@ -6,9 +6,9 @@
 #include "run/compiled.h"
 
 #include "ground.h"
-#include "run/emulated_card.h"
+#include "run/emulated_gpu.h"
 
-/* What was seen of the steps: which were played from a recording, and which were timed. */
+/* What was seen of the steps: which were replayed from a capture, and which were timed. */
 typedef struct seen {
     char    how[64]; /* a letter for each step */
     int64_t timed;
@@ -18,12 +18,12 @@ static bool after_step(void *context, const mtf_train_step *now)
 {
     seen   *s = context;
     int64_t timed = mtf_program_measured(now->program, 0).steps;
-    s->how[strlen(s->how)] = timed > s->timed ? 't' : now->program->step.played ? 'p' : 'q';
+    s->how[strlen(s->how)] = timed > s->timed ? 't' : now->program->step.replayed ? 'r' : 'q';
     s->timed = timed;
     return true;
 }
 
-/* Steps of (w - 3)^2; letters: p played, q queued by itself, t timed. */
+/* Steps of (w - 3)^2; letters: r replayed, q launched by itself, t timed. */
 static void train(const char *on, mtf_train_opts *opts, const char *how)
 {
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = "cuda", .mesh = on});
@@ -43,29 +43,29 @@ static void train(const char *on, mtf_train_opts *opts, const char *how)
     close_well(s);
 }
 
-/* The second step is recorded, and the others play it. */
-static void test_steps_are_played(void **state)
+/* The second step is captured, and the others replay it. */
+static void test_steps_are_replayed(void **state)
 {
     (void)state;
-    train("x:1", &(mtf_train_opts){.steps = 8}, "qqpppppp");
+    train("x:1", &(mtf_train_opts){.steps = 8}, "qqrrrrrr");
 }
 
 /* Timing waits for every instruction, so that only a few steps are timed. */
 static void test_few_steps_are_timed(void **state)
 {
     (void)state;
-    train("x:1", &(mtf_train_opts){.steps = 20, .profile = true}, "qqpppppppptttttppppp");
-    train("x:2", &(mtf_train_opts){.steps = 8}, "qqpttttt");
+    train("x:1", &(mtf_train_opts){.steps = 20, .profile = true}, "qqrrrrrrrrtttttrrrrr");
+    train("x:2", &(mtf_train_opts){.steps = 8}, "qqrttttt");
     train("x:1", &(mtf_train_opts){.steps = 3, .measure = true}, "ttt");
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps_are_played),
+        cmocka_unit_test(test_steps_are_replayed),
         cmocka_unit_test(test_few_steps_are_timed),
     };
     (void)argc;
-    use_emulated_card(argv);
+    use_emulated_gpu(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

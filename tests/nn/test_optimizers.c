@@ -1,6 +1,6 @@
 /* Ten steps of each optimizer against PyTorch's, on every layout.
  *
- * With MTF_TEST_DEVICE=cuda on cards, in f32 as well: each optimizer on every third layout, so that
+ * With MTF_TEST_DEVICE=cuda on GPUs, in f32 as well: each optimizer on every third layout, so that
  * all layouts and all optimizers are met.
  *
  * Usage: test_optimizers [SHARE/SHARES]
@@ -132,7 +132,7 @@ static void test_one_processor(void **state)
     }
 }
 
-/* A third of the layouts for each optimizer on cards: there each takes the longest to begin. */
+/* A third of the layouts for each optimizer on GPUs: there each takes the longest to begin. */
 static void train_all(void *context, const mtf_session_opts *opts)
 {
     int *layouts = context;
@@ -302,7 +302,7 @@ static void test_all_have_values(void **state)
 int main(int argc, char **argv)
 {
     share_read(argc > 1 ? argv[1] : NULL, &mine);
-    asked_hold_card();
+    asked_hold_gpu();
     const struct CMUnitTest shared[] = {
         cmocka_unit_test(test_one_processor), cmocka_unit_test(test_layouts)};
     const struct CMUnitTest tests[] = {

@@ -1,6 +1,6 @@
 /* Tests which maps and folds become epilogues of products.
  *
- * Plans for cards need no card: what a program does is read from its listing.
+ * Plans for GPUs need no GPU: what a program does is read from its listing.
  */
 #include "plan/plan.h"
 

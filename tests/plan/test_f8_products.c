@@ -45,7 +45,7 @@ static planned_product planned(const char *device, unsigned without, const char 
 #define CAST(name, from, type) #name ": " #type " = cast(" #from ")\n"
 enum { F8 = 1 << MTF_F8E4M3 | 1 << MTF_F8E5M2 };
 
-static void test_cards_multiply_f8(void **state)
+static void test_gpus_multiply_f8(void **state)
 {
     (void)state;
     planned_product p =
@@ -81,16 +81,16 @@ static void test_other_products_are_bf16(void **state)
     assert_true(on_chip.a == MTF_F32 && on_chip.b == MTF_F32 && on_chip.c == MTF_F32);
 }
 
-/* A machine file of cards does not make a CPU multiply f8. */
+/* A machine file of GPUs does not make a CPU multiply f8. */
 static void test_machine_files(void **state)
 {
     (void)state;
-    for (int card = 0; card < 2; card++) {
-        mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = card ? "cuda" : "cpu"});
+    for (int gpu = 0; gpu < 2; gpu++) {
+        mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = gpu ? "cuda" : "cpu"});
         price_rates  r;
         assert_true(rates_read(s, "flops 1e9\nmultiplies f8e4m3\nmultiplies f8e5m2\n", "m", &r));
         rates_plan_for(&r, s);
-        assert_int_equal(s->can.products, card ? F8 : 0);
+        assert_int_equal(s->can.products, gpu ? F8 : 0);
         mtf_close(s);
     }
 }
@@ -98,7 +98,7 @@ static void test_machine_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cards_multiply_f8),
+        cmocka_unit_test(test_gpus_multiply_f8),
         cmocka_unit_test(test_factors_get_rows_of_k),
         cmocka_unit_test(test_other_products_are_bf16),
         cmocka_unit_test(test_machine_files),

@@ -1,6 +1,6 @@
 /* Tests which gradients of attention read what attention gave.
  *
- * Plans for cards need no card.
+ * Plans for GPUs need no GPU.
  */
 #include "plan/plan.h"
 

@@ -1,6 +1,6 @@
-/* Tests which filters of convolutions are copied for a card's library.
+/* Tests which filters of convolutions are copied for a GPU's library.
  *
- * Plans for cards need no card.
+ * Plans for GPUs need no GPU.
  */
 #include "plan/plan.h"
 #include "program/window_library.h"

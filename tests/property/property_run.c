@@ -62,7 +62,7 @@ int case_patience(void)
     return asked_device() ? 10 * PATIENCE : PATIENCE;
 }
 
-/* A card records the second step and plays the third. */
+/* A GPU captures the second step and replays the third. */
 static int steps_of(const property_case *c)
 {
     return asked_device() ? MAX_STEPS : c->steps;

@@ -4,8 +4,8 @@
  * results are fetched, on another mesh, under another layout; at the end all
  * unused results, on a mesh and on one processor.  A failing program is shrunk
  * and printed as .mtf text with the flags that reproduce it;
- * `test_random_programs SEED+k 1` makes it again.  With MTF_TEST_DEVICE=cuda programs run on cards,
- * three steps of each, so that the last one is played.
+ * `test_random_programs SEED+k 1` makes it again.  With MTF_TEST_DEVICE=cuda programs run on GPUs,
+ * three steps of each, so that the last one is replayed.
  *
  * Usage: test_random_programs [SEED] [COUNT]
  *        test_random_programs --seconds N [SEED]
@@ -88,7 +88,7 @@ static bool run_one(property_case *c, uint64_t seed, bool apart, coverage *cover
         v = try_legal(c, &d, apart, reason, cover);
     }
     alarm(0);
-    /* Shrinking starts processes, which a process that has opened a card cannot. */
+    /* Shrinking starts processes, which a process that has opened a GPU cannot. */
     if (v != VERDICT_SAME && !apart && asked_device()) _exit(1);
     if (v != VERDICT_SAME) report(c, seed, v, graph, reason);
     return v == VERDICT_SAME;
@@ -128,7 +128,7 @@ static void run_many(property_case *c, uint64_t seed, uint64_t count, time_t end
     if (pipe(ends)) return;
     pid_t child = fork();
     if (child == 0) {
-        asked_hold_card();
+        asked_hold_gpu();
         for (uint64_t k = s->done; k < count && time(NULL) < end; k++) {
             r = (result){0};
             r.good = run_one(c, seed + k, false, &r.cover);

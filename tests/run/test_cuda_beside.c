@@ -1,6 +1,6 @@
-/* Tests collectives that run beside other work, on emulated cards.
+/* Tests collectives that run beside other work, on emulated GPUs.
  *
- * The emulated card does the work of its queues as late, or as early, as their waits allow: results
+ * The emulated GPU does the work of its streams as late, or as early, as their waits allow: results
  * are those of a run in which one instruction follows the other, bit for bit.
  */
 
@@ -8,9 +8,9 @@
 #include "run/compiled.h"
 
 #include "ground.h"
-#include "run/emulated_card.h"
+#include "run/emulated_gpu.h"
 
-enum { STEPS = 4, MOST_VALUES = 5000 }; /* the first is queued, the second recorded, others played */
+enum { STEPS = 4, MOST_VALUES = 5000 }; /* the first is queued, the second captured, others replayed */
 
 /* Four layers: their gradients are summed while those before them are computed, in memory that is used
  * again and again. */
@@ -108,7 +108,7 @@ static void test_results_are_the_same(void **state)
             memset(got, 0, sizeof got);
             assert_int_equal(run_steps(&situations[k], late[i], false, got), n);
             if (memcmp(got, want, sizeof *got * (size_t)n) != 0)
-                fail_msg("\"%s\" on %s: another result where queues are %s", situations[k].layout,
+                fail_msg("\"%s\" on %s: another result where streams are %s", situations[k].layout,
                          situations[k].mesh, late[i] ? late[i] : "at once");
         }
     }
@@ -117,7 +117,7 @@ static void test_results_are_the_same(void **state)
 int main(int argc, char **argv)
 {
     (void)argc;
-    use_emulated_card(argv);
+    use_emulated_gpu(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results_are_the_same),
     };

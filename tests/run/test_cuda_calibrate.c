@@ -1,4 +1,4 @@
-/* Tests the calibration of cards, on an emulated one.
+/* Tests the calibration of GPUs, on an emulated one.
  *
  * What it measures there means nothing: each rate must be there, and the file must be read
  * back as it was written and be used by plans.
@@ -7,9 +7,9 @@
 
 #include "ground.h"
 #include "mtf_build.h"
-#include "run/emulated_card.h"
+#include "run/emulated_gpu.h"
 
-static int passes_of(const card_rates *c, const char *kind)
+static int passes_of(const gpu_rates *c, const char *kind)
 {
     int n = 0;
     for (int k = 0; k < c->npasses; k++)
@@ -17,7 +17,7 @@ static int passes_of(const card_rates *c, const char *kind)
     return n;
 }
 
-static bool has_products(const card_rates *c, mtf_dtype type, bool rounded)
+static bool has_products(const gpu_rates *c, mtf_dtype type, bool rounded)
 {
     for (int k = 0; k < c->nproducts; k++)
         if (c->products[k].type == type && c->products[k].rounded == rounded)
@@ -43,23 +43,23 @@ static void test_rates_are_measured(void **state)
     disturbance  d;
     bool         ok = calibrate(s, NULL, &r, &d);
     assert_string_equal(mtf_error(s), "");
-    assert_true(ok && r.card && !calibrate_is_disturbed(&d));
+    assert_true(ok && r.gpu && !calibrate_is_disturbed(&d));
     assert_true(r.start > 0 && r.memory > 0 && r.flops > 0 && r.nwindows > 0);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        assert_int_equal(passes_of(r.card, kinds[k]), 1);
+        assert_int_equal(passes_of(r.gpu, kinds[k]), 1);
     for (size_t k = 0; k < sizeof types / sizeof *types; k++)
-        assert_true(has_products(r.card, types[k], false));
-    assert_true(has_products(r.card, MTF_F32, true) && r.card->nattentions == 4);
+        assert_true(has_products(r.gpu, types[k], false));
+    assert_true(has_products(r.gpu, MTF_F32, true) && r.gpu->nattentions == 4);
     for (size_t k = 0; k < 3; k++) assert_int_equal(has_windows(&r, types[k], true), MTF_HAVE_CUDNN);
     assert_true(has_windows(&r, MTF_F32, false) && has_windows(&r, MTF_BF16, false));
     assert_true(abilities_multiply(r.can, MTF_BF16) && abilities_multiply(r.can, MTF_F16));
-    /* The wire between two processors is measured: it is not the default card's. */
+    /* The wire between two processors is measured: it is not the default GPU's. */
     assert_true(rates_default(s, &again) && r.wire != again.wire && r.latency != again.latency);
     textbuf t = {.arena = &s->arena};
     rates_write(&r, &t);
     assert_true(rates_read(s, text_done(&t), "written", &again));
-    assert_true(again.card && again.card->nproducts == r.card->nproducts);
-    assert_true(again.card->npasses == r.card->npasses && again.capacity > 0);
+    assert_true(again.gpu && again.gpu->nproducts == r.gpu->nproducts);
+    assert_true(again.gpu->npasses == r.gpu->npasses && again.capacity > 0);
     assert_int_equal(again.nwindows, r.nwindows);
     close_well(s);
 }
@@ -79,7 +79,7 @@ static void test_too_large(void **state)
     assert_true(mtf_step(p));
     assert_null(mtf_compile(g, mtf_find(g, "y")));
     assert_non_null(strstr(mtf_error(s), "the program needs"));
-    assert_non_null(strstr(mtf_error(s), "of memory on card 0"));
+    assert_non_null(strstr(mtf_error(s), "of memory on GPU 0"));
     assert_non_null(strstr(mtf_error(s), "left of 100 MB"));
     mtf_close(s);
     /* The second program's variable is there already: only the rest must fit. */
@@ -100,6 +100,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_too_large),
     };
     (void)argc;
-    insist_on_emulated_card(argv);
+    insist_on_emulated_gpu(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Maps that one launch carries out together, on emulated cards.
+/* Maps that one launch carries out together, on emulated GPUs.
  *
  * A group must give the bits that its maps give one by one.
  */
@@ -9,12 +9,12 @@
 
 #include "ground.h"
 
-#include "run/emulated_card.h"
+#include "run/emulated_gpu.h"
 
 enum {
     STEPS = 4,
     MOST_VALUES = 100000
-}; /* the first is queued, the second recorded, others played */
+}; /* the first is queued, the second captured, others replayed */
 
 /* What groups a program has. */
 typedef struct counts {
@@ -242,6 +242,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_members_wait_for_collectives),
     };
     (void)argc;
-    use_emulated_card(argv);
+    use_emulated_gpu(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Tests that plans know the memory that cards give.
+/* Tests that plans know the memory that GPUs give.
  *
- * What the emulated card counts as taken is compared with the plan's figure: variables, slab, working
+ * What the emulated GPU counts as taken is compared with the plan's figure: variables, slab, working
  * space of kernels and wires.
  */
 
@@ -9,15 +9,15 @@
 
 #include "ground.h"
 #include "mtf_build.h"
-#include "run/emulated_card.h"
+#include "run/emulated_gpu.h"
 
-/* An allocation begins at a multiple of so many bytes, and a large one takes whole pages of the card. */
+/* An allocation begins at a multiple of so many bytes, and a large one takes whole pages of the GPU. */
 enum { UNIT = 256, PAGE = 2 << 20, WORDS = 1 };
 
-/* Code of kernels and of libraries, which a driver loads into a real card when it is first used. */
+/* Code of kernels and of libraries, which a driver loads into a real GPU when it is first used. */
 static int64_t bytes_of_code(void)
 {
-    return asked_real_card() ? (int64_t)256 << 20 : 0;
+    return asked_real_gpu() ? (int64_t)256 << 20 : 0;
 }
 
 static int64_t bytes_left(const store *s)
@@ -51,16 +51,16 @@ static figures run_program(const char *text, const char *on, const char *rules)
         f.pieces += q->nvariables + 2 + WORDS;
         f.large += 3; /* variables, slab, working space */
     }
-    for (int k = 0; k < 2; k++) assert_true(mtf_step(p)); /* queued, then recorded */
+    for (int k = 0; k < 2; k++) assert_true(mtf_step(p)); /* queued, then captured */
     f.taken = left - bytes_left(all) + wires; /* wires have theirs since the store was opened */
     close_well(s);
     return f;
 }
 
-/* A real card's memory is also taken by others: mtf_gpt2 --work memory measures it, alone on the card. */
+/* A real GPU's memory is also taken by others: mtf_gpt2 --work memory measures it, alone on the GPU. */
 static void needs_emulation(void)
 {
-    if (asked_real_card()) skip();
+    if (asked_real_gpu()) skip();
 }
 
 static figures expect_figure(const char *text, const char *on, const char *rules)
@@ -136,7 +136,7 @@ static void test_four_processors(void **state)
 int main(int argc, char **argv)
 {
     (void)argc;
-    use_emulated_card(argv);
+    use_emulated_gpu(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_processor),
         cmocka_unit_test(test_convolutions),

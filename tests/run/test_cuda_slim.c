@@ -7,7 +7,7 @@
 
 #include "ground.h"
 
-#include "run/emulated_card.h"
+#include "run/emulated_gpu.h"
 
 enum { WIDE = 192, TERMS = 448 };
 
@@ -56,7 +56,7 @@ static mtf_program *run(mtf_session *s, outcome *o)
     feed(p, g, "r", TERMS * WIDE);
     feed(p, g, "b", WIDE);
     mtf_feed(p, mtf_find(g, "i"), (int32_t[]){3, 7}); /* the second is out of range */
-    for (int k = 0; k < 3; k++) mtf_step(p);          /* queued, recorded, played */
+    for (int k = 0; k < 3; k++) mtf_step(p);          /* queued, captured, replayed */
     mtf_fetch(p, fetched[0], o->y);
     mtf_fetch(p, fetched[1], o->z);
     mtf_fetch(p, fetched[2], o->w);
@@ -112,9 +112,9 @@ static void test_what_is_read_again_is_stored(void **state)
                                "s = reduce_sum(cumsum(a, dim=e) * c)\n";
     double            got[2];
     (void)state;
-    for (int card = 0; card < 2; card++) {
+    for (int gpu = 0; gpu < 2; gpu++) {
         static float x[256], q[256 * 128];
-        mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = card ? "cuda" : "cpu"});
+        mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = gpu ? "cuda" : "cpu"});
         mtf_graph   *g = mtf_parse(s, more, "more.mtf");
         mtf_tensor  *sum = mtf_find(g, "s");
         mtf_program *p = mtf_compile(g, sum);
@@ -123,7 +123,7 @@ static void test_what_is_read_again_is_stored(void **state)
         mtf_feed(p, mtf_find(g, "x"), x);
         mtf_feed(p, mtf_find(g, "q"), q);
         mtf_step(p);
-        got[card] = mtf_fetch_scalar(p, sum);
+        got[gpu] = mtf_fetch_scalar(p, sum);
         close_well(s);
     }
     assert_true(fabs(got[0] - got[1]) <= 1e-4 * (1 + fabs(got[0])));
@@ -207,18 +207,18 @@ static void test_a_norm_is_part_of_its_products(void **state)
     } cases[] = {{"", "", 1}, {"", "u = cumsum(h, dim=d)\n", 0}, {"b=2, ", "", 0}};
     (void)state;
     for (int k = 0; k < 3; k++) {
-        static float card[3 * ROOM], apart[3 * ROOM], host[3 * ROOM];
+        static float gpu[3 * ROOM], apart[3 * ROOM], host[3 * ROOM];
         const char  *b = cases[k].batch[0] ? "b, " : "";
         char         source[1000];
         snprintf(source, sizeof source, norm, cases[k].batch, cases[k].batch[0] ? "b" : "", b, b,
                  cases[k].more);
-        memset(card, 0, sizeof card), memset(apart, 0, sizeof apart), memset(host, 0, sizeof host);
-        assert_int_equal(run_norm("cuda", false, source, card), cases[k].groups);
+        memset(gpu, 0, sizeof gpu), memset(apart, 0, sizeof apart), memset(host, 0, sizeof host);
+        assert_int_equal(run_norm("cuda", false, source, gpu), cases[k].groups);
         run_norm("cuda", true, source, apart);
         run_norm("cpu", false, source, host);
         for (int n = 0; n < 3 * ROOM; n++) {
             float near = 1e-4f * (1 + fabsf(host[n]));
-            assert_true(fabsf(card[n] - host[n]) <= near && fabsf(card[n] - apart[n]) <= near);
+            assert_true(fabsf(gpu[n] - host[n]) <= near && fabsf(gpu[n] - apart[n]) <= near);
         }
     }
 }
@@ -273,13 +273,13 @@ static void test_a_map_goes_on_with_what_the_map_before_gives(void **state)
                                               "c: i32[m, n] = cast(p)\nz = y + c\nq = v + z\n"};
     (void)state;
     for (int k = 0; k < 2; k++) {
-        int32_t card[TALL * FEW], host[TALL * FEW];
+        int32_t gpu[TALL * FEW], host[TALL * FEW];
         char    source[1000];
         int     used = snprintf(source, sizeof source, start, types[k], types[k]);
         snprintf(source + used, sizeof source - (size_t)used, "%s", rest[k]);
-        assert_int_equal(run_maps("cuda", source, card), 2);
+        assert_int_equal(run_maps("cuda", source, gpu), 2);
         run_maps("cpu", source, host);
-        assert_memory_equal(card, host, sizeof card);
+        assert_memory_equal(gpu, host, sizeof gpu);
     }
 }
 
@@ -332,6 +332,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_map_goes_on_with_what_the_map_before_gives),
     };
     (void)argc;
-    use_emulated_card(argv);
+    use_emulated_gpu(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

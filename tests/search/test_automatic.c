@@ -581,7 +581,7 @@ static void test_machines(void **state)
         char path[300];
         snprintf(path, sizeof path, MTF_SOURCE_DIR "/share/machines/%s.machine", shipped[k]);
         assert_true(rates_choose(s, path, &r));
-        assert_true(r.capacity > 1e9 && (r.nproducts > 0 || r.card->nproducts > 0));
+        assert_true(r.capacity > 1e9 && (r.nproducts > 0 || r.gpu->nproducts > 0));
     }
     assert_true(rates_read(s,
                            "# a machine\nflops 10\nmemory 20 # fast\nwire 30\nlatency 1\nnode 8\n"

@@ -1,19 +1,19 @@
-# How a shell test runs the command on cards: sourced by the scripts beside it.
+# How a shell test runs the command on GPUs: sourced by the scripts beside it.
 #
-# Wants MTF, the command, and cases.bash.  Sets `real`: 1 with MTF_TEST_CARD=real, which takes the machine's
-# own card; otherwise the emulated one of the build is put in the loader's path.  Sets `without_cards`,
+# Wants MTF, the command, and cases.bash.  Sets `real`: 1 with MTF_TEST_GPU=real, which takes the machine's
+# own GPU; otherwise the emulated one of the build is put in the loader's path.  Sets `without_gpus`,
 # the reason, where neither is possible.
-real=0 without_cards=""
-case ${MTF_TEST_CARD:-} in
+real=0 without_gpus=""
+case ${MTF_TEST_GPU:-} in
     '') ;;
     real) real=1 ;;
-    *) echo "MTF_TEST_CARD is \"$MTF_TEST_CARD\"; it must be real, or not set"; exit 2 ;;
+    *) echo "MTF_TEST_GPU is \"$MTF_TEST_GPU\"; it must be real, or not set"; exit 2 ;;
 esac
 emulated=$(dirname "$MTF")/tests/host_cuda
 if ! "$MTF" --version | grep -q 'CUDA:' || "$MTF" --version | grep -q 'CUDA: none'; then
-    without_cards="this build has no CUDA"
+    without_gpus="this build has no CUDA"
 elif [ $real -eq 0 ] && [ ! -e "$emulated/libcuda.so.1" ]; then
-    without_cards="no card, and no emulated one at $emulated"
+    without_gpus="no GPU, and no emulated one at $emulated"
 elif [ $real -eq 0 ]; then
     export LD_LIBRARY_PATH=$emulated
 fi
@@ -27,12 +27,12 @@ near() {                                # near NAME FILE FILE COUNT [WITHIN]
     else lose "$1" "$4 losses: $(tr '\n' ' ' <"$2")" "$(tr '\n' ' ' <"$3") $(head -c 600 err)"; fi
 }
 # The same training on both devices has the same losses.
-both() {                                # both NAME STEPS ARGUMENT...: leaves on_cpu, on_card
+both() {                                # both NAME STEPS ARGUMENT...: leaves on_cpu, on_gpu
     local name=$1 steps=$2
     shift 2
     run train "$@" --steps "$steps" --json --threads 1
     losses >on_cpu
     run train "$@" --steps "$steps" --json --device cuda
-    losses >on_card
-    near "$name: losses of $steps steps" on_cpu on_card "$(wc -l <on_cpu)"
+    losses >on_gpu
+    near "$name: losses of $steps steps" on_cpu on_gpu "$(wc -l <on_cpu)"
 }

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Tests the command with --device cuda: training, checkpoints, plans, refusals.
 #
-# On machines without a card an emulated one, which is part of the build, runs a small part of it;
-# with MTF_TEST_CARD=real the machine's own card runs everything.
+# On machines without a GPU an emulated one, which is part of the build, runs a small part of it;
+# with MTF_TEST_GPU=real the machine's own GPU runs everything.
 # Usage: MTF=path/to/mtf tests/shell/cuda.sh      default: build/mtf
 cd "$(dirname "$0")/../.." || exit 2
 MTF=$(realpath "${MTF:-build/mtf}")
@@ -15,14 +15,14 @@ cd "$work" || exit 2
 finish() { echo "cuda.sh: $passed passed, $failed failed"; [ $failed -eq 0 ]; exit; }
 
 . "$root/tests/shell/cuda.bash"
-if [ "$without_cards" = "this build has no CUDA" ]; then
+if [ "$without_gpus" = "this build has no CUDA" ]; then
     refuses "a build without CUDA" "was built without CUDA" train toy --steps 1 --device cuda
 fi
-if [ -n "$without_cards" ]; then
-    echo "note: $without_cards; nothing ran with --device cuda"
+if [ -n "$without_gpus" ]; then
+    echo "note: $without_gpus; nothing ran with --device cuda"
     finish
 fi
-[ $real -eq 0 ] && echo "note: no card: runs took 10 steps instead of 100"
+[ $real -eq 0 ] && echo "note: no GPU: runs took 10 steps instead of 100"
 export MTF_CACHE_DIR=$work/cache
 steps=10
 [ $real -eq 1 ] && steps=100
@@ -72,8 +72,8 @@ near "convolutions in f16, channels cut unevenly" on_cpu on_mesh 6
 run train "${images[@]}" --steps 6 --json --threads 1
 losses >on_cpu
 run train "${images[@]}" --steps 6 --json --device cuda --tf32
-losses >on_card
-near "convolutions with tf32" on_cpu on_card 6 1e-2
+losses >on_gpu
+near "convolutions with tf32" on_cpu on_gpu 6 1e-2
 unset MTF_CUDNN
 
 # ---- checkpoints ---------------------------------------------------------------------------------
@@ -84,12 +84,12 @@ train --steps $half --checkpoint-dir from_cpu
 train --steps $steps --checkpoint-dir from_cpu --resume --device cuda
 losses >rest
 tail -n "$(wc -l <rest)" toy_losses >late
-near "a checkpoint of the CPU continues on a card" late rest "$(wc -l <rest)"
-train --steps $half --checkpoint-dir from_card --device cuda
-cp -r from_card again
-train --steps $steps --checkpoint-dir from_card --resume
+near "a checkpoint of the CPU continues on a GPU" late rest "$(wc -l <rest)"
+train --steps $half --checkpoint-dir from_gpu --device cuda
+cp -r from_gpu again
+train --steps $steps --checkpoint-dir from_gpu --resume
 losses >rest
-near "a checkpoint of a card continues on the CPU" late rest "$(wc -l <late)"
+near "a checkpoint of a GPU continues on the CPU" late rest "$(wc -l <late)"
 train --steps $steps --checkpoint-dir whole --device cuda
 train --steps $steps --checkpoint-dir again --resume --device cuda
 run ckpt diff whole again
@@ -118,20 +118,20 @@ if command -v python3 >/dev/null 2>&1; then
     [ $real -eq 1 ] && audited x:2,y:2 batch:x,hidden:y
 fi
 LD_LIBRARY_PATH='' run plan net.mtf --device cuda --mesh x:2 --layout batch:x
-check "a plan for a card needs none" 0 out "scratch"
+check "a plan for a GPU needs none" 0 out "scratch"
 
 # ---- refusals ------------------------------------------------------------------------------------
 
 printf 'x: f32[a=100000, b=1000000] = random_normal\ny = reduce_sum(exp(x) * x)\n' >large.mtf
 run run large.mtf --fetch y --device cuda --memory 1000G
-check "more than the card has" 1 err "the program needs 400 GB of memory on card 0" "left of"
+check "more than the GPU has" 1 err "the program needs 400 GB of memory on GPU 0" "left of"
 run run net.mtf --fetch loss --device cuda --memory 10K
 check "more than is allowed" 1 err "but only 10240 are allowed (--memory)"
 for value in yes NO none; do
     MTF_CUDNN=$value misused "MTF_CUDNN=$value" "MTF_CUDNN is \"$value\"; it must be no (" train toy --steps 1 --device cuda
     MTF_CUDNN=$value misused "MTF_CUDNN=$value, checked" "MTF_CUDNN is \"$value\"; it must be no (" train toy --steps 1 --device check:cuda
     MTF_CUDNN=$value misused "a plan with MTF_CUDNN=$value" "MTF_CUDNN is \"$value\"; it must be no (" plan net.mtf --device cuda
-    MTF_CUDNN=$value misused "a card's plan with MTF_CUDNN=$value" "MTF_CUDNN is \"$value\"; it must be no (" plan net.mtf --machine h200
+    MTF_CUDNN=$value misused "a GPU's plan with MTF_CUDNN=$value" "MTF_CUDNN is \"$value\"; it must be no (" plan net.mtf --machine h200
     MTF_CUDNN=$value misused "a program with MTF_CUDNN=$value" "MTF_CUDNN is \"$value\"; it must be no (" show net.mtf --program --device cuda
 done
 for value in '' no all; do

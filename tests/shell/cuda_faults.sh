@@ -1,8 +1,8 @@
 #!/bin/bash
-# Tests how runs on cards end after failures: of kernels, of memory, of ranks.
+# Tests how runs on GPUs end after failures: of kernels, of memory, of ranks.
 #
 # Every failure ends the whole run within seconds, with one sentence that says where it was.  Calls fail on
-# purpose (MTF_HOST_CUDA_FAIL, tests/host_cuda/README.md), so the card is always the emulated one.
+# purpose (MTF_HOST_CUDA_FAIL, tests/host_cuda/README.md), so the GPU is always the emulated one.
 # Usage: MTF=path/to/mtf MPIRUN=path/to/mpirun tests/shell/cuda_faults.sh      default: build/mtf, its mpirun
 cd "$(dirname "$0")/../.." || exit 2
 MTF=$(realpath "${MTF:-build/mtf}")
@@ -12,10 +12,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
 . "$root/tests/shell/cases.bash"
-MTF_TEST_CARD= . "$root/tests/shell/cuda.bash"
+MTF_TEST_GPU= . "$root/tests/shell/cuda.bash"
 finish() { echo "cuda_faults.sh: $passed passed, $failed failed"; [ $failed -eq 0 ]; exit; }
-if [ -n "$without_cards" ]; then
-    echo "note: $without_cards; no failure of a card was tested"
+if [ -n "$without_gpus" ]; then
+    echo "note: $without_gpus; no failure of a GPU was tested"
     finish
 fi
 export MTF_CACHE_DIR=$work/cache
@@ -61,37 +61,37 @@ wild='an illegal memory access was encountered \(700\)'
 "$MTF" "${net[@]}" --steps 1 >out 2>err || lose "nothing fails" "exit status 0" "$(cat err)"
 # The first step says which tensor a kernel was to compute, whether it does not start or fails while it runs.
 for n in 2 3 4; do
-    fails "a kernel that does not start" launch:$n "device: the card could not compute $named: $refused" "${net[@]}"
-    fails "a kernel that fails" kernel:$n "device: the card could not compute $named: $wild" "${net[@]}"
+    fails "a kernel that does not start" launch:$n "device: the GPU could not compute $named: $refused" "${net[@]}"
+    fails "a kernel that fails" kernel:$n "device: the GPU could not compute $named: $wild" "${net[@]}"
 done
 for n in 4 6 9; do
-    fails "on two processors" launch:$n "device: processor x=[01]: the card could not (compute|add up) $named: $refused" "${net[@]}" "${two[@]}"
-    fails "on two processors" kernel:$n "device: processor x=[01]: the card could not (compute|add up) $named: $wild" "${net[@]}" "${two[@]}"
+    fails "on two processors" launch:$n "device: processor x=[01]: the GPU could not (compute|add up) $named: $refused" "${net[@]}" "${two[@]}"
+    fails "on two processors" kernel:$n "device: processor x=[01]: the GPU could not (compute|add up) $named: $wild" "${net[@]}" "${two[@]}"
 done
-# So does the second one, which is recorded, of a kernel that does not start.
+# So does the second one, which is captured, of a kernel that does not start.
 for n in 10 12; do
-    fails "a kernel that is not recorded" launch:$n "device: the card could not compute $named: $refused" "${net[@]}" --steps 3
+    fails "a kernel that is not captured" launch:$n "device: the GPU could not compute $named: $refused" "${net[@]}" --steps 3
 done
-# Later ones are queued or recorded: what failed is known, not which of them.
+# Later ones are queued or captured: what failed is known, not which of them.
 late="a kernel failed: $wild; --device check:cuda says which tensor it computes"
 fails "a later step" kernel:40 "device: $late" "${net[@]}" --steps 20
 fails "a later step of two processors" kernel:80 "device: processor x=[01]: $late" "${net[@]}" "${two[@]}" --steps 20
-fails "a checked step" kernel:60 "device: the card could not compute $named: $wild" "${net[@]/cuda/check:cuda}" --steps 20
-# Steps of a training are recorded, too.
-fails "a recorded step" play:1 "device: the card could not play a step: $refused" "${train[@]}"
-fails "a recorded step of two processors" play:3 "device: processor x=0: the card could not play a step: $refused" "${train[@]}" "${two[@]}"
+fails "a checked step" kernel:60 "device: the GPU could not compute $named: $wild" "${net[@]/cuda/check:cuda}" --steps 20
+# Steps of a training are captured, too.
+fails "a captured step" replay:1 "device: the GPU could not replay a step: $refused" "${train[@]}"
+fails "a captured step of two processors" replay:3 "device: processor x=0: the GPU could not replay a step: $refused" "${train[@]}" "${two[@]}"
 
 # ---- memory --------------------------------------------------------------------------------------
 
-full='card 0 \(the host as a card\) has [0-9]+ MiB of memory left, and [0-9]+ MiB are needed'
+full='GPU 0 \(the host as a GPU\) has [0-9]+ MiB of memory left, and [0-9]+ MiB are needed'
 fails "a variable that does not fit" memory:3 "memory: $full for the variable \"w\"" "${net[@]}"
 for n in 1 2 4 6; do fails "the program's memory does not fit" memory:$n "memory: $full$" "${net[@]}"; done
 fails "a variable that does not fit" memory:6 "memory: processor x=1: $full for the variable \"w\"" "${net[@]}" "${two[@]}"
 for n in 3 4 7 9; do fails "memory of two processors" memory:$n "memory: processor x=[01]: $full" "${net[@]}" "${two[@]}"; done
-fails "pinned memory" pinned:1 "memory: the card could not pin memory of the host: out of memory \(2\)" "${net[@]}"
-fails "pinned memory" pinned:2 "memory: processor x=1: the card could not pin memory" "${net[@]}" "${two[@]}"
+fails "pinned memory" pinned:1 "memory: the GPU could not pin memory of the host: out of memory \(2\)" "${net[@]}"
+fails "pinned memory" pinned:2 "memory: processor x=1: the GPU could not pin memory" "${net[@]}" "${two[@]}"
 export MTF_HOST_CUDA_MEMORY=20000
-fails "too large a program" none:1 'memory: the program needs [0-9.]+ [kMG]?B of memory on card 0 \(the host as a card\), .* left of' "${net[@]}"
+fails "too large a program" none:1 'memory: the program needs [0-9.]+ [kMG]?B of memory on GPU 0 \(the host as a GPU\), .* left of' "${net[@]}"
 unset MTF_HOST_CUDA_MEMORY
 
 # ---- ranks ---------------------------------------------------------------------------------------
@@ -99,10 +99,10 @@ unset MTF_HOST_CUDA_MEMORY
 . "$root/tests/shell/ranks.bash"
 "$MTF" --version | grep -q NCCL || without_ranks="this build has no NCCL"
 if [ -n "$without_ranks" ]; then
-    echo "note: failures of ranks on cards were left out: $without_ranks"
+    echo "note: failures of ranks on GPUs were left out: $without_ranks"
     finish
 fi
-export MTF_HOST_CUDA_CARDS=4
+export MTF_HOST_CUDA_GPUS=4
 ranks() {                               # ranks FAULT COMMAND...: the fault is rank 1's; leaves out, err, status
     timeout -k 5 60 "${launcher[@]}" -n 2 bash -c '
         rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
@@ -115,12 +115,12 @@ rank_fails() {                          # rank_fails NAME FAULT PATTERN ARGUMENT
     ranks "$2" "$MTF" "${@:4}"
     ended "$1 ($2)" "$3"
 }
-rank_fails "a rank's kernel that does not start" launch:3 "device: rank 1, processor x=1: the card could not compute $named: $refused" "${net[@]}" "${two[@]}"
-rank_fails "a rank's kernel that fails" kernel:3 "device: rank 1, processor x=1: the card could not compute $named: $wild" "${net[@]}" "${two[@]}"
+rank_fails "a rank's kernel that does not start" launch:3 "device: rank 1, processor x=1: the GPU could not compute $named: $refused" "${net[@]}" "${two[@]}"
+rank_fails "a rank's kernel that fails" kernel:3 "device: rank 1, processor x=1: the GPU could not compute $named: $wild" "${net[@]}" "${two[@]}"
 rank_fails "a rank's kernel that fails late" kernel:30 "device: rank 1, processor x=1: $late" "${net[@]}" "${two[@]}" --steps 20
-rank_fails "a rank's recorded step" play:2 "device: rank 1, processor x=1: the card could not play a step: $refused" "${train[@]}" "${two[@]}"
-rank_fails "a rank's memory" memory:1 'memory: rank 1, processor x=1: card 1 ' "${net[@]}" "${two[@]}"
-rank_fails "a rank's variable that does not fit" memory:3 'memory: rank 1, processor x=1: card 1 .* for the variable "w"' "${net[@]}" "${two[@]}"
+rank_fails "a rank's captured step" replay:2 "device: rank 1, processor x=1: the GPU could not replay a step: $refused" "${train[@]}" "${two[@]}"
+rank_fails "a rank's memory" memory:1 'memory: rank 1, processor x=1: GPU 1 ' "${net[@]}" "${two[@]}"
+rank_fails "a rank's variable that does not fit" memory:3 'memory: rank 1, processor x=1: GPU 1 .* for the variable "w"' "${net[@]}" "${two[@]}"
 printf 'x: f32[a=4, b=6] = constant(data={%s})\ny: [b=4, c=6] = reshape(x)\n' "$(seq -s, 24)" >swap.mtf
 rank_fails "a rank's messages that do not begin" group:1 'device: rank 1, processor x=1: NCCL could not begin to exchange parts: ' run swap.mtf --fetch y --device cuda --mesh x:2 --layout b:x
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Tests whole models with --device cuda: digits, Transformers, text, requests.
 #
-# On an emulated card models are tiny and take a few steps; with MTF_TEST_CARD=real the machine's own card
+# On an emulated GPU models are tiny and take a few steps; with MTF_TEST_GPU=real the machine's own GPU
 # takes 100 steps of larger ones.
 # Usage: MTF=path/to/mtf tests/shell/cuda_models.sh      default: build/mtf
 cd "$(dirname "$0")/../.." || exit 2
@@ -15,15 +15,15 @@ cd "$work" || exit 2
 . "$root/tests/shell/cases.bash"
 . "$root/tests/shell/cuda.bash"
 finish() { echo "cuda_models.sh: $passed passed, $failed failed"; [ $failed -eq 0 ]; exit; }
-if [ -n "$without_cards" ]; then
-    echo "note: $without_cards; no model ran with --device cuda"
+if [ -n "$without_gpus" ]; then
+    echo "note: $without_gpus; no model ran with --device cuda"
     finish
 fi
 export MTF_CACHE_DIR=${MTF_CACHE_DIR:-$work/cache}
 if [ $real -eq 1 ]; then
     steps=100 layers=2 width=64 length=32 batch=8 digits=()
 else
-    echo "note: no card: models on cards were tiny, and took 8 steps instead of 100"
+    echo "note: no GPU: models on GPUs were tiny, and took 8 steps instead of 100"
     steps=8 layers=1 width=16 length=16 batch=2 digits=(--hidden 16 --batch 8)
 fi
 half=$((steps / 2))
@@ -62,11 +62,11 @@ near "a Transformer on four processors" all now $steps
 
 train --steps $half --checkpoint-dir from_cpu
 train --steps $steps --checkpoint-dir from_cpu --resume --device cuda
-near "the CPU's checkpoint continues on a card" late now $half
-train --steps $half --checkpoint-dir from_card --device cuda
-cp -r from_card again
-train --steps $steps --checkpoint-dir from_card --resume
-near "a card's checkpoint continues on the CPU" late now $half
+near "the CPU's checkpoint continues on a GPU" late now $half
+train --steps $half --checkpoint-dir from_gpu --device cuda
+cp -r from_gpu again
+train --steps $steps --checkpoint-dir from_gpu --resume
+near "a GPU's checkpoint continues on the CPU" late now $half
 train --steps $steps --checkpoint-dir whole --device cuda
 train --steps $steps --checkpoint-dir again --resume --device cuda
 run ckpt diff whole again

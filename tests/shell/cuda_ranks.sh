@@ -1,8 +1,8 @@
 #!/bin/bash
-# Tests meshes over cards: ranks that NCCL connects, and several cards in one process.
+# Tests meshes over GPUs: ranks that NCCL connects, and several GPUs in one process.
 #
-# On an emulated card (tests/host_cuda), against one processor of the CPU.  With MTF_TEST_CARD=real on this
-# machine's own cards, where ranks that share one get an NCCL_HOSTID each.
+# On an emulated GPU (tests/host_cuda), against one processor of the CPU.  With MTF_TEST_GPU=real on this
+# machine's own GPUs, where ranks that share one get an NCCL_HOSTID each.
 # Usage: MTF=path/to/mtf MPIRUN=path/to/mpirun tests/shell/cuda_ranks.sh      default: build/mtf, its mpirun
 cd "$(dirname "$0")/../.." || exit 2
 MTF=$(realpath "${MTF:-build/mtf}")
@@ -16,7 +16,7 @@ cd "$work" || exit 2
 emulated=$(dirname "$MTF")/tests/host_cuda
 
 case $("$MTF" --version) in
-    *address* | *thread\)* | *undefined*) without_ranks="sanitizers do not follow the emulated card" ;;
+    *address* | *thread\)* | *undefined*) without_ranks="sanitizers do not follow the emulated GPU" ;;
     *NCCL*) ;;
     *) without_ranks="this build has no NCCL" ;;
 esac
@@ -25,17 +25,17 @@ if [ -n "$without_ranks" ]; then
     printf 'cuda_ranks: 0 passed, 0 failed\n'
     exit 0
 fi
-if [ "$MTF_TEST_CARD" != real ]; then
-    [ -e "$emulated/libnccl.so.2" ] || { echo "cuda_ranks.sh: no emulated card at $emulated"; exit 2; }
-    export LD_LIBRARY_PATH=$emulated MTF_HOST_CUDA_CARDS=4
+if [ "$MTF_TEST_GPU" != real ]; then
+    [ -e "$emulated/libnccl.so.2" ] || { echo "cuda_ranks.sh: no emulated GPU at $emulated"; exit 2; }
+    export LD_LIBRARY_PATH=$emulated MTF_HOST_CUDA_GPUS=4
 fi
 
 # ---- how a case is told --------------------------------------------------------------------------
 
 file() { printf '%s\n' "${@:2}" >"$1"; }    # file NAME LINE...
 
-# On one real card every rank pretends to be a machine of its own.
-as_rank='[ "$MTF_TEST_CARD" = real ] && export NCCL_SOCKET_IFNAME=lo NCCL_HOSTID=host$rank'
+# On one real GPU every rank pretends to be a machine of its own.
+as_rank='[ "$MTF_TEST_GPU" = real ] && export NCCL_SOCKET_IFNAME=lo NCCL_HOSTID=host$rank'
 for_rank_1=                             # a setting of the second rank alone
 ranks() {                               # ranks N COMMAND...: leaves out, err, status, took
     local begin n=$1
@@ -89,7 +89,7 @@ agrees() {
 file make.mtf 'x: f32[batch=7, in=6] = random_uniform'
 "$MTF" run make.mtf --fetch x=x.npy
 
-# All-reduces, reduce-scatters, gathers; steps that are recorded and played.
+# All-reduces, reduce-scatters, gathers; steps that are captured and replayed.
 file model.mtf 'x: f32[batch=7, in=6] = input' 'w: f32[in=6, hidden=9] = variable(init="constant(0.25)")' \
     'v: f32[hidden=9, out=5] = variable(init="constant(-0.5)")' 'h: [batch, hidden] = tanh(einsum(x, w))' \
     'y: [batch, out] = einsum(h, v)' 'dw, dv = gradients(reduce_sum(square(y)); w, v)' \
@@ -102,7 +102,7 @@ agrees 4 x:2,y:2 batch:y+x         hidden:x+y
 agrees 4 x:4     batch:x           in:x
 agrees 0 x:2,y:2 batch:x,hidden:y  ""
 
-# Sums of gradients run beside other work, as late or as early as queues may be.
+# Sums of gradients run beside other work, as late or as early as streams may be.
 file model.mtf 'x: f32[batch=7, in=6] = input' 'w: f32[in=6, hidden=700] = variable(init="uniform(-0.3, 0.3)")' \
     'v: f32[hidden=700, out=6] = variable(init="uniform(-0.3, 0.3)")' 'h: [batch, hidden] = tanh(einsum(x, w))' \
     'y: [batch, out] = tanh(einsum(h, v))' 'dw, dv = gradients(reduce_sum(square(y)); w, v)' \
@@ -130,7 +130,7 @@ file net.mtf 'x: f32[batch=12, d=40] = random_normal' 'w: f32[d=40, hidden=130] 
 audited() {                             # audited RANKS MESH LAYOUT STATE
     ranks $1 "$MTF" run net.mtf --fetch nw=nw.npy --fetch m=m.npy --mesh $2 --layout $3 --state-layout "$4" --device cuda --analyze
     if [ $status -ne 0 ] || [ "$(grep -c ' equal$' out)" -ne 12 ] || grep -q DIFFERENT out; then
-        lose "the plan of $1 ranks on cards, $2 as $3 $4" "twelve times equal" "$status: $(tail -n 12 out; cat err)"
+        lose "the plan of $1 ranks on GPUs, $2 as $3 $4" "twelve times equal" "$status: $(tail -n 12 out; cat err)"
     else pass; fi
 }
 audited 3 x:3     batch:x          d:x
@@ -140,7 +140,7 @@ audited 4 x:4     batch:x          d:x
 # ---- what is refused, and how a run ends ---------------------------------------------------------
 
 ranks 2 "$MTF" run make.mtf --mesh x:4 --layout batch:x --device cuda
-fails "more processors than ranks" 'ranks on cards have one processor each, and 2 ranks were started for a mesh of 4 processors; start 4'
+fails "more processors than ranks" 'ranks on GPUs have one processor each, and 2 ranks were started for a mesh of 4 processors; start 4'
 
 file long.mtf 'x: f32[n=12, k=10] = constant(value=0.5)' 'zero: f32[] = constant(value=0)' \
     'begun = print(zero, message="begun")' 'turned = loop(begun, trips=1000000000) {' '    body(p; i) {' \
@@ -159,13 +159,13 @@ begin=$(date +%s)
 wait
 took=$(($(date +%s) - begin)) status=1
 if [ -n "$hasty_words" ] && grep -qE "$hasty_words" err; then pass
-else fails "a killed rank" 'lost: rank 1, processor x=1: its process was killed or crashed; it exited without a message during a step on cards'; fi
+else fails "a killed rank" 'lost: rank 1, processor x=1: its process was killed or crashed; it exited without a message during a step on GPUs'; fi
 for rank in 0 2; do outlives "$(cat pid.$rank)" && lose "a killed rank" "the end of rank $rank" "it lives"; done
 
 file trained.mtf 'x: f32[batch=6, in=9] = random_uniform' 'w: f32[in=9, hidden=700] = variable(init="constant(0.01)")' \
     'v: f32[hidden=700, out=7] = variable(init="constant(-0.01)")' 'h: [batch, hidden] = tanh(einsum(x, w))' \
     'y: [batch, out] = einsum(h, v)' 'loss = reduce_mean(square(y - 1.0))'
-rm -f pid.* out err                         # steps are recorded by then, and sums run beside other work
+rm -f pid.* out err                         # steps are captured by then, and sums run beside other work
 ranks 3 "$MTF" train trained.mtf --steps 100000000 --json --mesh x:3 --layout batch:x --device cuda &
 for _ in $(seq 600); do grep -qs '"step":9,' out && break; sleep 0.1; done
 kill -KILL "$(cat pid.1)"
@@ -173,8 +173,8 @@ begin=$(date +%s)
 wait
 took=$(($(date +%s) - begin)) status=1
 if [ -n "$hasty_words" ] && grep -qE "$hasty_words" err; then pass
-else fails "a rank that is killed while steps are played" 'lost: rank 1, processor x=1: its process was killed or crashed'; fi
-for rank in 0 2; do outlives "$(cat pid.$rank)" && lose "a killed rank of played steps" "the end of rank $rank" "it lives"; done
+else fails "a rank that is killed while steps are replayed" 'lost: rank 1, processor x=1: its process was killed or crashed'; fi
+for rank in 0 2; do outlives "$(cat pid.$rank)" && lose "a killed rank of replayed steps" "the end of rank $rank" "it lives"; done
 
 rm -f pid.* out err                         # it neither computes nor answers
 ranks 3 "${long[@]}" --patience 2 &
@@ -184,20 +184,20 @@ sleep 8
 kill -KILL "$(cat pid.2)" 2>/dev/null
 wait
 took=0 status=1
-fails "a rank that stands still" ': a step on cards waited 2 seconds for x=2 (--patience)'
+fails "a rank that stands still" ': a step on GPUs waited 2 seconds for x=2 (--patience)'
 
-if [ "$MTF_TEST_CARD" != real ]; then
-    MTF_HOST_CUDA_CARDS=1 ranks 2 "$MTF" run net.mtf --fetch m --mesh x:2 --layout batch:x --device cuda
-    fails "fewer cards than ranks" 'ranks 0 and 1 would share a card, and NCCL needs one for each rank'
+if [ "$MTF_TEST_GPU" != real ]; then
+    MTF_HOST_CUDA_GPUS=1 ranks 2 "$MTF" run net.mtf --fetch m --mesh x:2 --layout batch:x --device cuda
+    fails "fewer GPUs than ranks" 'ranks 0 and 1 would share a GPU, and NCCL needs one for each rank'
     for_rank_1=MTF_HOST_CUDA_MEMORY=30000
     ranks 3 "$MTF" run net.mtf --fetch nw --mesh x:3 --layout batch:x --device cuda
-    fails "a rank whose card is full" 'memory: rank 1, processor x=1: the program needs '
-    for_rank_1=MTF_HOST_CUDA_CARDS=0
+    fails "a rank whose GPU is full" 'memory: rank 1, processor x=1: the program needs '
+    for_rank_1=MTF_HOST_CUDA_GPUS=0
     ranks 3 "$MTF" run net.mtf --fetch nw --mesh x:3 --layout batch:x --device cuda
-    fails "a rank without a card" 'usage: rank 1: the device cuda needs a card, and none is here'
+    fails "a rank without a GPU" 'usage: rank 1: the device cuda needs a GPU, and none is here'
     for_rank_1=
     MTF_HOST_CUDA_APART=1 run run net.mtf --fetch m --mesh x:2 --layout batch:x --device cuda
-    check "cards that do not reach each other" 2 err 'card 1 (the host as a card) cannot reach the memory of card 0 (the host as a card)'
+    check "GPUs that do not reach each other" 2 err 'GPU 1 (the host as a GPU) cannot reach the memory of GPU 0 (the host as a GPU)'
 fi
 
 printf 'cuda_ranks: %d passed, %d failed\n' $passed $failed

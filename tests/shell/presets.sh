@@ -8,13 +8,13 @@
 #   train    a shrunk copy has the same losses on every layout, in one part or in three, with state rules
 #   ckpt     its checkpoint is read on another mesh, and published and read again where it has a published form
 #   decode   it answers the same on a mesh, greedily, by samples, by beams; and each answer is the whole model's
-#   gpu ...  the last three on a GPU, emulated where MTF_TEST_CARD does not say real
+#   gpu ...  the last three on a GPU, emulated where MTF_TEST_GPU does not say real
 # The checks are in presets_planned.bash and presets_trained.bash.
 # Usage: MTF=path/to/mtf tests/shell/presets.sh      default: build/mtf
 #        MTF_MATRIX=all         every configuration; or the names of some; default: a sample, without GPU
 #        MTF_MATRIX=most        the same, with an emulated GPU, which is slow, for the sample's configurations only
 #        MTF_TEST_JOBS=n        rows that are worked on at a time, where it is more than a sample; default: all cores
-#        MTF_TEST_CARD=real     only the columns of the GPU, on this machine's own, for every configuration
+#        MTF_TEST_GPU=real     only the columns of the GPU, on this machine's own, for every configuration
 cd "$(dirname "$0")/../.." || exit 2
 MTF=$(realpath "${MTF:-build/mtf}")
 [ -x "$MTF" ] || { echo "presets.sh: no command at $MTF"; exit 2; }
@@ -51,13 +51,13 @@ wanted() {                              # wanted ROW COLUMN
         sample,*,gpu_*) false ;;
         sample,lm_base,* | sample,t5_1_1_small,verify) ;;
         sample,*) [[ " $trained " == *" $2 "* ]] ;;
-        most,*,gpu_*) [ -z "$without_cards" ] && [[ " $sample " == *" $1 "* ]] ;;
-        *,gpu_*) [ -z "$without_cards" ] ;;
+        most,*,gpu_*) [ -z "$without_gpus" ] && [[ " $sample " == *" $1 "* ]] ;;
+        *,gpu_*) [ -z "$without_gpus" ] ;;
         *) [ $real -eq 0 ] ;;
     esac
 }
 if [ "$MTF_MATRIX" = sample ]; then echo "note: a sample, without GPU; make test-presets takes every configuration"
-elif [ -n "$without_cards" ]; then echo "note: $without_cards; no configuration was tried with --device cuda"; fi
+elif [ -n "$without_gpus" ]; then echo "note: $without_gpus; no configuration was tried with --device cuda"; fi
 
 # ---- cells ---------------------------------------------------------------------------------------
 

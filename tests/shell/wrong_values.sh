@@ -99,7 +99,7 @@ check "lines of the command line" 0 err 'mtf: note: --gin_param "run.tpu = 1": r
     'mtf: warning: --gin_param "foo = 3": the macro "foo" is not used'
 refuses "a wrong line of the command line" 'mtf: value: --gin_param "d_model = 0": Unitransformer.d_model takes a whole number' \
     train --gin_file small.gin --text $book --steps 1 --gin_param 'd_ff = 8' --gin_param 'd_model = 0'
-misused "a card that is called otherwise" 'not "gpu"; did you mean "cuda"?' train --gin_file small.gin --text $book --steps 1 --device gpu
+misused "a GPU that is called otherwise" 'not "gpu"; did you mean "cuda"?' train --gin_file small.gin --text $book --steps 1 --device gpu
 
 # ---- text ------------------------------------------------------------------------------------------
 

@@ -356,7 +356,7 @@ static void test_shrink_keeps_uneven_parts(void **state)
     close_well(s.session);
 }
 
-/* Programs for cards, whose products have epilogues: every pattern, cut along each dimension. */
+/* Programs for GPUs, whose products have epilogues: every pattern, cut along each dimension. */
 static void test_epilogues(void **state)
 {
     static const char text[] =

@@ -1,4 +1,4 @@
-/* NVIDIA's libraries, opened when a card is asked for. */
+/* NVIDIA's libraries, opened when a GPU is asked for. */
 #include "cuda/driver/cuda_api.h"
 
 #include <dlfcn.h>
@@ -157,5 +157,5 @@ bool cuda_ok(const cuda_api *api, fault *f, CUresult result, const char *what)
                     "a kernel failed: %s (%d); --device check:cuda says which tensor it computes",
                     cuda_says(api, result), (int)result);
     return fail(f, result == CUDA_ERROR_OUT_OF_MEMORY ? ERR_MEMORY : ERR_DEVICE,
-                "the card could not %s: %s (%d)", what, cuda_says(api, result), (int)result);
+                "the GPU could not %s: %s (%d)", what, cuda_says(api, result), (int)result);
 }

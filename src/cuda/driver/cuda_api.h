@@ -1,4 +1,4 @@
-/* NVIDIA's libraries, opened when a card is asked for.
+/* NVIDIA's libraries, opened when a GPU is asked for.
  *
  * A program built with CUDA starts on machines that have no driver: nothing here
  * is linked.  Functions are called through these tables, as in

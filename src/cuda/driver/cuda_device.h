@@ -1,4 +1,4 @@
-/* Cards, and the processors that run on them. */
+/* GPUs, and the processors that run on them. */
 #ifndef CUDA_DRIVER_CUDA_DEVICE_H
 #define CUDA_DRIVER_CUDA_DEVICE_H
 
@@ -15,13 +15,13 @@ typedef struct product_memory  product_memory;  /* library/product_choice.c */
 typedef struct dnn_plans       dnn_plans;       /* library/dnn_plans.c */
 typedef struct program_kernels program_kernels; /* step/cuda_kernels.h */
 typedef struct fetch_mirror    fetch_mirror;    /* step/fetch_mirror.h */
-typedef struct loop_recorder   loop_recorder;   /* step/cuda_loops.c */
+typedef struct loop_capture   loop_capture;   /* step/cuda_loops.c */
 
-/* One card, opened once, whatever the number of its processors. */
-typedef struct cuda_card {
+/* One GPU, opened once, whatever the number of its processors. */
+typedef struct cuda_gpu {
     int             number;
     CUdevice        device;
-    CUcontext       context; /* the card's primary one, which libraries share */
+    CUcontext       context; /* the GPU's primary one, which libraries share */
     char            name[100];
     char            architecture[16]; /* as NVRTC calls it: sm_90a */
     int             multiprocessors;
@@ -36,39 +36,39 @@ typedef struct cuda_card {
     int64_t         clock; /* how often modules were held */
     CUmodule        loop_module;
     CUfunction      goes_on; /* says whether a loop has another turn; NULL: not loaded */
-} cuda_card;
+} cuda_gpu;
 
 
 typedef struct cuda_device {
     device          face;
     cuda_api        api;
-    cuda_card      *cards;
-    int             ncards;
-    pthread_mutex_t product_lock; /* of what follows: algorithms of products, by card and shape */
+    cuda_gpu      *gpus;
+    int             ngpus;
+    pthread_mutex_t product_lock; /* of what follows: algorithms of products, by GPU and shape */
     arena           product_arena;
     product_memory *products;
     int             nproducts, products_room;
     int64_t         products_clock; /* how often a choice was looked for */
     struct {
-        int modules, products, plans; /* of a card, of all, of a processor */
+        int modules, products, plans; /* of a GPU, of all, of a processor */
     } most; /* kept in memory beyond what programs use */
 } cuda_device;
 
-/* Memory of the card that was asked for. */
+/* Memory of the GPU that was asked for. */
 typedef struct taken_memory {
     const void *memory;
     size_t      bytes;
 } taken_memory;
 
-/* A processor: its queue on one of the cards. */
+/* A processor: its stream on one of the GPUs. */
 typedef struct cuda_context {
     device_context   face;
     cuda_device     *device;
-    cuda_card       *card;
+    cuda_gpu       *gpu;
     CUstream         stream;
     CUstream         second; /* for collectives beside other work; NULL: no program has asked for it */
     CUstream         wires;  /* where collectives go now: one of these two */
-    CUevent          begun;  /* the point in the first queue after which the last collective began */
+    CUevent          begun;  /* the point in the first stream after which the last collective began */
     cublasLtHandle_t products;
     dnn_plans       *plans; /* of the library; NULL: no program has asked for them */
     arena            arena;
@@ -80,11 +80,11 @@ typedef struct cuda_context {
     int64_t          turns; /* blocks given out */
     CUevent          marks[2];
     unsigned         nmarks; /* made so far */
-    bool             recording; /* what is queued is being recorded */
-    const fetch_mirror *mirror;    /* of the step that was played last; NULL: none was */
-    loop_recorder   *loops;        /* NULL: none was recorded */
+    bool             capturing; /* what is queued is being captured */
+    const fetch_mirror *mirror;    /* of the step that was replayed last; NULL: none was */
+    loop_capture   *loops;        /* NULL: none was captured */
     bool             after_kernel; /* what was queued last is a kernel of the same program */
-    /* Called while the host waits for this queue, with the seconds so far.  False: waiting is of no
+    /* Called while the host waits for this stream, with the seconds so far.  False: waiting is of no
      * use, because of an error.  NULL: no other process takes part in the work. */
     bool (*look)(void *with, double waited);
     void    *look_with;
@@ -102,7 +102,7 @@ static inline fault *cuda_fault(const cuda_context *c)
     return &c->device->face.session->fault;
 }
 
-/* Calls a function of the driver; false, with a sentence, where it fails.  `what` completes "the card
+/* Calls a function of the driver; false, with a sentence, where it fails.  `what` completes "the GPU
  * could not ...". */
 #define CUDA_TRY(c, call, what)                                                                    \
     TRY(cuda_ok(&(c)->device->api, cuda_fault(c), (c)->device->api.driver.call, what))

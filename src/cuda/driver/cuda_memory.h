@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Bytes of a card for each of so many processors, before any card is opened; 0: not known. */
+/* Bytes of a GPU for each of so many processors, before any GPU is opened; 0: not known. */
 int64_t cuda_memory_each(int processors);
 
 #endif

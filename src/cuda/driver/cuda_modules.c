@@ -1,4 +1,4 @@
-/* Kernels on a card: compiled and loaded once, found by name.
+/* Kernels on a GPU: compiled and loaded once, found by name.
  *
  * A module stays loaded after its programs have ended, since others often have the same kernels.  Where
  * there are more modules than the limit, those that no program holds are unloaded, the least recently
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "cuda/driver/cuda_cards.h"
+#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_device.h"
 
 typedef struct named_kernel {
@@ -23,7 +23,7 @@ struct kernel_module {
     named_kernel *kernels;
     int           n, room;
     int64_t       holders; /* programs that use it, several times where they say so */
-    int64_t       used;    /* when it was held last, by the card's clock */
+    int64_t       used;    /* when it was held last, by the GPU's clock */
 };
 
 /* ---- finding ---- */
@@ -37,7 +37,7 @@ static const named_kernel *find_in(const kernel_module *m, const char *name, uin
 }
 
 /* The module that has it; NULL: none. */
-static kernel_module *find(const cuda_card *k, const char *name, CUfunction *function)
+static kernel_module *find(const cuda_gpu *k, const char *name, CUfunction *function)
 {
     uint64_t hash = hash_text(name);
     for (int m = k->nmodules - 1; m >= 0; m--) {
@@ -52,14 +52,14 @@ static kernel_module *find(const cuda_card *k, const char *name, CUfunction *fun
 CUfunction cuda_kernel(cuda_context *c, const char *name)
 {
     CUfunction f = NULL;
-    pthread_mutex_lock(&c->card->lock);
-    find(c->card, name, &f);
-    pthread_mutex_unlock(&c->card->lock);
+    pthread_mutex_lock(&c->gpu->lock);
+    find(c->gpu, name, &f);
+    pthread_mutex_unlock(&c->gpu->lock);
     return f;
 }
 
-/* The text of those that the card does not have yet; NULL: it has all. */
-static const char *missing_text(const cuda_card *k, const kernel_source *s)
+/* The text of those that the GPU does not have yet; NULL: it has all. */
+static const char *missing_text(const cuda_gpu *k, const kernel_source *s)
 {
     textbuf    t = {.arena = s->arena};
     CUfunction f;
@@ -83,7 +83,7 @@ static bool take_functions(cuda_context *c, const kernel_source *s, kernel_modul
     for (int i = 0; i < s->nkernels; i++) {
         const char *name = s->kernels[i].name;
         CUfunction  f;
-        if (find(c->card, name, &f)) continue;
+        if (find(c->gpu, name, &f)) continue;
         CUresult found = c->device->api.driver.cuModuleGetFunction(&f, m->module, name);
         if (found == CUDA_ERROR_NOT_FOUND) continue;
         TRY(cuda_ok(&c->device->api, cuda_fault(c), found, "find a kernel"));
@@ -97,7 +97,7 @@ static bool take_functions(cuda_context *c, const kernel_source *s, kernel_modul
 static bool take_image(cuda_context *c, const kernel_source *s, const void *bytes)
 {
     mtf_session *session = c->device->face.session;
-    cuda_card   *k = c->card;
+    cuda_gpu   *k = c->gpu;
     TRY(arena_push(&k->arena, k->modules, k->nmodules, k->modules_room));
     kernel_module *m = block_alloc(&session->allocator, &session->fault, sizeof *m, true);
     TRY(m != NULL);
@@ -116,12 +116,12 @@ static bool take_image(cuda_context *c, const kernel_source *s, const void *byte
 bool cuda_start_missing(cuda_context *c, kernel_source *s, kernel_job **job)
 {
     *job = NULL;
-    pthread_mutex_lock(&c->card->lock);
-    const char *text = missing_text(c->card, s);
-    pthread_mutex_unlock(&c->card->lock);
+    pthread_mutex_lock(&c->gpu->lock);
+    const char *text = missing_text(c->gpu, s);
+    pthread_mutex_unlock(&c->gpu->lock);
     if (!text) return !s->arena->fault->kind;
     *job =
-        kernel_compile_start(&c->device->api, cuda_fault(c), s->arena, text, c->card->architecture);
+        kernel_compile_start(&c->device->api, cuda_fault(c), s->arena, text, c->gpu->architecture);
     return *job != NULL;
 }
 
@@ -130,7 +130,7 @@ bool cuda_start_missing(cuda_context *c, kernel_source *s, kernel_job **job)
 /* Unloads what no program holds, while there are more than the limit. */
 static void trim(cuda_context *c)
 {
-    cuda_card *k = c->card;
+    cuda_gpu *k = c->gpu;
     while (k->nmodules > c->device->most.modules) {
         int oldest = -1;
         for (int m = 0; m < k->nmodules; m++)
@@ -143,7 +143,7 @@ static void trim(cuda_context *c)
     }
 }
 
-static bool hold(cuda_card *k, kernel_module *m, kernel_hold *h)
+static bool hold(cuda_gpu *k, kernel_module *m, kernel_hold *h)
 {
     m->used = k->clock;
     for (int i = 0; h && i < h->n; i++)
@@ -156,8 +156,8 @@ static bool hold(cuda_card *k, kernel_module *m, kernel_hold *h)
     return true;
 }
 
-/* *all: the card has all of them. */
-static bool hold_all(cuda_card *k, const kernel_source *s, kernel_hold *h, bool *all)
+/* *all: the GPU has all of them. */
+static bool hold_all(cuda_gpu *k, const kernel_source *s, kernel_hold *h, bool *all)
 {
     *all = true;
     k->clock++;
@@ -177,15 +177,15 @@ static bool load_and_hold(cuda_context *c, kernel_source *s, const kernel_images
                           kernel_hold *h, bool *all)
 {
     bool ok = true;
-    pthread_mutex_lock(&c->card->lock);
+    pthread_mutex_lock(&c->gpu->lock);
     for (int n = 0; ok && n < images->n; n++) ok = take_image(c, s, images->image[n].bytes);
-    ok = ok && hold_all(c->card, s, h, all);
+    ok = ok && hold_all(c->gpu, s, h, all);
     trim(c);
-    pthread_mutex_unlock(&c->card->lock);
+    pthread_mutex_unlock(&c->gpu->lock);
     return ok;
 }
 
-/* What the card had when compiling began may have been unloaded since: that is compiled again. */
+/* What the GPU had when compiling began may have been unloaded since: that is compiled again. */
 bool cuda_load_compiled(cuda_context *c, kernel_source *s, kernel_job *job, kernel_hold *h)
 {
     for (bool all = false;;) {
@@ -205,13 +205,13 @@ bool cuda_load_kernels(cuda_context *c, kernel_source *s, kernel_hold *h)
 
 void cuda_let_kernels(cuda_context *c, kernel_hold *h)
 {
-    pthread_mutex_lock(&c->card->lock);
+    pthread_mutex_lock(&c->gpu->lock);
     while (h->n > 0) h->modules[--h->n]->holders--;
     trim(c);
-    pthread_mutex_unlock(&c->card->lock);
+    pthread_mutex_unlock(&c->gpu->lock);
 }
 
-void cuda_unload_kernels(cuda_device *d, cuda_card *k)
+void cuda_unload_kernels(cuda_device *d, cuda_gpu *k)
 {
     while (k->nmodules) unload(d, k->modules[--k->nmodules]);
     if (k->loop_module) d->api.driver.cuModuleUnload(k->loop_module);

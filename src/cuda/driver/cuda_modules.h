@@ -13,14 +13,14 @@ typedef struct kernel_hold {
     int             n, room;
 } kernel_hold;
 
-/* Makes all kernels of the source ready on the context's card, and holds them; NULL: for ever. */
+/* Makes all kernels of the source ready on the context's GPU, and holds them; NULL: for ever. */
 bool cuda_load_kernels(cuda_context *c, kernel_source *s, kernel_hold *h);
-/* The same in two steps, between which they are compiled: NULL where the card has all of them. */
+/* The same in two steps, between which they are compiled: NULL where the GPU has all of them. */
 bool cuda_start_missing(cuda_context *c, kernel_source *s, kernel_job **job);
 bool cuda_load_compiled(cuda_context *c, kernel_source *s, kernel_job *job, kernel_hold *h);
 void cuda_let_kernels(cuda_context *c, kernel_hold *h); /* its program no longer runs them */
 /* One of them, which has been loaded; NULL: it has not. */
 CUfunction cuda_kernel(cuda_context *c, const char *name);
-void       cuda_unload_kernels(cuda_device *d, cuda_card *card);
+void       cuda_unload_kernels(cuda_device *d, cuda_gpu *gpu);
 
 #endif

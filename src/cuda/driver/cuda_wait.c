@@ -1,4 +1,4 @@
-/* The host waits for what was queued on a card. */
+/* The host waits for what was queued on a GPU. */
 #include "cuda/driver/cuda_wait.h"
 
 #include <time.h>
@@ -41,7 +41,7 @@ bool cuda_finish(cuda_context *c, const char *what)
     return cuda_outcome(c, &result) && cuda_ok(&c->device->api, cuda_fault(c), result, what);
 }
 
-/* After an error the first queue need not have waited for the second one, whose work may need other
+/* After an error the first stream need not have waited for the second one, whose work may need other
  * processes: giving memory back would wait for it without looking after them. */
 void cuda_finish_all(cuda_context *c)
 {
@@ -65,12 +65,12 @@ bool cuda_await(cuda_context *c, CUevent event, const char *what)
 
 bool cuda_pace(cuda_context *c)
 {
-    if (!c->look || c->recording) return true;
+    if (!c->look || c->capturing) return true;
     CUevent *point = &c->points[c->npoints++ % 2];
     if (*point)
         TRY(cuda_await(c, *point, "finish its work"));
     else
         CUDA_TRY(c, cuEventCreate(point, CU_EVENT_DISABLE_TIMING), "make an event");
-    CUDA_TRY(c, cuEventRecord(*point, c->wires), "note a point in its queue");
+    CUDA_TRY(c, cuEventRecord(*point, c->wires), "note a point in its stream");
     return true;
 }

@@ -9,9 +9,9 @@ bool cuda_finish(cuda_context *c, const char *what);
 /* The same without a sentence: what the driver says of the work.  False: see the session's error. */
 bool cuda_outcome(cuda_context *c, CUresult *result);
 bool cuda_await(cuda_context *c, CUevent event, const char *what);
-void cuda_finish_all(cuda_context *c); /* on both queues, also after an error */
+void cuda_finish_all(cuda_context *c); /* on both streams, also after an error */
 /* Where other processes take part: waits for the last but one call of this function to be passed in the
- * queue.  A queue that is full would block the host, which could then not look after them. */
+ * stream.  A stream that is full would block the host, which could then not look after them. */
 bool cuda_pace(cuda_context *c);
 
 #endif

@@ -1,4 +1,4 @@
-/* The text of kernels to what a card loads, kept on disk. */
+/* The text of kernels to what a GPU loads, kept on disk. */
 #include "cuda/driver/kernel_compile.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The text of kernels to what a card loads, kept on disk.
+/* The text of kernels to what a GPU loads, kept on disk.
  *
  * Long texts are compiled in several parts at once, each of which becomes an image: a
  * module of its own to the driver, which holds some of the kernels.  Compiled images are

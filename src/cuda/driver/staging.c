@@ -1,7 +1,7 @@
 /* Pinned memory of the host, from which writes are queued. */
 #include "cuda/driver/staging.h"
 
-#include "cuda/driver/cuda_cards.h"
+#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_device.h"
 #include "cuda/driver/cuda_wait.h"
 
@@ -20,7 +20,7 @@ static bool make_block(cuda_context *c, size_t bytes, staging_block *b)
     return true;
 }
 
-/* Two blocks of a size take turns: while the card copies one, the host fills the other. */
+/* Two blocks of a size take turns: while the GPU copies one, the host fills the other. */
 static staging_block *find_block(cuda_context *c, size_t bytes)
 {
     staging_block *first = NULL;

@@ -23,7 +23,7 @@ typedef enum graph_tensor {
     GRAPH_TENSORS
 } graph_tensor;
 
-/* All that a plan depends on besides the card and the library.  It is compared and hashed as bytes:
+/* All that a plan depends on besides the GPU and the library.  It is compared and hashed as bytes:
  * there is no padding. */
 typedef struct attention_problem {
     int64_t gradient, causal, type; /* type: cudnnDataType_t */

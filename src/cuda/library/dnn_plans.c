@@ -18,7 +18,7 @@ struct dnn_made {
     int64_t       holders, used; /* used: when it was held last, by the clock of all */
 };
 
-/* A network may have hundreds of convolutions, and a handle takes 10 MB of the card: a few make the
+/* A network may have hundreds of convolutions, and a handle takes 10 MB of the GPU: a few make the
  * plans, and another runs them all. */
 enum { MAKERS = 4 };
 
@@ -43,8 +43,8 @@ static cache_key key_of(const cuda_context *c, const dnn_request *r)
     for (int k = 0; k < 2; k++) {
         uint64_t h = hash_bytes(key.hash[k], r->kind, strlen(r->kind) + 1);
         h = hash_bytes(h, &version, sizeof version);
-        h = hash_bytes(h, c->card->name, strlen(c->card->name) + 1);
-        h = hash_bytes(h, c->card->architecture, strlen(c->card->architecture) + 1);
+        h = hash_bytes(h, c->gpu->name, strlen(c->gpu->name) + 1);
+        h = hash_bytes(h, c->gpu->architecture, strlen(c->gpu->architecture) + 1);
         key.hash[k] = hash_bytes(h, r->problem, sizeof r->problem);
     }
     return key;
@@ -78,7 +78,7 @@ static void make(const cuda_context *c, cudnnHandle_t by, dnn_made *p)
 
 /* ---- handles ---- */
 
-/* Makes one if none is idle; it belongs to the card of the calling thread. */
+/* Makes one if none is idle; it belongs to the GPU of the calling thread. */
 static cudnnHandle_t take_handle(const cuda_context *c)
 {
     dnn_plans    *all = c->plans;
@@ -100,7 +100,7 @@ static void give_handle(dnn_plans *all, cudnnHandle_t given)
 static void make_with_handle(dnn_made *p)
 {
     const cuda_context *c = p->context;
-    if (c->device->api.driver.cuCtxSetCurrent(c->card->context) != CUDA_SUCCESS) return;
+    if (c->device->api.driver.cuCtxSetCurrent(c->gpu->context) != CUDA_SUCCESS) return;
     cudnnHandle_t by = take_handle(c);
     if (!by) return;
     make(c, by, p);
@@ -231,7 +231,7 @@ cudnnStatus_t dnn_plans_run(cuda_context *c, dnn_made *p, dnn_part pack)
     const cuda_dnn *api = &c->device->api.dnn;
     dnn_plans      *all = c->plans;
     if (!all->runner && !(all->runner = take_handle(c))) return CUDNN_STATUS_NOT_INITIALIZED;
-    if (all->stream != c->stream) { /* loops are recorded on queues of their own */
+    if (all->stream != c->stream) { /* loops are captured on streams of their own */
         cudnnStatus_t said = api->cudnnSetStream(all->runner, (cudaStream_t)c->stream);
         if (said != CUDNN_STATUS_SUCCESS) return said;
         all->stream = c->stream;

@@ -15,7 +15,7 @@ enum { MOST_DNN_NUMBERS = 64 };
 /* What is asked of the library. */
 typedef struct dnn_request {
     const char *kind;                  /* of problem, and the version of what it becomes */
-    int64_t problem[MOST_DNN_NUMBERS]; /* all that a plan depends on besides the card and library */
+    int64_t problem[MOST_DNN_NUMBERS]; /* all that a plan depends on besides the GPU and library */
     void (*build)(dnn_graph *g, const int64_t *problem);
     dnn_limits limits;
 } dnn_request;

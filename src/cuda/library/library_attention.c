@@ -1,4 +1,4 @@
-/* Attention by the card's library, cuDNN.
+/* Attention by the GPU's library, cuDNN.
  *
  * The gradient's working space has a number for each pair of a query and a position: with
  * many batches and heads it is computed in several calls, each for some of them.
@@ -202,8 +202,8 @@ static int64_t bytes_of(const instr *i)
 
 /* ---- instructions ---- */
 
-/* Gradients were seen to be the same bits in every run on cards of this generation. */
-static bool is_known(const cuda_card *k)
+/* Gradients were seen to be the same bits in every run on GPUs of this generation. */
+static bool is_known(const cuda_gpu *k)
 {
     return strncmp(k->architecture, "sm_90", 5) == 0;
 }

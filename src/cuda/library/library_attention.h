@@ -1,4 +1,4 @@
-/* Attention by the card's library, cuDNN. */
+/* Attention by the GPU's library, cuDNN. */
 #ifndef CUDA_LIBRARY_LIBRARY_ATTENTION_H
 #define CUDA_LIBRARY_LIBRARY_ATTENTION_H
 

@@ -1,4 +1,4 @@
-/* Instructions that the card's library, cuDNN, carries out. */
+/* Instructions that the GPU's library, cuDNN, carries out. */
 #include "cuda/library/library_calls.h"
 
 #if MTF_HAVE_CUDNN
@@ -36,7 +36,7 @@ library_hold *library_begin(cuda_context *c, const program *p, arena *a)
     library_hold *h = arena_new(a, library_hold);
     for (int n = 0; h && n < p->ninstrs; n++) {
         const instr *i = &p->instrs[n];
-        if (!library_suits(i) || !kind_of(i)->is_known(c->card)) continue;
+        if (!library_suits(i) || !kind_of(i)->is_known(c->gpu)) continue;
         if (!dnn_plans_open(c) || !arena_push(a, h->plans, h->n, h->room)) return h;
         dnn_request r = kind_of(i)->request(i);
         dnn_made   *begun = dnn_plans_begin(c, &r);

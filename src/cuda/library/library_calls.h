@@ -1,4 +1,4 @@
-/* Instructions that the card's library, cuDNN, carries out.
+/* Instructions that the GPU's library, cuDNN, carries out.
  *
  * It is taken for forms that it computes faster than kernels of our own, as measured on an
  * H200; its results are the same bits in every run.  Where the library is not there, or
@@ -43,7 +43,7 @@ void           library_forget(cuda_context *c, library_calls *l);
 typedef struct library_kind {
     bool (*suits)(const instr *i);
     int64_t (*bytes)(const instr *i);
-    bool (*is_known)(const cuda_card *k); /* does the card compute it as it should? */
+    bool (*is_known)(const cuda_gpu *k); /* does the GPU compute it as it should? */
     dnn_request (*request)(const instr *i);
     /* Makes the packs of all calls; false: it was not possible. */
     bool (*pack)(cuda_context *c, arena *a, const instr *i, void *const *addresses, void *workspace,

@@ -1,4 +1,4 @@
-/* Convolutions by the card's library, cuDNN.
+/* Convolutions by the GPU's library, cuDNN.
  *
  * Only engines are taken whose sums are those of the language: made in f32, of factors as they
  * are, or of f32 rounded to tf32, in the same order in every run.
@@ -26,7 +26,7 @@ static int64_t bytes_of(const instr *i)
     return bytes < most_space ? bytes : most_space;
 }
 
-static bool is_known(const cuda_card *k)
+static bool is_known(const cuda_gpu *k)
 {
     (void)k; /* engines say by themselves what they do */
     return true;

@@ -1,4 +1,4 @@
-/* Convolutions by the card's library, cuDNN. */
+/* Convolutions by the GPU's library, cuDNN. */
 #ifndef CUDA_LIBRARY_LIBRARY_WINDOW_H
 #define CUDA_LIBRARY_LIBRARY_WINDOW_H
 

@@ -14,7 +14,7 @@ static const char magic[8] = {'m', 't', 'f', 'p', 'r', 'o', 'd', '2'};
 /* What a choice holds for. */
 typedef struct choice_for {
     char        magic[8];
-    char        card[sizeof((cuda_card *)0)->name + 4]; /* to a multiple of eight */
+    char        gpu[sizeof((cuda_gpu *)0)->name + 4]; /* to a multiple of eight */
     uint64_t    library;                                /* its version */
     product_key key;
 } choice_for;
@@ -30,7 +30,7 @@ static choice_for choice_for_of(const cuda_context *c, const product_key *k)
 {
     choice_for f = {.library = c->device->api.products.cublasLtGetVersion(), .key = *k};
     memcpy(f.magic, magic, sizeof magic);
-    memcpy(f.card, c->card->name, strlen(c->card->name));
+    memcpy(f.gpu, c->gpu->name, strlen(c->gpu->name));
     return f;
 }
 

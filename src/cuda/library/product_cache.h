@@ -6,7 +6,7 @@
 
 /* Is there a folder to keep a choice in? */
 bool product_cache_exists(void);
-/* Sets the algorithm, or `refused`, where the cache has a choice for this product, card and library,
+/* Sets the algorithm, or `refused`, where the cache has a choice for this product, GPU and library,
  * undamaged; else false. */
 bool product_cache_read(const cuda_context *c, product_call *p);
 /* Keeps a choice unless there is one already: then that one is taken, so that all processes that

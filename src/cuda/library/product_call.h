@@ -9,7 +9,7 @@ enum { PRODUCT_WORKSPACE = 32 << 20 };
 
 enum { LEFT, RIGHT, RESULT, MATRICES };
 
-/* All that an algorithm depends on besides the card and the library.  It is compared and hashed as
+/* All that an algorithm depends on besides the GPU and the library.  It is compared and hashed as
  * bytes: there is no padding. */
 typedef struct product_key {
     int32_t type[MATRICES], transposed[MATRICES]; /* the result never is */

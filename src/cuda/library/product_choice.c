@@ -19,7 +19,7 @@ enum { MOST_TURNS = 10, WORTH_EMPTYING = 1 << 20 /* bytes */ };
 static const float worth_it = 0.97f;
 
 struct product_memory {
-    char                 card[sizeof((cuda_card *)0)->name];
+    char                 gpu[sizeof((cuda_gpu *)0)->name];
     product_key          key;
     cublasLtMatmulAlgo_t algorithm;
     bool                 refused;
@@ -96,7 +96,7 @@ static int64_t matrix_bytes(const product_key *k, int m)
            ((k->batches - 1) * k->step[m] + (k->columns[m] - 1) * k->leading[m] + k->rows[m]);
 }
 
-/* In a step a product finds its factors in the card's memory, not in its cache, where the turn before
+/* In a step a product finds its factors in the GPU's memory, not in its cache, where the turn before
  * would leave them: writing working space takes their place there. */
 static bool empty_cache(cuda_context *c, const product_call *p, const product_places *at)
 {
@@ -196,7 +196,7 @@ static product_memory *find_known(const cuda_context *c, const product_key *k)
     cuda_device *d = c->device;
     for (int n = 0; n < d->nproducts; n++)
         if (memcmp(&d->products[n].key, k, sizeof *k) == 0 &&
-            strcmp(d->products[n].card, c->card->name) == 0) {
+            strcmp(d->products[n].gpu, c->gpu->name) == 0) {
             d->products[n].used = ++d->products_clock;
             return &d->products[n];
         }
@@ -225,11 +225,11 @@ static bool remember(cuda_context *c, const product_call *p)
                           .algorithm = p->algorithm,
                           .refused = p->refused,
                           .used = ++c->device->products_clock};
-    memcpy(m->card, c->card->name, sizeof m->card);
+    memcpy(m->gpu, c->gpu->name, sizeof m->gpu);
     return true;
 }
 
-/* Files outlive libraries and cards: the library is asked whether it still knows the algorithm. */
+/* Files outlive libraries and GPUs: the library is asked whether it still knows the algorithm. */
 static bool is_usable(cuda_context *c, const product_call *p)
 {
     cublasLtMatmulHeuristicResult_t says;
@@ -255,11 +255,11 @@ static bool is_slower(cuda_context *c, const product_call *p, const product_plac
     product_call         plain = {.key = p->key};
     float                alone = -1;
     plain.key.epilogue &= ADDS_A_MATRIX;
-    if (!p->spared || c->card->bandwidth == 0 || time < 0) return false;
+    if (!p->spared || c->gpu->bandwidth == 0 || time < 0) return false;
     int n = product_describe(c, &plain) ? find_candidates(c, &plain, candidates) : 0;
     if (n > 0) measure_all(c, &plain, n, candidates, at, true, &alone);
     product_undescribe(c, &plain);
-    double rest = 1e3 * (double)p->spared / (speed * c->card->bandwidth) + start;
+    double rest = 1e3 * (double)p->spared / (speed * c->gpu->bandwidth) + start;
     return alone >= 0 && (double)time > (double)alone + rest;
 }
 

@@ -1,7 +1,7 @@
 /* Which of the library's algorithms makes a product.
  *
  * The library offers several.  The fastest is found by measuring, once for each product on
- * each kind of card, and kept in memory and on disk.  Algorithms differ in rounding: with a
+ * each kind of GPU, and kept in memory and on disk.  Algorithms differ in rounding: with a
  * choice that is kept, every run gives the same bits.
  */
 #ifndef CUDA_LIBRARY_PRODUCT_CHOICE_H

@@ -1,4 +1,4 @@
-/* Matrix products by the card's library. */
+/* Matrix products by the GPU's library. */
 #ifndef CUDA_LIBRARY_PRODUCTS_H
 #define CUDA_LIBRARY_PRODUCTS_H
 

@@ -9,7 +9,7 @@
 /* The tensors, which are all in memory. */
 typedef enum window_tensor { WINDOW_X = 1, WINDOW_W, WINDOW_Y } window_tensor;
 
-/* All that a plan depends on besides the card and the library: numbers only. */
+/* All that a plan depends on besides the GPU and the library: numbers only. */
 typedef struct window_problem {
     int64_t kind;         /* window_kind */
     int64_t type, result; /* cudnnDataType_t of the operands and of the result */

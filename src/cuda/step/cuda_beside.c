@@ -1,8 +1,8 @@
-/* Collectives on a queue of their own, beside other work.
+/* Collectives on a stream of their own, beside other work.
  *
- * The second queue begins a collective where the first one has come to; the first goes on, and
+ * The second stream begins a collective where the first one has come to; the first goes on, and
  * waits for it before the instruction that touches its operands (program/hazards.h).  Events say
- * so, which become edges where a step is recorded.
+ * so, which become edges where a step is captured.
  */
 #include "cuda/step/cuda_beside.h"
 
@@ -15,7 +15,7 @@ static bool open_queue(cuda_context *c)
 {
     if (!c->second)
         CUDA_TRY(c, cuStreamCreateWithPriority(&c->second, CU_STREAM_NON_BLOCKING, FIRST_OF_ALL),
-                 "make a second queue");
+                 "make a second stream");
     if (!c->begun) CUDA_TRY(c, cuEventCreate(&c->begun, CU_EVENT_DISABLE_TIMING), "make an event");
     return true;
 }
@@ -50,7 +50,7 @@ bool cuda_order(device_context *face, const program *p, int index, run_state *r)
     if (awaited >= 0 && awaited <= b->last)
         CUDA_TRY(c, cuStreamWaitEvent(c->stream, b->ended[awaited], 0), "wait for a collective");
     if (index == p->ninstrs || !b->when.beside[index]) return true;
-    CUDA_TRY(c, cuEventRecord(c->begun, c->stream), "note a point in its queue");
+    CUDA_TRY(c, cuEventRecord(c->begun, c->stream), "note a point in its stream");
     CUDA_TRY(c, cuStreamWaitEvent(c->second, c->begun, 0), "begin a collective");
     c->wires = c->second;
     return true;

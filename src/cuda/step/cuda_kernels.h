@@ -5,7 +5,7 @@
 #include "cuda/driver/cuda_modules.h"
 #include "cuda/write/map_groups.h"
 
-/* A program's kernels until they are on the card. */
+/* A program's kernels until they are on the GPU. */
 typedef struct program_kernels {
     const program *program;
     bool           one_by_one; /* no kernel carries out several instructions */
@@ -23,7 +23,7 @@ bool cuda_write_kernels(kernel_source *s, const instr *i, kernel_plan *plan);
 void cuda_announce(device_context *c, const program *p);
 /* Those of a program, written and being compiled; NULL after an error. */
 program_kernels *cuda_kernels_of(cuda_context *c, const program *p, bool one_by_one);
-/* They are on the card, and held. */
+/* They are on the GPU, and held. */
 bool             cuda_finish_kernels(cuda_context *c, program_kernels *k, kernel_hold *h);
 void             cuda_drop_kernels(cuda_context *c, program_kernels *k);
 void             cuda_drop_announced(cuda_context *c, const program *p); /* NULL: of any program */

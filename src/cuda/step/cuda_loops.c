@@ -1,13 +1,13 @@
-/* Loops of a recorded step: the card decides whether they go on.
+/* Loops of a captured step: the GPU decides whether they go on.
  *
- * A loop is a conditional node of the driver's graph, whose body is recorded on a queue of its
+ * A loop is a conditional node of the driver's graph, whose body is captured on a stream of its
  * own.  A kernel says before the node, and at the end of its body, whether there is another
  * turn.  The driver resolves the function that it calls when the kernel is loaded; a driver
- * that cannot is too old, and steps with such loops are not recorded.
+ * that cannot is too old, and steps with such loops are not captured.
  */
 #include "cuda/step/cuda_loops.h"
 
-#include "cuda/driver/cuda_cards.h"
+#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_device.h"
 #include "cuda/driver/kernel_compile.h"
 
@@ -23,13 +23,13 @@ const char cuda_loop_kernel[] =
     "    cudaGraphSetConditional((u64)loop, goes_on);\n"
     "}\n";
 
-/* The loops around what is being recorded. */
-struct loop_recorder {
+/* The loops around what is being captured. */
+struct loop_capture {
     int                      depth;
     CUgraphConditionalHandle handle[MAX_NESTING];
-    CUstream                 outer[MAX_NESTING]; /* the queue around each */
+    CUstream                 outer[MAX_NESTING]; /* the stream around each */
     CUstream                 inner[MAX_NESTING]; /* made when first needed */
-    uint32_t                *counts;             /* on the card: turns so far */
+    uint32_t                *counts;             /* on the GPU: turns so far */
 };
 
 /* ---- what the driver can do ---- */
@@ -37,7 +37,7 @@ struct loop_recorder {
 /* Failing is no error: such steps are queued anew each time. */
 static bool load_kernel(cuda_context *c)
 {
-    cuda_card    *k = c->card;
+    cuda_gpu    *k = c->gpu;
     mtf_session  *s = c->device->face.session;
     fault         ignored = {0};
     arena         scratch = arena_make(&s->allocator, &ignored);
@@ -52,7 +52,7 @@ static bool load_kernel(cuda_context *c)
     return ok;
 }
 
-static bool make_recorder(cuda_context *c)
+static bool make_loop_capture(cuda_context *c)
 {
     const mtf_allocator *from = &c->device->face.session->allocator;
     device_context      *face = &c->face;
@@ -67,61 +67,61 @@ static bool make_recorder(cuda_context *c)
     return true;
 }
 
-bool cuda_records_loops(device_context *face)
+bool cuda_captures_loops(device_context *face)
 {
     cuda_context *c = cuda_of(face);
     int           version = 0;
     if (!c->device->api.has_loops || !cuda_use(c)) return false;
     c->device->api.driver.cuDriverGetVersion(&version);
     if (version < LEAST_DRIVER) return false;
-    pthread_mutex_lock(&c->card->lock);
-    bool ok = c->card->goes_on || load_kernel(c);
-    pthread_mutex_unlock(&c->card->lock);
-    return ok && make_recorder(c);
+    pthread_mutex_lock(&c->gpu->lock);
+    bool ok = c->gpu->goes_on || load_kernel(c);
+    pthread_mutex_unlock(&c->gpu->lock);
+    return ok && make_loop_capture(c);
 }
 
-/* ---- recording ---- */
+/* ---- capture ---- */
 
 static bool say_whether(cuda_context *c, int depth, const void *flag, int64_t turns)
 {
     void *values[] = {(void *)(uintptr_t)c->loops->handle[depth], (void *)(uintptr_t)flag,
                       c->loops->counts + depth, (void *)(uintptr_t)turns};
     void *parameters[] = {&values[0], &values[1], &values[2], &values[3]};
-    CUDA_TRY(c, cuLaunchKernel(c->card->goes_on, 1, 1, 1, 1, 1, 1, 0, c->stream, parameters, NULL),
+    CUDA_TRY(c, cuLaunchKernel(c->gpu->goes_on, 1, 1, 1, 1, 1, 1, 0, c->stream, parameters, NULL),
              "start a kernel");
     return true;
 }
 
-/* The graph that the queue records into, and what the next node follows. */
-typedef struct record_place {
+/* The graph that the stream captures into, and what the next node follows. */
+typedef struct capture_place {
     CUgraph                graph;
     const CUgraphNode     *after;
     const CUgraphEdgeData *edges;
     size_t                 n;
-} record_place;
+} capture_place;
 
-static bool find_place(cuda_context *c, record_place *p)
+static bool find_place(cuda_context *c, capture_place *p)
 {
     CUstreamCaptureStatus status;
     TRY(cuda_ok(&c->device->api, cuda_fault(c),
                 c->device->api.loops.cuStreamGetCaptureInfo_v3(c->stream, &status, NULL, &p->graph,
                                                                &p->after, &p->edges, &p->n),
-                "say what it records"));
+                "say what it captures"));
     return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ||
-           fail(cuda_fault(c), ERR_INTERNAL, "a loop is recorded, and its step is not");
+           fail(cuda_fault(c), ERR_INTERNAL, "a loop is captured, and its step is not");
 }
 
-/* The body of the new node is recorded from here on. */
+/* The body of the new node is captured from here on. */
 static bool add_node(cuda_context *c, CUgraphConditionalHandle handle, CUstream inner)
 {
     const cuda_loops *api = &c->device->api.loops;
-    record_place      p = {0};
+    capture_place      p = {0};
     CUgraphNode       node;
     CUgraphNodeParams how = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL};
     how.conditional.handle = handle;
     how.conditional.type = CU_GRAPH_COND_TYPE_WHILE;
     how.conditional.size = 1;
-    how.conditional.ctx = c->card->context;
+    how.conditional.ctx = c->gpu->context;
     TRY(find_place(c, &p));
     CUresult made = api->cuGraphAddNode_v2(&node, p.graph, p.after, p.edges, p.n, &how);
     if (made == CUDA_SUCCESS)
@@ -130,23 +130,23 @@ static bool add_node(cuda_context *c, CUgraphConditionalHandle handle, CUstream 
     if (made == CUDA_SUCCESS)
         made = api->cuStreamBeginCaptureToGraph(inner, how.conditional.phGraph_out[0], NULL, NULL,
                                                 0, CU_STREAM_CAPTURE_MODE_RELAXED);
-    return cuda_ok(&c->device->api, cuda_fault(c), made, "record a loop");
+    return cuda_ok(&c->device->api, cuda_fault(c), made, "capture a loop");
 }
 
 bool cuda_loop_begins(device_context *face, const void *flag)
 {
     cuda_context  *c = cuda_of(face);
-    loop_recorder *l = c->loops;
+    loop_capture *l = c->loops;
     int            depth = l->depth;
-    record_place   p = {0};
+    capture_place   p = {0};
     c->after_kernel = false;
     TRY(find_place(c, &p));
     if (!l->inner[depth])
-        CUDA_TRY(c, cuStreamCreate(&l->inner[depth], CU_STREAM_NON_BLOCKING), "make a queue");
+        CUDA_TRY(c, cuStreamCreate(&l->inner[depth], CU_STREAM_NON_BLOCKING), "make a stream");
     TRY(cuda_ok(&c->device->api, cuda_fault(c),
                 c->device->api.loops.cuGraphConditionalHandleCreate(&l->handle[depth], p.graph,
-                                                                    c->card->context, 0, 0),
-                "record a loop"));
+                                                                    c->gpu->context, 0, 0),
+                "capture a loop"));
     TRY(say_whether(c, depth, flag, 0) && add_node(c, l->handle[depth], l->inner[depth]));
     l->outer[depth] = c->stream;
     c->stream = l->inner[depth];
@@ -167,7 +167,7 @@ bool cuda_loop_ends(device_context *face, const void *flag, int64_t turns)
     cuda_context *c = cuda_of(face);
     c->after_kernel = false;
     TRY(say_whether(c, c->loops->depth - 1, flag, turns));
-    return cuda_ok(&c->device->api, cuda_fault(c), end_body(c), "record a loop");
+    return cuda_ok(&c->device->api, cuda_fault(c), end_body(c), "capture a loop");
 }
 
 bool cuda_in_loop(const cuda_context *c)
@@ -184,7 +184,7 @@ void cuda_leave_loops(cuda_context *c)
 
 void cuda_close_loops(cuda_context *c)
 {
-    loop_recorder *l = c->loops;
+    loop_capture *l = c->loops;
     if (!l) return;
     for (int k = 0; k < MAX_NESTING; k++)
         if (l->inner[k]) c->device->api.driver.cuStreamDestroy(l->inner[k]);

@@ -1,5 +1,5 @@
-/* Programs on a card before their first step: kernels, addresses, plans. */
-#include "cuda/driver/cuda_cards.h"
+/* Programs on a GPU before their first step: kernels, addresses, plans. */
+#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_modules.h"
 #include "cuda/driver/cuda_wait.h"
 #include "cuda/library/library_attention.h"

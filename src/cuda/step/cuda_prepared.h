@@ -31,7 +31,7 @@ typedef struct prepared_program {
     arena           arena;
     prepared_instr *instrs;
     kernel_hold     held;  /* their kernels */
-    step_words     *words; /* on the card */
+    step_words     *words; /* on the GPU */
     cuda_tables     tables;
     bool            uses_words;
     bool            alone;  /* nothing else is queued between its instructions */

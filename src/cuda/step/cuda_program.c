@@ -1,12 +1,12 @@
-/* Steps of programs on a card, queued instruction by instruction. */
+/* Steps of programs on a GPU, queued instruction by instruction. */
 #include "cuda/step/cuda_program.h"
 
-#include "cuda/driver/cuda_cards.h"
+#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_wait.h"
 #include "cuda/step/cuda_beside.h"
 #include "cuda/step/cuda_loops.h"
 #include "cuda/step/cuda_prepared.h"
-#include "cuda/step/cuda_recording.h"
+#include "cuda/step/cuda_capture.h"
 
 /* So few bytes of ordinary memory are copied away before the call returns. */
 bool cuda_write_words(cuda_context *c, const run_state *r, CUstream on)
@@ -32,12 +32,12 @@ bool cuda_begin(device_context *face, const program *p, run_state *r)
     c->wires = c->stream;
     c->after_kernel = false;
     c->mirror = NULL;
-    return cuda_use(c) && (c->recording || cuda_write_words(c, r, c->stream));
+    return cuda_use(c) && (c->capturing || cuda_write_words(c, r, c->stream));
 }
 
 static bool not_computed(cuda_context *c, const instr *i, CUresult why)
 {
-    return fail(cuda_fault(c), ERR_DEVICE, "the card could not compute \"%s\": %s (%d)",
+    return fail(cuda_fault(c), ERR_DEVICE, "the GPU could not compute \"%s\": %s (%d)",
                 mtf_name_of_tensor(i->cause), cuda_says(&c->device->api, why), (int)why);
 }
 
@@ -56,7 +56,7 @@ static CUresult start(cuda_context *c, const prepared_launch *l, void **paramete
                              .sharedMemBytes = l->shared,
                              .hStream = c->stream,
                              .attrs = &early,
-                             .numAttrs = c->after_kernel && c->card->takes_turns && !cuda_in_loop(c)};
+                             .numAttrs = c->after_kernel && c->gpu->takes_turns && !cuda_in_loop(c)};
     c->after_kernel = true;
     return c->device->api.driver.cuLaunchKernelEx(&how, l->function, parameters, NULL);
 }
@@ -66,9 +66,9 @@ static bool launch(cuda_context *c, const instr *i, const prepared_instr *q)
     for (int k = 0; k < q->nlaunches; k++) {
         CUresult started = start(c, &q->launch[k], q->parameters);
         if (started == CUDA_SUCCESS) continue;
-        /* What failed before, on this queue or another of the card, is not this instruction.  A queue
-         * that records cannot be waited for. */
-        TRY(c->recording || cuda_finish(c, "finish its work"));
+        /* What failed before, on this stream or another of the GPU, is not this instruction.  A stream
+         * that captures cannot be waited for. */
+        TRY(c->capturing || cuda_finish(c, "finish its work"));
         return not_computed(c, i, started);
     }
     return true;

@@ -1,4 +1,4 @@
-/* What plans ask of cards: working space, and ways of computing. */
+/* What plans ask of GPUs: working space, and ways of computing. */
 #include "cuda/step/cuda_scratch.h"
 
 #include "cuda/driver/cuda_device.h"

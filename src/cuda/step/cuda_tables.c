@@ -1,4 +1,4 @@
-/* Tables of groups of maps, in a card's memory. */
+/* Tables of groups of maps, in a GPU's memory. */
 #include "cuda/step/cuda_tables.h"
 
 #include "cuda/driver/cuda_device.h"

@@ -7,11 +7,11 @@
 /* All of a program, one after another.  They are written once, before its first step: a kernel may
  * read them before its turn. */
 typedef struct cuda_tables {
-    uint64_t *there, *here; /* on the card, NULL where there are none; and on the host */
+    uint64_t *there, *here; /* on the GPU, NULL where there are none; and on the host */
     size_t    bytes, used;
 } cuda_tables;
 bool  cuda_tables_open(cuda_context *c, const program_kernels *k, arena *a, cuda_tables *t);
-void *cuda_tables_add(cuda_tables *t, const map_group *g, void *const *base); /* on the card */
+void *cuda_tables_add(cuda_tables *t, const map_group *g, void *const *base); /* on the GPU */
 bool  cuda_tables_write(cuda_context *c, const cuda_tables *t);
 void  cuda_tables_close(cuda_context *c, cuda_tables *t);
 

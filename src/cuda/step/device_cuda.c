@@ -1,11 +1,11 @@
-/* NVIDIA's cards as a device: memory, queues, copies. */
+/* NVIDIA's GPUs as a device: memory, streams, copies. */
 #include "cuda/step/device_cuda.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "cuda/driver/cache_folder.h"
-#include "cuda/driver/cuda_cards.h"
+#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_device.h"
 #include "cuda/driver/cuda_memory.h"
 #include "cuda/driver/cuda_wait.h"
@@ -15,7 +15,7 @@
 #include "cuda/step/cuda_kernels.h"
 #include "cuda/step/cuda_loops.h"
 #include "cuda/step/cuda_program.h"
-#include "cuda/step/cuda_recording.h"
+#include "cuda/step/cuda_capture.h"
 #include "cuda/step/cuda_scratch.h"
 #include "cuda/step/fetch_mirror.h"
 #include "cuda/wire/cuda_peers.h"
@@ -34,7 +34,7 @@ static void close_context(device_context *face)
     const cuda_api      *api = &c->device->api;
     const mtf_allocator *from = &face->device->session->allocator;
     cuda_drop_announced(c, NULL);
-    if (c->card->context && cuda_use(c)) {
+    if (c->gpu->context && cuda_use(c)) {
         if (c->stream) cuda_finish_all(c);
         cuda_close_staging(c);
         cuda_close_loops(c);
@@ -54,15 +54,15 @@ static void close_context(device_context *face)
 
 static bool start_context(cuda_context *c)
 {
-    TRY(cuda_start_card(c->device, c->card) && cuda_use(c));
-    CUDA_TRY(c, cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING), "make a queue");
+    TRY(cuda_start_gpu(c->device, c->gpu) && cuda_use(c));
+    CUDA_TRY(c, cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING), "make a stream");
     c->wires = c->stream;
     if (c->device->api.products.cublasLtCreate(&c->products) != CUBLAS_STATUS_SUCCESS)
         return fail(cuda_fault(c), ERR_DEVICE, "the library of matrix products does not start");
     return true;
 }
 
-/* The processors of a machine take its cards in turn. */
+/* The processors of a machine take its GPUs in turn. */
 static device_context *open_context(device *face, int processor, int place)
 {
     cuda_device  *d = device_of(face);
@@ -71,7 +71,7 @@ static device_context *open_context(device *face, int processor, int place)
     if (!c) return NULL;
     c->face = (device_context){face, processor};
     c->device = d;
-    c->card = &d->cards[place % d->ncards];
+    c->gpu = &d->gpus[place % d->ngpus];
     c->arena = arena_make(&s->allocator, &s->fault);
     if (start_context(c)) return &c->face;
     close_context(&c->face);
@@ -94,8 +94,8 @@ static void *cuda_alloc(device_context *face, size_t bytes)
     c->device->api.driver.cuMemGetInfo(&left, &all);
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
         fail(cuda_fault(c), ERR_MEMORY,
-             "card %d (%s) has %zu MiB of memory left, and %zu MiB are needed", c->card->number,
-             c->card->name, left >> 20, (bytes >> 20) + 1);
+             "GPU %d (%s) has %zu MiB of memory left, and %zu MiB are needed", c->gpu->number,
+             c->gpu->name, left >> 20, (bytes >> 20) + 1);
     else
         cuda_ok(&c->device->api, cuda_fault(c), result, "give memory");
     return NULL;
@@ -115,7 +115,7 @@ static bool copy_in(cuda_context *c, void *to, const void *from, size_t bytes)
     staging_block *block = cuda_staged(c, from);
     TRY(cuda_use(c));
     c->after_kernel = false;
-    if (mirror_find(c, to, 1)) c->mirror = NULL; /* it is no longer what the card has */
+    if (mirror_find(c, to, 1)) c->mirror = NULL; /* it is no longer what the GPU has */
     CUDA_TRY(c, cuMemcpyHtoDAsync((CUdeviceptr)(uintptr_t)to, from, bytes, c->stream),
              "take what was written to it");
     if (block)
@@ -163,8 +163,8 @@ static bool cuda_bank(device_context *face, memory_bank *b)
     size_t        left = 0, all = 0;
     TRY(cuda_use(c));
     CUDA_TRY(c, cuMemGetInfo(&left, &all), "say how much memory it has");
-    *b = (memory_bank){.number = c->card->number, .left = (int64_t)left, .all = (int64_t)all};
-    snprintf(b->name, sizeof b->name, "card %d (%s)", c->card->number, c->card->name);
+    *b = (memory_bank){.number = c->gpu->number, .left = (int64_t)left, .all = (int64_t)all};
+    snprintf(b->name, sizeof b->name, "GPU %d (%s)", c->gpu->number, c->gpu->name);
     return true;
 }
 
@@ -178,14 +178,14 @@ static size_t cuda_taken(device_context *face, const void *memory)
 
 /* ---- the table ---- */
 
-/* A module takes some hundred kilobytes of the card, a plan as much, a choice half a kilobyte of the host. */
+/* A module takes some hundred kilobytes of the GPU, a plan as much, a choice half a kilobyte of the host. */
 enum { MOST_MODULES = 512, MOST_PRODUCTS = 4096, MOST_PLANS = 512 };
 
 static void cuda_close(device *face)
 {
     cuda_device         *d = device_of(face);
     const mtf_allocator *from = &face->session->allocator;
-    cuda_close_cards(d);
+    cuda_close_gpus(d);
     pthread_mutex_destroy(&d->product_lock);
     arena_free(&d->product_arena);
     cuda_api_close(&d->api);
@@ -197,7 +197,7 @@ static device *device_cuda_open(mtf_session *s)
     cuda_device *d = block_alloc(&s->allocator, &s->fault, sizeof *d, true);
     if (!d) return NULL;
     d->face = (device){.name = "cuda",
-                       .says = "NVIDIA's cards",
+                       .says = "NVIDIA's GPUs",
                        .peers = &cuda_peers,
                        .open_context = open_context,
                        .close_context = close_context,
@@ -220,7 +220,7 @@ static device *device_cuda_open(mtf_session *s)
                        .end = cuda_end,
                        .order = cuda_order,
                        .collected = cuda_collected,
-                       .records_loops = cuda_records_loops,
+                       .captures_loops = cuda_captures_loops,
                        .loop_begins = cuda_loop_begins,
                        .loop_ends = cuda_loop_ends,
                        .scratch_bytes = cuda_scratch_bytes,
@@ -230,7 +230,7 @@ static device *device_cuda_open(mtf_session *s)
     pthread_mutex_init(&d->product_lock, NULL);
     d->most.modules = MOST_MODULES, d->most.products = MOST_PRODUCTS, d->most.plans = MOST_PLANS;
     d->product_arena = arena_make(&s->allocator, &s->fault);
-    if (cache_check(&s->fault) && cuda_api_open(&d->api, &s->fault) && cuda_open_cards(d))
+    if (cache_check(&s->fault) && cuda_api_open(&d->api, &s->fault) && cuda_open_gpus(d))
         return &d->face;
     cuda_close(&d->face);
     return NULL;

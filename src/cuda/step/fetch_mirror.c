@@ -1,4 +1,4 @@
-/* Small results of recorded steps, copied to the host as part of the step. */
+/* Small results of captured steps, copied to the host as part of the step. */
 #include "cuda/step/fetch_mirror.h"
 
 #include "cuda/driver/cuda_device.h"
@@ -28,7 +28,7 @@ bool mirror_make(cuda_context *c, arena *a, const program *p, const run_state *r
     return true;
 }
 
-bool mirror_record(cuda_context *c, const fetch_mirror *m)
+bool mirror_capture(cuda_context *c, const fetch_mirror *m)
 {
     c->after_kernel = false;
     for (int k = 0; k < m->n; k++)

@@ -5,7 +5,7 @@
 #include "cuda/driver/cuda_device.h"
 
 typedef struct mirrored {
-    const char *from; /* on the card */
+    const char *from; /* on the GPU */
     size_t      bytes, at;
 } mirrored;
 
@@ -17,9 +17,9 @@ typedef struct fetch_mirror {
 
 /* Room for what the program fetches; what is in the arena lives as long as that. */
 bool mirror_make(cuda_context *c, arena *a, const program *p, const run_state *r, fetch_mirror *m);
-bool mirror_record(cuda_context *c, const fetch_mirror *m); /* queues the copies */
+bool mirror_capture(cuda_context *c, const fetch_mirror *m); /* queues the copies */
 void mirror_free(cuda_context *c, fetch_mirror *m);
-/* Where bytes of the card's memory are on the host, when all queued work is done; NULL: nowhere. */
+/* Where bytes of the GPU's memory are on the host, when all queued work is done; NULL: nowhere. */
 const void *mirror_find(const cuda_context *c, const void *from, size_t bytes);
 
 #endif

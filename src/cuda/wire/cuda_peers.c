@@ -1,14 +1,14 @@
-/* Processors of one process in each other's memory: copies and sums on their queues.
+/* Processors of one process in each other's memory: copies and sums on their streams.
  *
  * A sum is a kernel that reads the operands of all members in their order, so that every
- * processor gets the same bits.  Cards reach each other's memory where the driver allows
+ * processor gets the same bits.  GPUs reach each other's memory where the driver allows
  * it; otherwise opening them fails.
  */
 #include "cuda/wire/cuda_peers.h"
 
 #include <stdio.h>
 
-#include "cuda/driver/cuda_cards.h"
+#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_device.h"
 #include "cuda/driver/cuda_modules.h"
 #include "machine/overlap.h"
@@ -106,7 +106,7 @@ static bool combine_parts(device_context *face, fold_kind kind, mtf_dtype type, 
     char          name[48];
     if (n > MOST_PARTS)
         return fail(cuda_fault(c), ERR_USAGE,
-                    "%d processors of one process are to be summed on cards; %d are possible", n,
+                    "%d processors of one process are to be summed on GPUs; %d are possible", n,
                     MOST_PARTS);
     write_name(name, sizeof name, kind, type, n, false);
     return start_sum(c, name, 1, &out, n, parts, elements);
@@ -120,14 +120,14 @@ static bool combine_all(device_context *face, fold_kind kind, mtf_dtype type, in
     return start_sum(cuda_of(face), name, n, outs, n, parts, elements);
 }
 
-/* ---- order between queues ---- */
+/* ---- order between streams ---- */
 
 /* Two events take turns: a point holds while others may still look at the one before. */
 static bool make_mark(cuda_context *c, CUevent *event)
 {
     TRY(cuda_use(c));
     if (!*event) CUDA_TRY(c, cuEventCreate(event, CU_EVENT_DISABLE_TIMING), "make an event");
-    CUDA_TRY(c, cuEventRecord(*event, c->wires), "note a point in its queue");
+    CUDA_TRY(c, cuEventRecord(*event, c->wires), "note a point in its stream");
     return true;
 }
 
@@ -142,7 +142,7 @@ static bool follow(device_context *face, void *point)
 {
     cuda_context *c = cuda_of(face);
     TRY(point && cuda_use(c));
-    CUDA_TRY(c, cuStreamWaitEvent(c->wires, point, 0), "wait for another queue");
+    CUDA_TRY(c, cuStreamWaitEvent(c->wires, point, 0), "wait for another stream");
     return true;
 }
 

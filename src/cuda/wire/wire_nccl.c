@@ -1,11 +1,11 @@
-/* A mesh over ranks with one card each, connected by NCCL.
+/* A mesh over ranks with one GPU each, connected by NCCL.
  *
- * Collectives are queued like kernels, and recorded with them.  MPI starts the processes,
+ * Collectives are queued like kernels, and captured with them.  MPI starts the processes,
  * distributes what NCCL needs to find them, and carries errors.
  */
 #include "cuda/wire/wire_nccl.h"
 
-#include "cuda/driver/cuda_cards.h"
+#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_wait.h"
 #include "cuda/wire/cuda_peers.h"
 #include "machine/wire_room.h"
@@ -16,7 +16,7 @@ static bool one_each(mtf_session *s, const mesh *m, ranks *r)
     int processors = mesh_size(m), count = ranks_count(r);
     if (processors == count) return true;
     return fail(&s->fault, ERR_USAGE,
-                "ranks on cards have one processor each, and %d rank%s started for a mesh of %d "
+                "ranks on GPUs have one processor each, and %d rank%s started for a mesh of %d "
                 "processors; start %d, or one process for the whole mesh",
                 count, count == 1 ? " was" : "s were", processors, processors);
 }
@@ -32,7 +32,7 @@ static bool make_groups(nccl_wire *w, const program *p)
         if (i->kind == INSTR_REDUCE) TRY(nccl_make_group(w, i->reduce.axes));
         if (i->kind == INSTR_REDUCE_SCATTER)
             TRY(nccl_make_group(w, scatter_axes(&i->reduce_scatter)));
-        if (i->kind == INSTR_EXCHANGE && cards_gather(w->face.mesh, w->context->face.processor, i))
+        if (i->kind == INSTR_EXCHANGE && gpus_gather(w->face.mesh, w->context->face.processor, i))
             TRY(nccl_make_group(w, exchange_axes(i->exchange)));
     }
     return true;
@@ -44,8 +44,8 @@ static bool make_kernels(nccl_wire *w, int me, const program *p)
     bool any = false;
     for (int k = 0; k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];
-        any = any || (i->kind == INSTR_REDUCE && !cards_reduce(i)) ||
-              (i->kind == INSTR_REDUCE_SCATTER && !cards_reduce_scatter(w->face.mesh, me, i));
+        any = any || (i->kind == INSTR_REDUCE && !gpus_reduce(i)) ||
+              (i->kind == INSTR_REDUCE_SCATTER && !gpus_reduce_scatter(w->face.mesh, me, i));
     }
     return !any || cuda_peers.prepare(&w->context->face, w->face.mesh, p);
 }
@@ -155,7 +155,7 @@ wire *cuda_open_wire(device_context *c, const mesh *m, ranks *r)
                      .failed = -1};
     w->ranks = r;
     w->context = cuda_of(c);
-    w->site = (site){.ranks = ranks_count(r), .cards = true};
+    w->site = (site){.ranks = ranks_count(r), .gpus = true};
     w->face.site = &w->site;
     w->arena = arena_make(&s->allocator, &s->fault);
     if (nccl_join(w) && session_before_close(s, leave_ranks, w)) {
@@ -175,7 +175,7 @@ wire *cuda_open_wire(device_context *c, const mesh *m, ranks *r)
     ranks_know_mesh(r, m);
     if (one_each(s, m, r))
         fail(&s->fault, ERR_USAGE,
-             "this mtf was built without NCCL, which several ranks on cards need; configure it "
+             "this mtf was built without NCCL, which several ranks on GPUs need; configure it "
              "where "
              "nccl.h is installed, or start one process for the whole mesh");
     return NULL;

@@ -1,4 +1,4 @@
-/* Internals of the wire between cards of several ranks. */
+/* Internals of the wire between GPUs of several ranks. */
 #ifndef CUDA_WIRE_WIRE_NCCL_H
 #define CUDA_WIRE_WIRE_NCCL_H
 
@@ -13,7 +13,7 @@ typedef struct nccl_group {
     ncclComm_t comm;
 } nccl_group;
 
-/* Working space on the card.  Recorded steps refer to what earlier programs got: it stays. */
+/* Working space on the GPU.  Captured steps refer to what earlier programs got: it stays. */
 typedef struct nccl_room {
     char   *memory;
     int64_t bytes;

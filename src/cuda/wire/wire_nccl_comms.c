@@ -1,5 +1,5 @@
 /* Communicators: one for all ranks, one for each set of mesh axes. */
-#include "cuda/driver/cuda_cards.h"
+#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_wait.h"
 #include "cuda/wire/wire_nccl.h"
 
@@ -46,22 +46,22 @@ bool nccl_make_group(nccl_wire *w, unsigned axes)
 
 /* ---- all ranks ---- */
 
-/* NCCL refuses two ranks on one card, unless it takes them for ranks on different machines. */
-static bool cards_differ(nccl_wire *w)
+/* NCCL refuses two ranks on one GPU, unless it takes them for ranks on different machines. */
+static bool gpus_differ(nccl_wire *w)
 {
     cuda_context *c = w->context;
     int           count = ranks_count(w->ranks);
     CUuuid        mine, *all = arena_array(&w->arena, CUuuid, count);
     memset(&mine, 0, sizeof mine);
     TRY(all != NULL);
-    CUDA_TRY(c, cuDeviceGetUuid(&mine, c->card->device), "be told from others");
-    TRY(ranks_gather(w->ranks, "opening cards", &mine, all, (int)sizeof mine));
+    CUDA_TRY(c, cuDeviceGetUuid(&mine, c->gpu->device), "be told from others");
+    TRY(ranks_gather(w->ranks, "opening GPUs", &mine, all, (int)sizeof mine));
     for (int k = 0; k < count && !getenv("NCCL_HOSTID"); k++)
         for (int j = 0; j < k; j++)
             if (memcmp(&all[j], &all[k], sizeof mine) == 0)
                 return fail(cuda_fault(c), ERR_USAGE,
-                            "ranks %d and %d would share a card, and NCCL needs one for each rank; "
-                            "start as many ranks on a machine as it has cards, or one process for "
+                            "ranks %d and %d would share a GPU, and NCCL needs one for each rank; "
+                            "start as many ranks on a machine as it has GPUs, or one process for "
                             "the whole mesh",
                             j, k);
     return true;
@@ -73,7 +73,7 @@ static bool share_id(nccl_wire *w, ncclUniqueId *id)
         .ndims = 1, .whole = {(int)sizeof *id}, .size = {(int)sizeof *id}, .bytes = 1};
     if (ranks_number(w->ranks) == 0)
         TRY(nccl_done(w, NULL, nccl_api(w)->ncclGetUniqueId(id), "begin"));
-    return ranks_spread(w->ranks, "opening cards", 0, &all, id);
+    return ranks_spread(w->ranks, "opening GPUs", 0, &all, id);
 }
 
 /* Calls return at once, so that a rank that waits in one of them still notices errors of others. */
@@ -83,7 +83,7 @@ bool nccl_join(nccl_wire *w)
     ncclUniqueId id;
     ncclComm_t   comm = NULL;
     TRY(cuda_open_nccl(&w->context->device->api, &w->face.session->fault));
-    TRY(cuda_use(w->context) && cards_differ(w) && share_id(w, &id));
+    TRY(cuda_use(w->context) && gpus_differ(w) && share_id(w, &id));
     TRY(arena_push(&w->arena, w->groups, w->ngroups, w->groups_room));
     config.blocking = 0;
     ncclResult_t r = nccl_api(w)->ncclCommInitRankConfig(&comm, ranks_count(w->ranks), id,
@@ -91,7 +91,7 @@ bool nccl_join(nccl_wire *w)
     if (comm)
         w->groups[w->ngroups++] =
             (nccl_group){group_long_axes(w->face.mesh, all_axes(w->face.mesh)), comm};
-    return nccl_done(w, comm, r, "connect the cards of all ranks");
+    return nccl_done(w, comm, r, "connect the GPUs of all ranks");
 }
 
 /* In order after a run without errors; otherwise other ranks may never come. */

@@ -1,4 +1,4 @@
-/* Errors between cards: seen while waiting, and ended together.
+/* Errors between GPUs: seen while waiting, and ended together.
  *
  * Work that needs another rank never ends once that rank has failed.  So every wait
  * looks for errors of NCCL and of other ranks, and ends with one.  Communicators are
@@ -6,14 +6,14 @@
  * killed, the launcher soon ends the others.
  */
 #include "base/clock.h"
-#include "cuda/driver/cuda_cards.h"
+#include "cuda/driver/cuda_gpus.h"
 #include "cuda/wire/wire_nccl.h"
 
 #if MTF_HAVE_NCCL
 
 #include <time.h>
 
-static const char what_runs[] = "a step on cards";
+static const char what_runs[] = "a step on GPUs";
 /* Seconds in which a rank that has ended is noticed, or tells its error. */
 static const double last_words = 2;
 
@@ -26,7 +26,7 @@ void nccl_abort_all(nccl_wire *w)
         if (w->groups[k].comm) nccl_api(w)->ncclCommAbort(w->groups[k].comm);
 }
 
-/* When the session closes and ranks are no longer heard: other cards may be slower, or gone. */
+/* When the session closes and ranks are no longer heard: other GPUs may be slower, or gone. */
 static bool wait_at_end(nccl_wire *w, double waited)
 {
     if (!mtf_ok(w->face.session) || waited > w->face.session->opts.patience) nccl_abort_all(w);

@@ -1,4 +1,4 @@
-/* Exchanges between cards: messages between pairs, or one gather.
+/* Exchanges between GPUs: messages between pairs, or one gather.
  *
  * Regions that are not contiguous are packed before they are sent, and unpacked after
  * they have arrived: see machine/legs.h.
@@ -131,7 +131,7 @@ static bool gather(nccl_wire *w, const instr *i, const nccl_operands *x)
 
 bool nccl_exchange(nccl_wire *w, const instr *i, const nccl_operands *x)
 {
-    if (cards_gather(w->face.mesh, w->context->face.processor, i)) return gather(w, i, x);
+    if (gpus_gather(w->face.mesh, w->context->face.processor, i)) return gather(w, i, x);
     return send_regions(w, i, x);
 }
 

@@ -1,4 +1,4 @@
-/* Reductions between cards.
+/* Reductions between GPUs.
  *
  * NCCL adds in an order of its own, in the operands' type.  What it cannot do, unequal
  * parts and maxima that keep NaN, is done in shards: each processor receives its shard of
@@ -128,7 +128,7 @@ bool nccl_reduce(nccl_wire *w, const instr *i, const nccl_operands *x)
     if (g.n == 1) return cuda_peers.copy(&w->context->face, x->out, x->in, i->size[0] * x->bytes);
     if (i->size[0] == 0) return true;
     count_reduce(w, i, &g, x->bytes);
-    if (cards_reduce(i)) {
+    if (gpus_reduce(i)) {
         ncclComm_t   comm = nccl_comm(w, i->reduce.axes);
         ncclResult_t r =
             nccl_api(w)->ncclAllReduce(x->in, x->out, (size_t)i->size[0], type_of(type),
@@ -153,7 +153,7 @@ bool nccl_reduce_scatter(nccl_wire *w, const instr *i, const nccl_operands *x)
     w->moved.received_bytes += (g.n - 1) * kept * x->bytes;
     w->moved.sent_bytes += (all - kept) * x->bytes;
     w->moved.flops += (g.n - 1) * kept;
-    if (!cards_reduce_scatter(m, me, i)) return combine_shard(w, i, &g, x, scatter_shard, x->out);
+    if (!gpus_reduce_scatter(m, me, i)) return combine_shard(w, i, &g, x, scatter_shard, x->out);
     if (kept == 0) return true;
     ncclComm_t   comm = nccl_comm(w, scatter_axes(how));
     ncclResult_t r =

@@ -22,7 +22,7 @@
 #include "base/textbuf.h"
 #include "program/program.h"
 
-/* What changes from step to step, in the card's memory.  prelude.cuh declares the same. */
+/* What changes from step to step, in the GPU's memory.  prelude.cuh declares the same. */
 typedef struct step_words {
     uint64_t seed;
     uint32_t step;
@@ -60,7 +60,7 @@ typedef struct kernel_source {
     written_instr *written; /* instructions, each form once */
     int            nwritten, written_room;
     bool           only_sizes; /* plans are wanted, texts are not */
-    int            cluster; /* blocks that a cluster may have; 1: the card knows none */
+    int            cluster; /* blocks that a cluster may have; 1: the GPU knows none */
     bool           wide; /* indices have 64 bits even where 32 suffice: for tests */
 } kernel_source;
 
@@ -74,7 +74,7 @@ bool kernel_add(kernel_source *s, kernel_plan *plan, const instr *i, const char 
 /* How a kernel's blocks are made up. */
 typedef struct kernel_shape {
     int threads, shared; /* bytes of dynamic shared memory */
-    int together;        /* blocks that share a processor of the card: that bounds their registers */
+    int together;        /* blocks that share a processor of the GPU: that bounds their registers */
     int cluster;         /* blocks in a row that can read one another's shared memory; 1: none */
 } kernel_shape;
 bool kernel_add_shaped(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,

@@ -17,7 +17,7 @@
 
 enum {
     BLOCK_THREADS = 256,
-    FULL_CARD = 132 * 8, /* blocks of 256 threads that an H200 runs at once */
+    FULL_GPU = 132 * 8, /* blocks of 256 threads that an H200 runs at once */
     WARP_SIZE = 32,
     PACK_BYTES = 16,
     BYTES_ON_THE_WAY = 64, /* that a thread reads before it uses them */

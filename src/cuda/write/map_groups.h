@@ -2,7 +2,7 @@
  *
  * An optimizer has a map for each variable, all with the same kernel, and most of them are so
  * small that starting them takes longer than their work.  A launch of a group has the blocks of
- * all members; a table in the card's memory says where each member's blocks begin, and has the
+ * all members; a table in the GPU's memory says where each member's blocks begin, and has the
  * arguments that its kernel would have alone:
  *
  *     first block, numbers, addresses of outputs, addresses of inputs

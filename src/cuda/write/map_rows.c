@@ -11,12 +11,12 @@ enum {
     COLUMN_BLOCK = 512, /* for a row whose columns are added up, while that suffices */
     MOST_ELEMENTS = 32, /* of a row that a thread has in registers, */
     MOST_WORDS = 64,    /* and words that it keeps of them */
-    FEW_ROWS = 132 * 8, /* fewer do not fill a card with a warp each */
+    FEW_ROWS = 132 * 8, /* fewer do not fill a GPU with a warp each */
     IDLE = 8,           /* one of so many threads may be without work */
     SEVERAL = 2,        /* rows at once */
 };
 
-/* A card's processor. */
+/* A GPU's processor. */
 enum {
     PROCESSORS = 132,
     QUARTERS = 4,        /* that have registers of their own, */

@@ -2,7 +2,7 @@
  *
  * A row is taken by some threads of a warp, by a warp or by a block of whole warps; several
  * rows share a block in the first two cases.  Blocks that add up columns go through many
- * rows each: as many blocks are launched as a card runs at once.  Where they fold as well,
+ * rows each: as many blocks are launched as a GPU runs at once.  Where they fold as well,
  * a thread has two rows at once, so that it has something to do while it waits: what
  * belongs to one of them is an array, with an element for each, q.
  */
@@ -22,7 +22,7 @@ typedef struct row_text {
     int        turns;    /* of a thread, where it keeps or adds up columns */
     bool       early;    /* all of a row is loaded before anything is computed */
     int at_once; /* rows that a thread has at once; of several, the next are loaded meanwhile */
-    int beside;  /* blocks that share a processor of the card; 1: any number */
+    int beside;  /* blocks that share a processor of the GPU; 1: any number */
     bool        inner;    /* part of another kernel, whose blocks compute the only row each */
     map_columns columns;
 } row_text;

@@ -1,7 +1,7 @@
 /* What kernels are written in: types, arithmetic, and threads that work together.
  *
- * NVRTC compiles this for a card, without any header but the table of scalar functions.
- * MTF_HOST_CUDA compiles it for the host: what a card has by itself then comes from a
+ * NVRTC compiles this for a GPU, without any header but the table of scalar functions.
+ * MTF_HOST_CUDA compiles it for the host: what a GPU has by itself then comes from a
  * header of the tests, which defines the words of the first section.
  */
 typedef signed char        i8;
@@ -82,14 +82,14 @@ template <int S> static INLINE void cluster_values(const f32 *values, int k, f32
     }
 }
 
-/* For kernels that say whether a loop of a recorded step goes on. */
+/* For kernels that say whether a loop of a captured step goes on. */
 extern "C" __device__ void cudaGraphSetConditional(u64 loop, u32 value);
 
 /* Memory that will be read soon. */
 static INLINE void fetch_early(const void *at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(at))); }
 
-/* An address in the card's memory, as tables of operands have it: so that the compiler knows that it is one. */
-template <class T> static INLINE T *on_card(u64 address) { return (T *)__cvta_global_to_generic(address); }
+/* An address in the GPU's memory, as tables of operands have it: so that the compiler knows that it is one. */
+template <class T> static INLINE T *on_gpu(u64 address) { return (T *)__cvta_global_to_generic(address); }
 
 /* The block's dynamic shared memory, aligned to 16 bytes. */
 extern __shared__ __align__(16) char dynamic_shared[];
@@ -263,7 +263,7 @@ static INLINE i64 widen(i64 v) { return v; }
 static INLINE u8 widen(u8 v) { return v; }
 static INLINE f32 widen(bf16 v) { return f32_of_bits((u32)v.bits << 16); }
 
-/* f8, as in base/dtype.h: with plain arithmetic, which every card has. */
+/* f8, as in base/dtype.h: with plain arithmetic, which every GPU has. */
 static INLINE f32 widen(f8e5m2 v) { return widen(f16{(u16)(v.bits << 8)}); }
 static INLINE f32 widen(f8e4m3 v)
 {

@@ -1,7 +1,7 @@
 /* Random numbers by position, as kernels.
  *
  * The formulas are those of docs/random.md, step by step as the CPU computes them: uniform
- * numbers, integers and flags are the same bits.  Normal numbers use the card's log, sin,
+ * numbers, integers and flags are the same bits.  Normal numbers use the GPU's log, sin,
  * cos, erf and exp of f64, whose last bit may differ.  Where global indices run along the
  * innermost loop a thread draws all numbers of one block of the generator.
  *

@@ -242,11 +242,11 @@ static void add_member(map_text *m, const instr *i, int numbers)
     for (int k = 0; k < numbers; k++) map_line(m, "u64 number%d = mine[%d];", k, word++);
     for (int k = 0; k < i->nout; k++) {
         const char *type = kernel_type(i->out[k].type);
-        map_line(m, "%s *out%d = on_card<%s>(mine[%d]);", type, k, type, word++);
+        map_line(m, "%s *out%d = on_gpu<%s>(mine[%d]);", type, k, type, word++);
     }
     for (int k = 0; k < i->nin; k++) {
         const char *type = kernel_type(i->in[k].type);
-        map_line(m, "const %s *in%d = on_card<const %s>(mine[%d]);", type, k, type, word++);
+        map_line(m, "const %s *in%d = on_gpu<const %s>(mine[%d]);", type, k, type, word++);
     }
 }
 

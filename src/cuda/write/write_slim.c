@@ -13,7 +13,7 @@
 #include "cuda/write/write_map.h"
 
 enum {
-    TOGETHER = 2, /* blocks that share a processor of the card */
+    TOGETHER = 2, /* blocks that share a processor of the GPU */
     AHEAD = 8     /* pieces that a thread reads before it uses them */
 };
 

@@ -1,5 +1,5 @@
-/* The cards of this machine: which there are, and opening them. */
-#include "cuda/driver/cuda_cards.h"
+/* The GPUs of this machine: which there are, and opening them. */
+#include "cuda/driver/cuda_gpus.h"
 
 #include <stdio.h>
 
@@ -12,8 +12,8 @@ static int attribute(const cuda_device *d, CUdevice of, CUdevice_attribute which
     return d->api.driver.cuDeviceGetAttribute(&value, which, of) == CUDA_SUCCESS ? value : 0;
 }
 
-/* Cards of one generation may have instructions of their own: the letter a asks for them. */
-static void name_architecture(const cuda_device *d, cuda_card *k)
+/* GPUs of one generation may have instructions of their own: the letter a asks for them. */
+static void name_architecture(const cuda_device *d, cuda_gpu *k)
 {
     int major = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     int minor = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
@@ -21,24 +21,24 @@ static void name_architecture(const cuda_device *d, cuda_card *k)
              major >= 9 ? "a" : "");
     int version = 0;
     d->api.driver.cuDriverGetVersion(&version);
-    k->takes_turns = major >= 9 && version >= 12030; /* older drivers do not record such starts */
+    k->takes_turns = major >= 9 && version >= 12030; /* older drivers do not capture such starts */
     k->cluster = major >= 9 ? 8 : 1;
 }
 
 /* From compute capability 8.9 on. */
 enum { F8_TYPES = 1 << MTF_F8E4M3 | 1 << MTF_F8E5M2 };
-static bool multiplies_f8(const cuda_device *d, const cuda_card *k)
+static bool multiplies_f8(const cuda_device *d, const cuda_gpu *k)
 {
     int major = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     int minor = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     return major > 8 || (major == 8 && minor >= 9);
 }
 
-static bool open_card(cuda_device *d, int number)
+static bool open_gpu(cuda_device *d, int number)
 {
     const cuda_driver *api = &d->api.driver;
     mtf_session       *s = d->face.session;
-    cuda_card         *k = &d->cards[number];
+    cuda_gpu         *k = &d->gpus[number];
     k->number = number;
     TRY(cuda_ok(&d->api, &s->fault, api->cuDeviceGet(&k->device, number), "be found"));
     api->cuDeviceGetName(k->name, sizeof k->name, k->device);
@@ -53,72 +53,72 @@ static bool open_card(cuda_device *d, int number)
     return true;
 }
 
-/* One card reads and writes the memory of the other from now on. */
-static bool reach(const cuda_device *d, const cuda_card *from, const cuda_card *to)
+/* One GPU reads and writes the memory of the other from now on. */
+static bool reach(const cuda_device *d, const cuda_gpu *from, const cuda_gpu *to)
 {
     const cuda_driver *api = &d->api.driver;
     fault             *f = &d->face.session->fault;
     int                can = 0;
     TRY(cuda_ok(&d->api, f, api->cuDeviceCanAccessPeer(&can, from->device, to->device),
-                "say which cards it reaches"));
+                "say which GPUs it reaches"));
     if (!can)
         return fail(
             f, ERR_USAGE,
-            "card %d (%s) cannot reach the memory of card %d (%s), as processors of one "
-            "process need it; choose cards by CUDA_VISIBLE_DEVICES, or start a rank for each",
+            "GPU %d (%s) cannot reach the memory of GPU %d (%s), as processors of one "
+            "process need it; choose GPUs by CUDA_VISIBLE_DEVICES, or start a rank for each",
             from->number, from->name, to->number, to->name);
     TRY(cuda_ok(&d->api, f, api->cuCtxSetCurrent(from->context), "be used by this thread"));
     CUresult made = api->cuCtxEnablePeerAccess(to->context, 0);
     if (made == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) return true;
-    return cuda_ok(&d->api, f, made, "reach the memory of another card");
+    return cuda_ok(&d->api, f, made, "reach the memory of another GPU");
 }
 
-/* Only a card that a processor uses is opened: a context takes some hundred MiB of it. */
-bool cuda_start_card(cuda_device *d, cuda_card *k)
+/* Only a GPU that a processor uses is opened: a context takes some hundred MiB of it. */
+bool cuda_start_gpu(cuda_device *d, cuda_gpu *k)
 {
     if (k->context) return true;
     TRY(cuda_ok(&d->api, &d->face.session->fault,
                 d->api.driver.cuDevicePrimaryCtxRetain(&k->context, k->device), "be opened"));
-    for (int j = 0; j < d->ncards; j++) {
-        const cuda_card *other = &d->cards[j];
+    for (int j = 0; j < d->ngpus; j++) {
+        const cuda_gpu *other = &d->gpus[j];
         if (other != k && other->context) TRY(reach(d, k, other) && reach(d, other, k));
     }
     return true;
 }
 
-bool cuda_open_cards(cuda_device *d)
+bool cuda_open_gpus(cuda_device *d)
 {
     mtf_session       *s = d->face.session;
     const cuda_driver *api = &d->api.driver;
     int                n = 0;
     TRY(cuda_ok(&d->api, &s->fault, api->cuInit(0), "be reached"));
     TRY(cuda_ok(&d->api, &s->fault, api->cuDeviceGetCount(&n), "be counted"));
-    if (n == 0) return fail(&s->fault, ERR_USAGE, "the device cuda needs a card, and none is here");
-    d->cards = block_alloc(&s->allocator, &s->fault, sizeof *d->cards * (size_t)n, true);
-    TRY(d->cards != NULL);
-    for (d->ncards = 0; d->ncards < n; d->ncards++) TRY(open_card(d, d->ncards));
+    if (n == 0) return fail(&s->fault, ERR_USAGE, "the device cuda needs a GPU, and none is here");
+    d->gpus = block_alloc(&s->allocator, &s->fault, sizeof *d->gpus * (size_t)n, true);
+    TRY(d->gpus != NULL);
+    for (d->ngpus = 0; d->ngpus < n; d->ngpus++) TRY(open_gpu(d, d->ngpus));
     for (int k = 0; k < n; k++)
-        if (!multiplies_f8(d, &d->cards[k])) s->can.products &= ~F8_TYPES;
+        if (!multiplies_f8(d, &d->gpus[k])) s->can.products &= ~F8_TYPES;
     return true;
 }
 
 bool cuda_use(cuda_context *c)
 {
-    CUDA_TRY(c, cuCtxSetCurrent(c->card->context), "be used by this thread");
+    CUDA_TRY(c, cuCtxSetCurrent(c->gpu->context), "be used by this thread");
     return true;
 }
 
-void cuda_close_cards(cuda_device *d)
+void cuda_close_gpus(cuda_device *d)
 {
-    for (int k = 0; k < d->ncards; k++) {
-        cuda_card *card = &d->cards[k];
-        if (card->context) {
-            d->api.driver.cuCtxSetCurrent(card->context);
-            cuda_unload_kernels(d, card);
-            d->api.driver.cuDevicePrimaryCtxRelease(card->device);
+    for (int k = 0; k < d->ngpus; k++) {
+        cuda_gpu *gpu = &d->gpus[k];
+        if (gpu->context) {
+            d->api.driver.cuCtxSetCurrent(gpu->context);
+            cuda_unload_kernels(d, gpu);
+            d->api.driver.cuDevicePrimaryCtxRelease(gpu->device);
         }
-        pthread_mutex_destroy(&card->lock);
-        arena_free(&card->arena);
+        pthread_mutex_destroy(&gpu->lock);
+        arena_free(&gpu->arena);
     }
-    block_free(&d->face.session->allocator, d->cards);
+    block_free(&d->face.session->allocator, d->gpus);
 }

@@ -1,43 +1,43 @@
-/* Products, attention and convolutions in a trial of a card. */
-#include "measure/card_kernels.h"
+/* Products, attention and convolutions in a trial of a GPU. */
+#include "measure/gpu_kernels.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "measure/card_timing.h"
+#include "measure/gpu_timing.h"
 
 #define MOST_SECONDS 0.02 /* that a link may be expected to take */
 
 /* ---- products ---- */
 
 /* The results are a matrix whose sides are powers of two; rows are at least as many as columns. */
-static bool time_product(card_trial *c, card_product *p, int log_results)
+static bool time_product(gpu_trial *c, gpu_product *p, int log_results)
 {
     int       m = 1 << (log_results + 1) / 2, n = 1 << log_results / 2, k = (int)p->terms;
-    card_work w = card_work_begin(c, CARD_LINKS + 1);
-    card_time each;
-    for (int i = 0; i < CARD_LINKS; i++) {
+    gpu_work w = gpu_work_begin(c, GPU_LINKS + 1);
+    gpu_time each;
+    for (int i = 0; i < GPU_LINKS; i++) {
         char name[20];
         snprintf(name, sizeof name, "h%d", i);
-        card_add_matrix(c, &w.text, name, p->type, "k", k, "n", n);
+        gpu_add_matrix(c, &w.text, name, p->type, "k", k, "n", n);
     }
-    card_add_matrix(c, &w.text, "h4", p->type, "m", m, "k", k);
-    for (int i = 0; i < CARD_LINKS; i++)
+    gpu_add_matrix(c, &w.text, "h4", p->type, "m", m, "k", k);
+    for (int i = 0; i < GPU_LINKS; i++)
         text_add(&w.text, "y%d: [p, m, n] = einsum(h4, h%d)\n", i, i);
-    TRY(card_timing(c, &w, &each));
+    TRY(gpu_timing(c, &w, &each));
     p->results = (double)m * n;
-    p->flops = 2 * p->terms * p->results / card_net_seconds(c, &each);
-    return card_add_product(c->rates->card, *p);
+    p->flops = 2 * p->terms * p->results / gpu_net_seconds(c, &each);
+    return gpu_add_product(c->rates->gpu, *p);
 }
 
 /* From small products on, as long as the best rate so far promises a short time. */
-static bool time_products(card_trial *c, mtf_dtype type, bool rounded, bool few)
+static bool time_products(gpu_trial *c, mtf_dtype type, bool rounded, bool few)
 {
     static const int logs[] = {16, 20, 23, 26}, terms[] = {64, 256, 1024, 4096, 16384};
     double           best = 0;
     for (int r = 0; r < 4; r++)
         for (int k = 0; k < 5; k++) {
-            card_product p = {.type = type, .rounded = rounded, .terms = terms[k]};
+            gpu_product p = {.type = type, .rounded = rounded, .terms = terms[k]};
             double       flops = 2.0 * terms[k] * ldexp(1, logs[r]);
             if (few && (k % 2 || r % 2)) continue;
             if (best > 0 && flops / best > MOST_SECONDS) continue;
@@ -47,7 +47,7 @@ static bool time_products(card_trial *c, mtf_dtype type, bool rounded, bool few)
     return true;
 }
 
-bool card_products(card_trial *c)
+bool gpu_products(gpu_trial *c)
 {
     mtf_session *s = c->trial->session;
     bool         tf32 = s->opts.tf32;
@@ -68,46 +68,46 @@ typedef struct attention_case {
 } attention_case;
 
 /* Each link has its own queries; keys and values are the same for all. */
-static card_work attention_work(const card_trial *c, const attention_case *a, bool gradient)
+static gpu_work attention_work(const gpu_trial *c, const attention_case *a, bool gradient)
 {
-    card_work w = card_work_begin(c, CARD_LINKS + 2);
+    gpu_work w = gpu_work_begin(c, GPU_LINKS + 2);
     char      name[20];
     text_add(&w.text, "e%d: f32[p=%d, b=%d] = variable(init=\"normal(0, 1)\")\ne: %s = cast(e%d)\n",
              a->heads, c->parts, a->heads, mtf_dtype_name(a->type), a->heads);
-    for (int k = 0; k < CARD_LINKS + 2; k++) {
-        const char *positions = k < CARD_LINKS ? "i" : "j";
+    for (int k = 0; k < GPU_LINKS + 2; k++) {
+        const char *positions = k < GPU_LINKS ? "i" : "j";
         snprintf(name, sizeof name, "f%d", k);
-        card_add_matrix(c, &w.text, name, a->type, positions, a->length, "d", a->key);
+        gpu_add_matrix(c, &w.text, name, a->type, positions, a->length, "d", a->key);
         text_add(&w.text, "h%d: [p, b, %s, d] = e + %s\n", k, positions, name);
     }
-    for (int k = 0; k < CARD_LINKS; k++) {
+    for (int k = 0; k < GPU_LINKS; k++) {
         text_add(&w.text,
                  "%s%d, lse%d = attention(h%d, h4, h5, query=i, memory=j, key=d, value=d, "
                  "scale=0.125, max_relative=0)\n",
                  gradient ? "z" : "y", k, k, k);
         if (gradient)
             text_add(&w.text, "y%d, y%d, y%d = gradients(z%d; h%d, h4, h5; h%d)\n", 3 * k,
-                     3 * k + 1, 3 * k + 2, k, k, (k + 1) % CARD_LINKS);
+                     3 * k + 1, 3 * k + 2, k, k, (k + 1) % GPU_LINKS);
     }
     w.outputs = gradient ? 3 : 1;
     return w;
 }
 
 /* The gradient's program also computes the result. */
-static bool time_attention(card_trial *c, const attention_case *a)
+static bool time_attention(gpu_trial *c, const attention_case *a)
 {
-    card_work      one = attention_work(c, a, false), both = attention_work(c, a, true);
-    card_time      result, all;
-    card_attention row = {.type = a->type, .key = a->key};
-    TRY(card_timing(c, &one, &result) && card_timing(c, &both, &all));
-    row.forward = result.flops / card_net_seconds(c, &result);
+    gpu_work      one = attention_work(c, a, false), both = attention_work(c, a, true);
+    gpu_time      result, all;
+    gpu_attention row = {.type = a->type, .key = a->key};
+    TRY(gpu_timing(c, &one, &result) && gpu_timing(c, &both, &all));
+    row.forward = result.flops / gpu_net_seconds(c, &result);
     row.backward = fmax(all.flops - result.flops, result.flops) /
                    fmax(all.seconds - result.seconds, all.seconds / 4);
-    return card_add_attention(c->rates->card, row);
+    return gpu_add_attention(c->rates->gpu, row);
 }
 
 /* The longest length that elementwise work of as many flops promises to be short for. */
-bool card_attentions(card_trial *c)
+bool gpu_attentions(gpu_trial *c)
 {
     static const mtf_dtype types[] = {MTF_F32, MTF_BF16};
     static const int       keys[] = {64, 128};
@@ -129,24 +129,24 @@ typedef struct window_case {
     int       channels, images, side;
 } window_case;
 
-static bool time_window(card_trial *c, const window_case *a, double *flops)
+static bool time_window(gpu_trial *c, const window_case *a, double *flops)
 {
     enum { TAPS = 3 };
-    card_work   w = card_work_begin(c, CARD_LINKS + 1);
-    card_time   each;
+    gpu_work   w = gpu_work_begin(c, GPU_LINKS + 1);
+    gpu_time   each;
     const char *name = mtf_dtype_name(a->type);
-    for (int k = 0; k < CARD_LINKS; k++)
+    for (int k = 0; k < GPU_LINKS; k++)
         text_add(&w.text,
                  "f%d: f32[fh=%d, fw=%d, c=%d, o=%d] = random_uniform\nh%d: %s = cast(f%d)\n", k,
                  TAPS, TAPS, a->channels, a->channels, k, name, k);
-    card_add_matrix(c, &w.text, "x", MTF_F32, "b", a->images, "h", a->side);
+    gpu_add_matrix(c, &w.text, "x", MTF_F32, "b", a->images, "h", a->side);
     text_add(
         &w.text,
         "r: f32[w=%d, c=%d] = random_uniform\nxr: [p, b, h, w, c] = x * r\nh4: %s = cast(xr)\n",
         a->side, a->channels, name);
-    for (int k = 0; k < CARD_LINKS; k++) text_add(&w.text, "y%d = conv2d(h4, h%d)\n", k, k);
-    TRY(card_timing(c, &w, &each));
-    *flops = each.flops / card_net_seconds(c, &each);
+    for (int k = 0; k < GPU_LINKS; k++) text_add(&w.text, "y%d = conv2d(h4, h%d)\n", k, k);
+    TRY(gpu_timing(c, &w, &each));
+    *flops = each.flops / gpu_net_seconds(c, &each);
     return true;
 }
 
@@ -160,7 +160,7 @@ static bool shrink(window_case *a, double most)
 }
 
 /* By kernels of our own, which are not much faster than elementwise work. */
-static bool own_windows(card_trial *c)
+static bool own_windows(gpu_trial *c)
 {
     static const mtf_dtype types[] = {MTF_F32, MTF_BF16};
     static const int       channels[] = {4, 16, 64, 256};
@@ -176,10 +176,10 @@ static bool own_windows(card_trial *c)
 }
 
 /* By the library, which is about as fast as products are. */
-static bool library_windows(card_trial *c, mtf_dtype type, bool rounded, bool few)
+static bool library_windows(gpu_trial *c, mtf_dtype type, bool rounded, bool few)
 {
     static const int channels[] = {16, 64, 256};
-    double           most = MOST_SECONDS * card_best_product(c->rates->card);
+    double           most = MOST_SECONDS * gpu_best_product(c->rates->gpu);
     for (int k = 0; k < 3; k++) {
         window_case a = {type, channels[k], 256, 32};
         window_rate row = {.type = type, .channels = channels[k], .library = true, .rounded = rounded};
@@ -190,7 +190,7 @@ static bool library_windows(card_trial *c, mtf_dtype type, bool rounded, bool fe
     return true;
 }
 
-bool card_windows(card_trial *c)
+bool gpu_windows(gpu_trial *c)
 {
     mtf_session *s = c->trial->session;
     bool         tf32 = s->opts.tf32;

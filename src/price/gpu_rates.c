@@ -1,5 +1,5 @@
-/* Rates that describe cards: products by shape, passes, attention. */
-#include "price/card_rates.h"
+/* Rates that describe GPUs: products by shape, passes, attention. */
+#include "price/gpu_rates.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,21 +10,21 @@
 
 /* ---- rows ---- */
 
-static bool same_type(const card_product *a, const card_product *b)
+static bool same_type(const gpu_product *a, const gpu_product *b)
 {
     return a->type == b->type && a->rounded == b->rounded;
 }
 
-static bool stands_before(const card_product *a, const card_product *b)
+static bool stands_before(const gpu_product *a, const gpu_product *b)
 {
     if (a->type != b->type) return a->type < b->type;
     if (a->rounded != b->rounded) return b->rounded;
     return a->terms != b->terms ? a->terms < b->terms : a->results <= b->results;
 }
 
-bool card_add_product(card_rates *c, card_product p)
+bool gpu_add_product(gpu_rates *c, gpu_product p)
 {
-    if (c->nproducts == MAX_CARD_PRODUCTS) return false;
+    if (c->nproducts == MAX_GPU_PRODUCTS) return false;
     int at = c->nproducts++;
     for (; at > 0 && !stands_before(&c->products[at - 1], &p); at--)
         c->products[at] = c->products[at - 1];
@@ -32,21 +32,21 @@ bool card_add_product(card_rates *c, card_product p)
     return true;
 }
 
-bool card_add_pass(card_rates *c, const char *kind, double memory)
+bool gpu_add_pass(gpu_rates *c, const char *kind, double memory)
 {
-    if (c->npasses == MAX_CARD_PASSES || strlen(kind) >= MAX_PASS_NAME) return false;
-    card_pass *p = &c->passes[c->npasses++];
+    if (c->npasses == MAX_GPU_PASSES || strlen(kind) >= MAX_PASS_NAME) return false;
+    gpu_pass *p = &c->passes[c->npasses++];
     strcpy(p->kind, kind);
     p->memory = memory;
     return true;
 }
 
-bool card_add_attention(card_rates *c, card_attention a)
+bool gpu_add_attention(gpu_rates *c, gpu_attention a)
 {
-    if (c->nattentions == MAX_CARD_ATTENTIONS) return false;
+    if (c->nattentions == MAX_GPU_ATTENTIONS) return false;
     int at = c->nattentions++;
     for (; at > 0; at--) {
-        const card_attention *before = &c->attentions[at - 1];
+        const gpu_attention *before = &c->attentions[at - 1];
         if (before->type < a.type || (before->type == a.type && before->key <= a.key)) break;
         c->attentions[at] = *before;
     }
@@ -66,9 +66,9 @@ static double between(double x, double x0, double y0, double x1, double y1)
 
 /* The rate for these results in the rows from `first` on that have the same terms; `*end`: the row
  * after them. */
-static double rate_along_results(const card_rates *c, int first, double results, int *end)
+static double rate_along_results(const gpu_rates *c, int first, double results, int *end)
 {
-    const card_product *row = c->products;
+    const gpu_product *row = c->products;
     int                 last = first;
     while (last + 1 < c->nproducts && same_type(&row[last + 1], &row[first]) &&
            row[last + 1].terms == row[first].terms)
@@ -80,7 +80,7 @@ static double rate_along_results(const card_rates *c, int first, double results,
     return between(results, row[k].results, row[k].flops, row[k + 1].results, row[k + 1].flops);
 }
 
-double card_product_rate(const card_rates *c, const card_product *like)
+double gpu_product_rate(const gpu_rates *c, const gpu_product *like)
 {
     double terms = 0, rate = 0;
     for (int k = 0, end; k < c->nproducts; k = end) {
@@ -96,7 +96,7 @@ double card_product_rate(const card_rates *c, const card_product *like)
     return rate;
 }
 
-double card_best_product(const card_rates *c)
+double gpu_best_product(const gpu_rates *c)
 {
     double best = 0;
     for (int k = 0; k < c->nproducts; k++) best = fmax(best, c->products[k].flops);
@@ -111,31 +111,31 @@ static double tiled(int64_t size, bool vector)
     return (double)(vector ? size : (size + TILE - 1) / TILE * TILE);
 }
 
-double card_product_seconds(const card_rates *c, const instr *i, bool rounded)
+double gpu_product_seconds(const gpu_rates *c, const instr *i, bool rounded)
 {
     const int64_t *size = i->size + i->nloops - 3;
     bool           vector = size[0] == 1 || size[1] == 1;
     double         products = 1;
     for (int d = 0; d < i->nloops - 3; d++) products *= (double)i->size[d];
-    card_product like = {.type = i->in[0].type,
+    gpu_product like = {.type = i->in[0].type,
                          .rounded = rounded && i->in[0].type == MTF_F32,
                          .terms = (double)size[2],
                          .results = products * tiled(size[0], vector) * tiled(size[1], vector)};
-    double       rate = card_product_rate(c, &like);
+    double       rate = gpu_product_rate(c, &like);
     if (rate == 0 && like.rounded) {
         like.rounded = false;
-        rate = card_product_rate(c, &like);
+        rate = gpu_product_rate(c, &like);
     }
     if (rate == 0 && dtype_is_f8(like.type)) { /* not measured: no slower than bf16 */
         like.type = MTF_BF16;
-        rate = card_product_rate(c, &like);
+        rate = gpu_product_rate(c, &like);
     }
     return rate > 0 ? 2 * like.terms * like.results / rate : 0;
 }
 
 /* ---- passes and attention ---- */
 
-double card_pass_memory(const card_rates *c, const instr *i, double otherwise)
+double gpu_pass_memory(const gpu_rates *c, const instr *i, double otherwise)
 {
     const char *kind =
         i->kind == INSTR_MAP && (map_folds_rows(i) || i->map.sums) ? "rows" : instr_name(i->kind);
@@ -145,11 +145,11 @@ double card_pass_memory(const card_rates *c, const instr *i, double otherwise)
 }
 
 /* The row for the key's size; the first row also holds below itself. */
-double card_attention_rate(const card_rates *c, const instr *i)
+double gpu_attention_rate(const gpu_rates *c, const instr *i)
 {
-    const card_attention *row = NULL;
+    const gpu_attention *row = NULL;
     for (int k = 0; k < c->nattentions; k++) {
-        const card_attention *a = &c->attentions[k];
+        const gpu_attention *a = &c->attentions[k];
         if (a->type == i->in[0].type && (!row || a->key <= (double)i->attention->key)) row = a;
     }
     if (!row) return 0;
@@ -172,48 +172,48 @@ static bool type_of_word(const char *word, mtf_dtype *type)
     return dtype_parse(word, type) && *type != MTF_BOOL;
 }
 
-bool card_factors_parse(const char *word, mtf_dtype *type, bool *rounded)
+bool gpu_factors_parse(const char *word, mtf_dtype *type, bool *rounded)
 {
     *rounded = strcmp(word, "tf32") == 0;
     *type = MTF_F32;
     return *rounded || type_of_word(word, type);
 }
 
-const char *card_factors_name(mtf_dtype type, bool rounded)
+const char *gpu_factors_name(mtf_dtype type, bool rounded)
 {
     return rounded ? "tf32" : mtf_dtype_name(type);
 }
 
-static bool take_product(card_rates *c, char **words)
+static bool take_product(gpu_rates *c, char **words)
 {
-    card_product p;
-    TRY(card_factors_parse(words[1], &p.type, &p.rounded));
+    gpu_product p;
+    TRY(gpu_factors_parse(words[1], &p.type, &p.rounded));
     TRY(rate_parse(words[2], false, &p.terms) && rate_parse(words[3], false, &p.results) && rate_parse(words[4], false, &p.flops));
-    return card_add_product(c, p);
+    return gpu_add_product(c, p);
 }
 
-static bool take_attention(card_rates *c, char **words)
+static bool take_attention(gpu_rates *c, char **words)
 {
-    card_attention a;
+    gpu_attention a;
     TRY(type_of_word(words[1], &a.type) && rate_parse(words[2], false, &a.key));
     TRY(rate_parse(words[3], false, &a.forward) && rate_parse(words[4], false, &a.backward));
-    return card_add_attention(c, a);
+    return gpu_add_attention(c, a);
 }
 
-bool card_take_line(card_rates *c, int n, char **words)
+bool gpu_take_line(gpu_rates *c, int n, char **words)
 {
     double memory;
     if (n == 5 && strcmp(words[0], "product") == 0) return take_product(c, words);
     if (n == 5 && strcmp(words[0], "attention") == 0) return take_attention(c, words);
     return n == 3 && strcmp(words[0], "pass") == 0 && rate_parse(words[2], false, &memory) &&
-           card_add_pass(c, words[1], memory);
+           gpu_add_pass(c, words[1], memory);
 }
 
-void card_write(const card_rates *c, textbuf *t)
+void gpu_write(const gpu_rates *c, textbuf *t)
 {
     for (int k = 0; k < c->nproducts; k++) {
-        const card_product *p = &c->products[k];
-        text_add(t, "product %s %g %g %.3g\n", card_factors_name(p->type, p->rounded), p->terms,
+        const gpu_product *p = &c->products[k];
+        text_add(t, "product %s %g %g %.3g\n", gpu_factors_name(p->type, p->rounded), p->terms,
                  p->results, p->flops);
     }
     for (int k = 0; k < c->nattentions; k++)

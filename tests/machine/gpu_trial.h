@@ -1,10 +1,10 @@
 /* Trials of kernels as text, each against the CPU's kernel.
  *
  * All kernels of a list of trials are compiled at once, for the host and, where NVRTC is
- * found, for a card.  Operands lie in the card's memory, whose guards are checked.
+ * found, for a GPU.  Operands lie in the GPU's memory, whose guards are checked.
  */
-#ifndef TESTS_MACHINE_CARD_TRIAL_H
-#define TESTS_MACHINE_CARD_TRIAL_H
+#ifndef TESTS_MACHINE_GPU_TRIAL_H
+#define TESTS_MACHINE_GPU_TRIAL_H
 
 /* Before cmocka, as in trial.h. */
 #include "base/session.h"
@@ -13,28 +13,28 @@
 
 #include "machine/trial.h"
 
-#include "machine/host_card.h"
+#include "machine/host_gpu.h"
 
 enum { MOST_TRIALS = 400 };
 
-typedef struct card_trials {
+typedef struct gpu_trials {
     int         n, nout;
     trial       trial[MOST_TRIALS];
     kernel_plan plan[MOST_TRIALS];
     double      allowed[DTYPES]; /* relative to the larger of 1 and the number */
     int         launches;        /* the most that one instruction has */
-} card_trials;
+} gpu_trials;
 
-static inline void card_trials_start(card_trials *l, int nout)
+static inline void gpu_trials_start(gpu_trials *l, int nout)
 {
-    *l = (card_trials){.nout = nout};
+    *l = (gpu_trials){.nout = nout};
     l->allowed[MTF_F32] = 1e-6;
     l->allowed[MTF_F64] = 1e-14;
     l->allowed[MTF_BF16] = 0x1p-7;
     l->allowed[MTF_F16] = 0x1p-10;
 }
 
-static inline trial *card_trials_add(card_trials *l, trial t)
+static inline trial *gpu_trials_add(gpu_trials *l, trial t)
 {
     assert_true(l->n < MOST_TRIALS);
     l->trial[l->n] = t;
@@ -43,7 +43,7 @@ static inline trial *card_trials_add(card_trials *l, trial t)
 
 /* Strides of an operand over dimensions in any order, some of them backwards, with gaps: returns
  * how many elements there are and sets the offset. */
-static inline int64_t card_lay_out(int n, const int64_t *size, bool plain, access *a)
+static inline int64_t gpu_lay_out(int n, const int64_t *size, bool plain, access *a)
 {
     int     order[MAX_LOOPS];
     int64_t count;
@@ -64,7 +64,7 @@ static inline int64_t card_lay_out(int n, const int64_t *size, bool plain, acces
 }
 
 /* Adds an operand that lies as `a` says; those of no elements have memory, too. */
-static inline access *card_operand(trial *t, const access *a, int64_t count, bool out)
+static inline access *gpu_operand(trial *t, const access *a, int64_t count, bool out)
 {
     access *to = add_operand(t, a->type, count + 1, out);
     memcpy(to->stride, a->stride, sizeof a->stride);
@@ -73,7 +73,7 @@ static inline access *card_operand(trial *t, const access *a, int64_t count, boo
 }
 
 /* Some NaN, infinities and zeros of both signs among floats. */
-static inline void card_make_wild(mtf_dtype type, void *to, int64_t count)
+static inline void gpu_make_wild(mtf_dtype type, void *to, int64_t count)
 {
     static const double wild[] = {0.0, -0.0, (double)INFINITY, -(double)INFINITY, (double)NAN};
     if (!is_float(type)) return;
@@ -81,7 +81,7 @@ static inline void card_make_wild(mtf_dtype type, void *to, int64_t count)
         if (chance(9)) dtype_store(type, to, k, wild[pick(0, chance(4) ? 4 : 3)]);
 }
 
-static inline bool card_near(mtf_dtype type, const void *a, const void *b, int64_t at,
+static inline bool gpu_near(mtf_dtype type, const void *a, const void *b, int64_t at,
                              double allowed)
 {
     int64_t bytes = (int64_t)mtf_dtype_bytes(type);
@@ -93,12 +93,12 @@ static inline bool card_near(mtf_dtype type, const void *a, const void *b, int64
     return x == y || fabs(x - y) <= allowed * fmax(1, fabs(x));
 }
 
-static inline void card_compare(const card_trials *l, int number, int out, const void *got)
+static inline void gpu_compare(const gpu_trials *l, int number, int out, const void *got)
 {
     const trial *t = &l->trial[number];
     mtf_dtype    type = t->operands[out].type;
     for (int64_t e = 0; e < t->count[out]; e++)
-        if (!card_near(type, t->memory[out], got, e, l->allowed[type]))
+        if (!gpu_near(type, t->memory[out], got, e, l->allowed[type]))
             fail_msg(
                 "trial %d, output %d of type %s, element %lld of %lld: %.9g, on the CPU %.9g (%s)",
                 number, out, mtf_dtype_name(type), (long long)e, (long long)t->count[out],
@@ -109,7 +109,7 @@ static inline void card_compare(const card_trials *l, int number, int out, const
 /* Buffers of a program begin at multiples of so many bytes. */
 enum { SLAB_ALIGN = 64 };
 
-static inline void card_run_trial(card_trials *l, int number, host_card *c, kernel *on_cpu)
+static inline void gpu_run_trial(gpu_trials *l, int number, host_gpu *c, kernel *on_cpu)
 {
     trial      *t = &l->trial[number];
     CUdeviceptr memory[MAX_OPERANDS];
@@ -119,9 +119,9 @@ static inline void card_run_trial(card_trials *l, int number, host_card *c, kern
         size_t whole = (bytes / SLAB_ALIGN + 1) * SLAB_ALIGN; /* kernels may read to its end */
         assert_int_equal(c->api.driver.cuMemAlloc(&memory[o], whole), 0);
         base[o] = (void *)memory[o];
-        if (bytes) host_card_put(c, base[o], t->memory[o], bytes);
+        if (bytes) host_gpu_put(c, base[o], t->memory[o], bytes);
     }
-    host_card_run(c, &t->i, &l->plan[number], base,
+    host_gpu_run(c, &t->i, &l->plan[number], base,
                   (step_words){.seed = t->run.seed, .step = t->run.step});
     /* The CPU's kernels of these are never called without elements. */
     bool indexed = t->i.kind == INSTR_GATHER || t->i.kind == INSTR_SCATTER;
@@ -129,9 +129,9 @@ static inline void card_run_trial(card_trials *l, int number, host_card *c, kern
     for (int o = 0; o < t->noperands; o++) {
         size_t bytes = (size_t)t->count[o] * mtf_dtype_bytes(t->operands[o].type);
         char  *got = malloc(bytes + 1);
-        if (bytes) host_card_get(c, got, base[o], bytes);
+        if (bytes) host_gpu_get(c, got, base[o], bytes);
         if (o < l->nout)
-            card_compare(l, number, o, got);
+            gpu_compare(l, number, o, got);
         else
             assert_memory_equal(got, t->memory[o], bytes);
         free(got);
@@ -139,26 +139,26 @@ static inline void card_run_trial(card_trials *l, int number, host_card *c, kern
     }
 }
 
-static host_card card;
+static host_gpu gpu;
 
-static inline int card_set_up(void **state)
+static inline int gpu_set_up(void **state)
 {
     (void)state;
-    card = host_card_open();
+    gpu = host_gpu_open();
     return 0;
 }
 
-static inline int card_tear_down(void **state)
+static inline int gpu_tear_down(void **state)
 {
     (void)state;
-    host_card_close(&card);
+    host_gpu_close(&gpu);
     return 0;
 }
 
 /* Compiles and runs all trials, and frees them. */
-static inline void card_trials_run(card_trials *l, kernel *on_cpu)
+static inline void gpu_trials_run(gpu_trials *l, kernel *on_cpu)
 {
-    host_card    *c = &card;
+    host_gpu    *c = &gpu;
     kernel_source s = kernel_source_make(&c->session->arena);
     for (int k = 0; k < l->n; k++) {
         trial *t = &l->trial[k];
@@ -173,9 +173,9 @@ static inline void card_trials_run(card_trials *l, kernel *on_cpu)
         if (l->plan[k].nlaunches > l->launches) l->launches = l->plan[k].nlaunches;
     }
     const char *text = kernel_source_text(&s);
-    host_card_load(c, text);
-    for (int k = 0; k < l->n; k++) card_run_trial(l, k, c, on_cpu);
-    host_card_compile_for_real(c, text);
+    host_gpu_load(c, text);
+    for (int k = 0; k < l->n; k++) gpu_run_trial(l, k, c, on_cpu);
+    host_gpu_compile_for_real(c, text);
     for (int k = 0; k < l->n; k++) trial_free(&l->trial[k]);
 }
 

@@ -1,38 +1,38 @@
-/* Whole steps, recorded once as a graph of the driver and played from then on.
+/* Whole steps, captured once as a graph of the driver and replayed from then on.
  *
- * All processors of the process record into one graph: the first one's queue begins the
- * recording, and the others' join it by waiting for that queue.  The first step of a
- * program runs as usual, the second is recorded.  What changes between steps is in the
- * card's memory, written before the graph is played.
+ * All processors of the process capture into one graph: the first one's stream begins the
+ * capture, and the others' join it by waiting for that stream.  The first step of a
+ * program runs as usual, the second is captured.  What changes between steps is in the
+ * GPU's memory, written before the graph is replayed.
  */
-#include "cuda/step/cuda_recording.h"
+#include "cuda/step/cuda_capture.h"
 
-#include "cuda/driver/cuda_cards.h"
+#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_device.h"
 #include "cuda/driver/cuda_wait.h"
 #include "cuda/step/cuda_loops.h"
 #include "cuda/step/fetch_mirror.h"
 #include "cuda/wire/cuda_peers.h"
 
-/* Loops of longer steps are not unrolled, where the card repeats them by itself; */
+/* Loops of longer steps are not unrolled, where the GPU repeats them by itself; */
 enum { MOST_UNROLLED = 10000 };
 /* elsewhere longer steps would take more memory for the graph than they save in time. */
 enum { MOST_QUEUED = 100000 };
 
-typedef struct recording {
+typedef struct capture {
     int           steps; /* so far */
     bool          begun, useless;
     CUgraphExec   graph;
     arena         arena;
     fetch_mirror *mirrors; /* of each processor */
-} recording;
+} capture;
 
 static cuda_context *context_of(const device_step *s, int k)
 {
     return cuda_of(s->contexts[k]);
 }
 
-/* ---- order between the queues of a step ---- */
+/* ---- order between the streams of a step ---- */
 
 static bool others_follow_first(const device_step *s)
 {
@@ -49,22 +49,22 @@ static bool first_follows_others(const device_step *s)
     return true;
 }
 
-/* ---- playing ---- */
+/* ---- replaying ---- */
 
-static bool play(const device_step *s, const recording *r)
+static bool replay(const device_step *s, const capture *r)
 {
     cuda_context *first = context_of(s, 0);
     TRY(cuda_use(first) && first_follows_others(s) && cuda_use(first));
     for (int k = 0; k < s->n; k++) TRY(cuda_write_words(first, s->states[k], first->stream));
-    CUDA_TRY(first, cuGraphLaunch(r->graph, first->stream), "play a step");
+    CUDA_TRY(first, cuGraphLaunch(r->graph, first->stream), "replay a step");
     for (int k = 0; k < s->n; k++) context_of(s, k)->mirror = &r->mirrors[k];
     return cuda_pace(first) && others_follow_first(s);
 }
 
-/* ---- recording ---- */
+/* ---- capture ---- */
 
 /* Instructions that a step queues, loops included; more than MOST_QUEUED count as that and one.  A loop
- * that a value ends is recorded once, and its condition twice. */
+ * that a value ends is captured once, and its condition twice. */
 static int64_t queued_instrs(const program *p)
 {
     int64_t times[MAX_NESTING + 1] = {1}, sum = 0;
@@ -92,7 +92,7 @@ static bool is_alone(const program *p)
     return true;
 }
 
-static bool make_mirrors(const device_step *s, recording *r)
+static bool make_mirrors(const device_step *s, capture *r)
 {
     r->mirrors = arena_array(&r->arena, fetch_mirror, s->n);
     TRY(r->mirrors != NULL);
@@ -103,90 +103,90 @@ static bool make_mirrors(const device_step *s, recording *r)
     return true;
 }
 
-static bool begin(const device_step *s, recording *r)
+static bool begin(const device_step *s, capture *r)
 {
     cuda_context *first = context_of(s, 0);
     TRY(make_mirrors(s, r) && cuda_use(first));
     CUDA_TRY(first, cuStreamBeginCapture(first->stream, CU_STREAM_CAPTURE_MODE_RELAXED),
-             "record a step");
+             "capture a step");
     TRY(others_follow_first(s));
-    for (int k = 0; k < s->n; k++) context_of(s, k)->recording = true;
+    for (int k = 0; k < s->n; k++) context_of(s, k)->capturing = true;
     return true;
 }
 
-static bool finish(const device_step *s, recording *r)
+static bool finish(const device_step *s, capture *r)
 {
     cuda_context *first = context_of(s, 0);
     CUgraph       graph = NULL;
     for (int k = 0; k < s->n; k++) {
-        context_of(s, k)->recording = false;
+        context_of(s, k)->capturing = false;
         cuda_leave_loops(context_of(s, k));
     }
     bool ok = mtf_ok(first->device->face.session);
     for (int k = 0; k < s->n && ok; k++)
-        ok = cuda_use(context_of(s, k)) && mirror_record(context_of(s, k), &r->mirrors[k]);
+        ok = cuda_use(context_of(s, k)) && mirror_capture(context_of(s, k), &r->mirrors[k]);
     ok = ok && first_follows_others(s);
-    /* After an error as well: queues that still record can neither be waited for nor used again. */
+    /* After an error as well: streams that still capture can neither be waited for nor used again. */
     TRY(cuda_use(first));
     CUresult ended = first->device->api.driver.cuStreamEndCapture(first->stream, &graph);
     if (!ok) {
         if (graph) first->device->api.driver.cuGraphDestroy(graph);
         return false;
     }
-    TRY(cuda_ok(&first->device->api, cuda_fault(first), ended, "end the recording of a step"));
+    TRY(cuda_ok(&first->device->api, cuda_fault(first), ended, "end the capture of a step"));
     CUresult made = first->device->api.driver.cuGraphInstantiate(&r->graph, graph, 0);
     first->device->api.driver.cuGraphDestroy(graph);
     return cuda_ok(&first->device->api, cuda_fault(first), made, "make a graph of a step");
 }
 
-static recording *recording_of(device *d, device_step *s)
+static capture *capture_of(device *d, device_step *s)
 {
     mtf_session *m = d->session;
-    if (!s->recording) {
-        recording *r = block_alloc(&m->allocator, &m->fault, sizeof *r, true);
+    if (!s->capture) {
+        capture *r = block_alloc(&m->allocator, &m->fault, sizeof *r, true);
         if (!r) return NULL;
         r->arena = arena_make(&m->allocator, &m->fault);
         int64_t most = 0;
         for (int k = 0; k < s->n; k++)
             if (queued_instrs(s->programs[k]) > most) most = queued_instrs(s->programs[k]);
         s->rolled = most > MOST_UNROLLED && s->n == 1 && is_alone(s->programs[0]) &&
-                    cuda_records_loops(s->contexts[0]);
+                    cuda_captures_loops(s->contexts[0]);
         r->useless = most > MOST_QUEUED && !s->rolled;
-        s->recording = r;
+        s->capture = r;
     }
-    return s->recording;
+    return s->capture;
 }
 
 void cuda_enter(device *d, device_step *s)
 {
-    s->played = false;
+    s->replayed = false;
     if (!s->repeats) return;
-    recording *r = recording_of(d, s);
+    capture *r = capture_of(d, s);
     if (!r || r->useless) return;
     if (r->graph)
-        s->played = play(s, r);
+        s->replayed = replay(s, r);
     else if (r->steps > 0)
-        s->recorded = r->begun = begin(s, r);
+        s->captured = r->begun = begin(s, r);
 }
 
-/* The step's numbers have been counted on already: the recorded step is the one before. */
+/* The step's numbers have been counted on already: the captured step is the one before. */
 void cuda_leave(device *d, device_step *s)
 {
-    recording *r = s->recording;
+    capture *r = s->capture;
     (void)d;
     if (!r) return;
     r->steps++;
     if (!r->begun) return;
-    s->recorded = r->begun = false;
+    s->captured = r->begun = false;
     if (!finish(s, r)) return;
     for (int k = 0; k < s->n; k++) s->states[k]->step--;
-    play(s, r);
+    replay(s, r);
     for (int k = 0; k < s->n; k++) s->states[k]->step++;
 }
 
 void cuda_drop(device *d, device_step *s)
 {
-    recording *r = s->recording;
+    capture *r = s->capture;
     if (!r) return;
     if (r->graph && cuda_use(context_of(s, 0))) {
         const cuda_driver *api = &context_of(s, 0)->device->api.driver;
@@ -196,5 +196,5 @@ void cuda_drop(device *d, device_step *s)
     for (int k = 0; r->mirrors && k < s->n; k++) mirror_free(context_of(s, k), &r->mirrors[k]);
     arena_free(&r->arena);
     block_free(&d->session->allocator, r);
-    s->recording = NULL;
+    s->capture = NULL;
 }

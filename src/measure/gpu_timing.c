@@ -1,5 +1,5 @@
 /* Timing of programs whose work is queued, by whole steps. */
-#include "measure/card_timing.h"
+#include "measure/gpu_timing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,16 +15,16 @@ enum { MOST_FETCHES = 64, ROUNDS = 7, MOST_STEPS = 200 };
 
 /* ---- texts ---- */
 
-card_work card_work_begin(const card_trial *c, int heads)
+gpu_work gpu_work_begin(const gpu_trial *c, int heads)
 {
-    return (card_work){.text = {.arena = &c->trial->session->arena},
+    return (gpu_work){.text = {.arena = &c->trial->session->arena},
                        .heads = heads,
-                       .links = CARD_LINKS,
+                       .links = GPU_LINKS,
                        .outputs = 1};
 }
 
 /* Its values are sums of two vectors: variables stay in memory when a program ends. */
-void card_add_matrix(const card_trial *c, textbuf *t, const char *name, mtf_dtype type,
+void gpu_add_matrix(const gpu_trial *c, textbuf *t, const char *name, mtf_dtype type,
                      const char *row, int rows, const char *column, int columns)
 {
     static const char normal[] = "variable(init=\"normal(0, 0.05)\")";
@@ -50,7 +50,7 @@ static bool fetch(mtf_graph *g, const char *letter, int n, mtf_tensor **list, in
     return true;
 }
 
-static mtf_program *compile_links(mtf_graph *g, const card_work *w, int links)
+static mtf_program *compile_links(mtf_graph *g, const gpu_work *w, int links)
 {
     mtf_tensor *list[MOST_FETCHES];
     int         n = 0;
@@ -58,9 +58,9 @@ static mtf_program *compile_links(mtf_graph *g, const card_work *w, int links)
     return mtf_compile_n(g, n, list);
 }
 
-static card_time work_of(const program *q)
+static gpu_time work_of(const program *q)
 {
-    card_time all = {0};
+    gpu_time all = {0};
     for (int k = 0; k < q->ninstrs; k++) {
         const instr *i = &q->instrs[k];
         all.bytes += (double)instr_bytes(i);
@@ -92,7 +92,7 @@ static bool time_steps(const trial *t, mtf_program *p, int steps, double *each)
     return mtf_ok(t->session) && take_slowest(t, each);
 }
 
-/* The first step is as usual, the second is recorded: they are not counted. */
+/* The first step is as usual, the second is captured: they are not counted. */
 static bool time_program(const trial *t, mtf_program *p, double *seconds)
 {
     enum { UNCOUNTED = 2 };
@@ -105,7 +105,7 @@ static bool time_program(const trial *t, mtf_program *p, double *seconds)
     return true;
 }
 
-bool card_timing(const card_trial *c, card_work *w, card_time *each)
+bool gpu_timing(const gpu_trial *c, gpu_work *w, gpu_time *each)
 {
     const trial *t = c->trial;
     const char  *text = text_done(&w->text);
@@ -115,8 +115,8 @@ bool card_timing(const card_trial *c, card_work *w, card_time *each)
     double       brief, longer, more = w->links - 1;
     bool         ok = all && time_program(t, one, &brief) && time_program(t, all, &longer);
     if (ok) {
-        card_time a = work_of(first_program(one)), b = work_of(first_program(all));
-        *each = (card_time){.seconds = fmax(longer - brief, LEAST_SHARE * longer) / more,
+        gpu_time a = work_of(first_program(one)), b = work_of(first_program(all));
+        *each = (gpu_time){.seconds = fmax(longer - brief, LEAST_SHARE * longer) / more,
                             .bytes = (b.bytes - a.bytes) / more,
                             .flops = (b.flops - a.flops) / more,
                             .instrs = (b.instrs - a.instrs) / more};
@@ -126,7 +126,7 @@ bool card_timing(const card_trial *c, card_work *w, card_time *each)
     return ok;
 }
 
-double card_net_seconds(const card_trial *c, const card_time *x)
+double gpu_net_seconds(const gpu_trial *c, const gpu_time *x)
 {
     return fmax(x->seconds - x->instrs * c->rates->start, x->seconds / 2);
 }

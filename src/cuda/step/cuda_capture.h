@@ -1,6 +1,6 @@
 /* Whole steps, captured once and replayed. */
-#ifndef CUDA_STEP_CUDA_RECORDING_H
-#define CUDA_STEP_CUDA_RECORDING_H
+#ifndef CUDA_STEP_CUDA_CAPTURE_H
+#define CUDA_STEP_CUDA_CAPTURE_H
 
 #include "cuda/driver/cuda_device.h"
 

@@ -1,10 +1,10 @@
-/* Tests the rates of cards: interpolation, machine files, prices. */
-#include "price/card_rates.h"
+/* Tests the rates of GPUs: interpolation, machine files, prices. */
+#include "price/gpu_rates.h"
 
 #include "ground.h"
 #include "scene.h"
 
-static const char card[] = "device cuda\n"
+static const char gpu[] = "device cuda\n"
                            "flops 1e12\nmemory 1e12\nstart 1\nwire 1e9\nlatency 1e-6\n"
                            "product bf16 64 1e6 1e10\nproduct bf16 64 1e8 4e10\n"
                            "product bf16 1024 1e6 4e10\n"
@@ -15,11 +15,11 @@ static const char card[] = "device cuda\n"
                            "pass rows 5e11\npass gather 1e11\n"
                            "multiplies bf16\ncapacity 1e9\n";
 
-static double rate_of(const card_rates *c, mtf_dtype type, bool rounded, double terms,
+static double rate_of(const gpu_rates *c, mtf_dtype type, bool rounded, double terms,
                       double results)
 {
-    card_product like = {.type = type, .rounded = rounded, .terms = terms, .results = results};
-    return card_product_rate(c, &like);
+    gpu_product like = {.type = type, .rounded = rounded, .terms = terms, .results = results};
+    return gpu_product_rate(c, &like);
 }
 
 /* On rows, half way between two, beyond all of them, and where a row's terms have one row only. */
@@ -28,8 +28,8 @@ static void test_products_by_shape(void **state)
     (void)state;
     mtf_session *s = mtf_open_with(NULL);
     price_rates  r;
-    assert_true(rates_read(s, card, "card", &r) && r.card);
-    const card_rates *c = r.card;
+    assert_true(rates_read(s, gpu, "gpu", &r) && r.gpu);
+    const gpu_rates *c = r.gpu;
     assert_near(rate_of(c, MTF_BF16, false, 64, 1e6), 1e10, 1e-9);
     assert_near(rate_of(c, MTF_BF16, false, 64, 1e7), 2e10, 1e-9);
     assert_near(rate_of(c, MTF_BF16, false, 64, 1e9), 4e10, 1e-9);
@@ -40,7 +40,7 @@ static void test_products_by_shape(void **state)
     assert_near(rate_of(c, MTF_F32, false, 64, 1e6), 7e9, 1e-9);
     assert_near(rate_of(c, MTF_F32, true, 64, 1e6), 9e9, 1e-9);
     assert_true(rate_of(c, MTF_F64, false, 64, 1e6) == 0);
-    assert_near(card_best_product(c), 4e10, 1e-9);
+    assert_near(gpu_best_product(c), 4e10, 1e-9);
     close_well(s);
 }
 
@@ -49,7 +49,7 @@ static void test_convolutions_by_channels(void **state)
     (void)state;
     mtf_session *s = mtf_open_with(NULL);
     price_rates  r;
-    assert_true(rates_read(s, card, "card", &r) && r.card && r.nwindows == 4);
+    assert_true(rates_read(s, gpu, "gpu", &r) && r.gpu && r.nwindows == 4);
     static const window_rate cases[] = {
         {MTF_BF16, 8, 1e10, true, false},  {MTF_BF16, 16, 1e10, true, false},
         {MTF_BF16, 32, 2e10, true, false}, {MTF_BF16, 64, 4e10, true, false},
@@ -70,13 +70,13 @@ static void test_file_and_back(void **state)
     mtf_session *s = mtf_open_with(NULL);
     price_rates  r, again;
     textbuf      t = {.arena = &s->arena}, u = {.arena = &s->arena};
-    assert_true(rates_read(s, card, "card", &r));
+    assert_true(rates_read(s, gpu, "gpu", &r));
     rates_write(&r, &t);
     assert_true(rates_read(s, text_done(&t), "again", &again));
-    assert_non_null(again.card);
+    assert_non_null(again.gpu);
     rates_write(&again, &u);
     assert_string_equal(text_done(&t), text_done(&u));
-    assert_int_equal(again.card->nproducts, 5);
+    assert_int_equal(again.gpu->nproducts, 5);
     assert_true(again.start == r.start && again.can.products == r.can.products);
     close_well(s);
 }
@@ -109,7 +109,7 @@ static void test_prices_of_convolutions(void **state)
     } cases[] = {{64, 4e10}, {63, 1e12}};
     mtf_session *s = mtf_open_with(NULL);
     price_rates  r;
-    assert_true(rates_read(s, card, "card", &r));
+    assert_true(rates_read(s, gpu, "gpu", &r));
     for (int k = 0; k < 2; k++) {
         int  c = cases[k].channels;
         char text[200];
@@ -129,7 +129,7 @@ static void test_prices(void **state)
     (void)state;
     mtf_session *s = mtf_open_with(NULL);
     price_rates  r;
-    assert_true(rates_read(s, card, "card", &r));
+    assert_true(rates_read(s, gpu, "gpu", &r));
     double product =
         seconds_of("a: f32[b=2, m=100, k=64] = input\nw: f32[b=2, k=64, n=128] = input\n"
                    "y: [b, m, n] = einsum(a, w)\n",
@@ -144,22 +144,22 @@ static void test_prices(void **state)
     close_well(s);
 }
 
-/* A plan for cuda has a card's rates, and takes no others. */
+/* A plan for cuda has a GPU's rates, and takes no others. */
 static void test_device_and_machine(void **state)
 {
     (void)state;
     price_rates  r;
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = "cuda"});
-    assert_true(rates_default(s, &r) && r.card && r.card->nproducts > 0 && r.capacity > 1e11);
+    assert_true(rates_default(s, &r) && r.gpu && r.gpu->nproducts > 0 && r.capacity > 1e11);
     assert_string_equal(r.named, "h200, the default");
-    assert_true(rates_choose(s, MTF_SOURCE_DIR "/share/machines/h100-node.machine", &r) && r.card);
-    assert_true(rates_default(s, &r) && rates_choose(s, "flops=7", &r) && r.flops == 7 && r.card);
+    assert_true(rates_choose(s, MTF_SOURCE_DIR "/share/machines/h100-node.machine", &r) && r.gpu);
+    assert_true(rates_default(s, &r) && rates_choose(s, "flops=7", &r) && r.flops == 7 && r.gpu);
     assert_false(rates_choose(s, MTF_SOURCE_DIR "/share/machines/cpu-cluster.machine", &r));
-    assert_non_null(strstr(mtf_error(s), "describes no card, and the device is cuda"));
+    assert_non_null(strstr(mtf_error(s), "describes no GPU, and the device is cuda"));
     mtf_close(s);
     s = mtf_open_with(NULL);
-    assert_true(rates_default(s, &r) && !r.card && r.flops == PRICE_RATES.flops);
-    assert_true(rates_choose(s, MTF_SOURCE_DIR "/share/machines/h200.machine", &r) && r.card);
+    assert_true(rates_default(s, &r) && !r.gpu && r.flops == PRICE_RATES.flops);
+    assert_true(rates_choose(s, MTF_SOURCE_DIR "/share/machines/h200.machine", &r) && r.gpu);
     close_well(s);
 }
 
@@ -196,13 +196,13 @@ static void test_bad_lines(void **state)
     }
 }
 
-static void test_lines_of_cards(void **state)
+static void test_lines_of_gpus(void **state)
 {
     (void)state;
     static const char *const lines[] = {"product bf16 64 64 1e9", "pass rows 1e9",
                                         "attention bf16 64 1e9 1e9", "convolution bf16 64 1e9"};
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++)
-        refuse(lines[k], "is a line of cards: write \"device cuda\" above it");
+        refuse(lines[k], "is a line of GPUs: write \"device cuda\" above it");
 }
 
 static void test_too_many_lines(void **state)
@@ -228,7 +228,7 @@ int main(void)
         cmocka_unit_test(test_prices),
         cmocka_unit_test(test_device_and_machine),
         cmocka_unit_test(test_bad_lines),
-        cmocka_unit_test(test_lines_of_cards),
+        cmocka_unit_test(test_lines_of_gpus),
         cmocka_unit_test(test_too_many_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

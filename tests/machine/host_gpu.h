@@ -1,35 +1,35 @@
-/* Kernels as text, compiled and run on a card that is the host.
+/* Kernels as text, compiled and run on a GPU that is the host.
  *
  * tests/host_cuda/README.md says what that is.  Kernels are also compiled by the real
- * NVRTC, where that is found; with MTF_TEST_CARD=real all runs on the machine's own card.
+ * NVRTC, where that is found; with MTF_TEST_GPU=real all runs on the machine's own GPU.
  */
-#ifndef TESTS_MACHINE_HOST_CARD_H
-#define TESTS_MACHINE_HOST_CARD_H
+#ifndef TESTS_MACHINE_HOST_GPU_H
+#define TESTS_MACHINE_HOST_GPU_H
 
 #include "asked.h"
 #include "cuda/driver/kernel_compile.h"
 #include "cuda/write/kernel_source.h"
 #include "cuda/write/prelude_assets.h"
 
-typedef struct host_card {
+typedef struct host_gpu {
     cuda_api     api;
     cuda_api     real; /* the real NVRTC; has_real: it was found */
     bool         has_real;
-    bool         is_real; /* the whole card: MTF_TEST_CARD=real */
+    bool         is_real; /* the whole GPU: MTF_TEST_GPU=real */
     char         architecture[20];
     mtf_session *session;
     arena        arena; /* of what is loaded */
     int          nmodules;
     CUmodule     module[MOST_IMAGES];
     CUstream     stream;
-    step_words  *words; /* in the card's memory */
-} host_card;
+    step_words  *words; /* in the GPU's memory */
+} host_gpu;
 
-#define HOST_CARD_NAME_(name) #name,
-#define HOST_CARD_NAME(name) HOST_CARD_NAME_(name)
-#define HOST_CARD_OPEN(table, LIST, library)                                                       \
+#define HOST_GPU_NAME_(name) #name,
+#define HOST_GPU_NAME(name) HOST_GPU_NAME_(name)
+#define HOST_GPU_OPEN(table, LIST, library)                                                       \
     do {                                                                                           \
-        static const char *const names[] = {LIST(HOST_CARD_NAME)};                                 \
+        static const char *const names[] = {LIST(HOST_GPU_NAME)};                                 \
         void                   **symbols = (void **)(table);                                       \
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)                                  \
             assert_non_null(symbols[k] = dlsym(library, names[k]));                                \
@@ -37,25 +37,25 @@ typedef struct host_card {
 
 /* ---- memory ---- */
 
-static inline void *host_card_take(host_card *c, size_t bytes)
+static inline void *host_gpu_take(host_gpu *c, size_t bytes)
 {
     CUdeviceptr memory;
     assert_int_equal(c->api.driver.cuMemAlloc(&memory, bytes), 0);
     return (void *)memory;
 }
 
-static inline void host_card_give(host_card *c, void *memory)
+static inline void host_gpu_give(host_gpu *c, void *memory)
 {
     assert_int_equal(c->api.driver.cuMemFree((CUdeviceptr)memory), 0);
 }
 
-static inline void host_card_put(host_card *c, void *to, const void *from, size_t bytes)
+static inline void host_gpu_put(host_gpu *c, void *to, const void *from, size_t bytes)
 {
     assert_int_equal(c->api.driver.cuMemcpyHtoDAsync((CUdeviceptr)to, from, bytes, c->stream), 0);
     assert_int_equal(c->api.driver.cuStreamSynchronize(c->stream), 0);
 }
 
-static inline void host_card_get(host_card *c, void *to, const void *from, size_t bytes)
+static inline void host_gpu_get(host_gpu *c, void *to, const void *from, size_t bytes)
 {
     assert_int_equal(c->api.driver.cuMemcpyDtoHAsync(to, (CUdeviceptr)from, bytes, c->stream), 0);
     assert_int_equal(c->api.driver.cuStreamSynchronize(c->stream), 0);
@@ -63,7 +63,7 @@ static inline void host_card_get(host_card *c, void *to, const void *from, size_
 
 /* ---- opening ---- */
 
-static inline void host_card_begin(host_card *c)
+static inline void host_gpu_begin(host_gpu *c)
 {
     const cuda_driver *d = &c->api.driver;
     CUdevice           first;
@@ -78,13 +78,13 @@ static inline void host_card_begin(host_card *c)
     snprintf(c->architecture, sizeof c->architecture, "sm_%d%d%s", major, minor,
              major >= 9 ? "a" : "");
     assert_int_equal(d->cuStreamCreate(&c->stream, 0), 0);
-    c->words = host_card_take(c, sizeof *c->words);
+    c->words = host_gpu_take(c, sizeof *c->words);
 }
 
-static inline host_card host_card_open(void)
+static inline host_gpu host_gpu_open(void)
 {
-    host_card c = {.session = mtf_open_with(&(mtf_session_opts){.threads = 1})};
-    c.is_real = asked_real_card();
+    host_gpu c = {.session = mtf_open_with(&(mtf_session_opts){.threads = 1})};
+    c.is_real = asked_real_gpu();
     c.arena = arena_make(&c.session->allocator, &c.session->fault);
     /* The real one first: afterwards its name stands for the other. */
     void *real = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
@@ -93,19 +93,19 @@ static inline host_card host_card_open(void)
     void       *driver = dlopen(driver_name, RTLD_NOW | RTLD_LOCAL);
     void       *nvrtc = c.is_real ? real : dlopen(HOST_CUDA_FOLDER "/libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
     if (!driver || !nvrtc) fail_msg("%s", dlerror());
-    HOST_CARD_OPEN(&c.api.driver, CUDA_DRIVER, driver);
-    HOST_CARD_OPEN(&c.api.nvrtc, CUDA_NVRTC, nvrtc);
+    HOST_GPU_OPEN(&c.api.driver, CUDA_DRIVER, driver);
+    HOST_GPU_OPEN(&c.api.nvrtc, CUDA_NVRTC, nvrtc);
     c.has_real = real && real != nvrtc;
-    if (c.has_real) HOST_CARD_OPEN(&c.real.nvrtc, CUDA_NVRTC, real);
+    if (c.has_real) HOST_GPU_OPEN(&c.real.nvrtc, CUDA_NVRTC, real);
     setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
-    host_card_begin(&c);
+    host_gpu_begin(&c);
     return c;
 }
 
 /* ---- kernels ---- */
 
 /* Kernels that are there from here on; those before are forgotten. */
-static inline void host_card_load(host_card *c, const char *text)
+static inline void host_gpu_load(host_gpu *c, const char *text)
 {
     kernel_images made;
     arena_free(&c->arena);
@@ -119,7 +119,7 @@ static inline void host_card_load(host_card *c, const char *text)
 }
 
 /* The same with the real NVRTC; what it makes is not run. */
-static inline void host_card_compile_for_real(host_card *c, const char *text)
+static inline void host_gpu_compile_for_real(host_gpu *c, const char *text)
 {
     kernel_images made;
     if (c->is_real) return;
@@ -131,7 +131,7 @@ static inline void host_card_compile_for_real(host_card *c, const char *text)
         fail_msg("%s", c->session->fault.text);
 }
 
-static inline void host_card_launch(host_card *c, const kernel_launch *l, void **pointers)
+static inline void host_gpu_launch(host_gpu *c, const kernel_launch *l, void **pointers)
 {
     CUfunction function = NULL;
     for (int k = 0; k < c->nmodules && !function; k++)
@@ -147,13 +147,13 @@ static inline void host_card_launch(host_card *c, const kernel_launch *l, void *
 }
 
 /* Runs an instruction whose kernels are loaded; base[k] is where buffer k begins. */
-static inline void host_card_run(host_card *c, const instr *i, const kernel_plan *plan,
+static inline void host_gpu_run(host_gpu *c, const instr *i, const kernel_plan *plan,
                                  void *const *base, step_words words)
 {
     void *at[300], *pointers[300], *scratch = NULL;
     int   n = 0;
-    host_card_put(c, c->words, &words, sizeof words);
-    if (plan->scratch_bytes > 0) scratch = host_card_take(c, (size_t)plan->scratch_bytes);
+    host_gpu_put(c, c->words, &words, sizeof words);
+    if (plan->scratch_bytes > 0) scratch = host_gpu_take(c, (size_t)plan->scratch_bytes);
     for (int k = 0; k < i->nout + i->nin; k++) {
         const access *a = k < i->nout ? &i->out[k] : &i->in[k - i->nout];
         at[n++] = (char *)base[a->buffer] + a->offset * (int64_t)mtf_dtype_bytes(a->type);
@@ -162,16 +162,16 @@ static inline void host_card_run(host_card *c, const instr *i, const kernel_plan
     at[n++] = c->words;
     for (int k = 0; k < n; k++) pointers[k] = &at[k];
     for (int k = 0; k < plan->nnumbers; k++) pointers[n + k] = (void *)&plan->number[k];
-    for (int k = 0; k < plan->nlaunches; k++) host_card_launch(c, &plan->launch[k], pointers);
+    for (int k = 0; k < plan->nlaunches; k++) host_gpu_launch(c, &plan->launch[k], pointers);
     if (plan->nlaunches > 0)
         assert_int_equal(c->api.driver.cuStreamSynchronize(c->stream), 0);
-    if (scratch) host_card_give(c, scratch);
+    if (scratch) host_gpu_give(c, scratch);
 }
 
-static inline void host_card_close(host_card *c)
+static inline void host_gpu_close(host_gpu *c)
 {
     while (c->nmodules > 0) c->api.driver.cuModuleUnload(c->module[--c->nmodules]);
-    host_card_give(c, c->words);
+    host_gpu_give(c, c->words);
     c->api.driver.cuStreamDestroy(c->stream);
     arena_free(&c->arena);
     mtf_close(c->session);

@@ -1,14 +1,14 @@
-/* Programs of the tests on an emulated card, or on this machine's own. */
-#ifndef TESTS_RUN_EMULATED_CARD_H
-#define TESTS_RUN_EMULATED_CARD_H
+/* Programs of the tests on an emulated GPU, or on this machine's own. */
+#ifndef TESTS_RUN_EMULATED_GPU_H
+#define TESTS_RUN_EMULATED_GPU_H
 
 #include "asked.h"
 
 /* Of unistd.h, which has names that programs here use for other things. */
 extern int execv(const char *path, char *const argv[]);
 
-/* The emulated card's libraries must be in the loader's path when a program starts: it starts again. */
-static inline void insist_on_emulated_card(char **argv)
+/* The emulated GPU's libraries must be in the loader's path when a program starts: it starts again. */
+static inline void insist_on_emulated_gpu(char **argv)
 {
     const char *path = getenv("LD_LIBRARY_PATH");
     if (path && strstr(path, HOST_CUDA_FOLDER)) return;
@@ -19,10 +19,10 @@ static inline void insist_on_emulated_card(char **argv)
     exit(1);
 }
 
-/* The same, unless MTF_TEST_CARD=real asks for the machine's own card. */
-static inline void use_emulated_card(char **argv)
+/* The same, unless MTF_TEST_GPU=real asks for the machine's own GPU. */
+static inline void use_emulated_gpu(char **argv)
 {
-    if (!asked_real_card()) insist_on_emulated_card(argv);
+    if (!asked_real_gpu()) insist_on_emulated_gpu(argv);
 }
 
 /* Without starting again: a library that is loaded is found by its name from then on. */
@@ -35,9 +35,9 @@ static inline void load_emulated(const char *library)
     exit(1);
 }
 
-static inline void load_emulated_card(void)
+static inline void load_emulated_gpu(void)
 {
-    if (asked_real_card()) return;
+    if (asked_real_gpu()) return;
     load_emulated("libcuda.so.1");
     load_emulated("libnvrtc.so.13");
     load_emulated("libcublasLt.so.13");

@@ -1,13 +1,13 @@
-/* A product on a card that is the host, as a program of one instruction.
+/* A product on a GPU that is the host, as a program of one instruction.
  *
  * tests/host_cuda/README.md says what that is.
  */
-#ifndef TESTS_MACHINE_CARD_PRODUCT_H
-#define TESTS_MACHINE_CARD_PRODUCT_H
+#ifndef TESTS_MACHINE_GPU_PRODUCT_H
+#define TESTS_MACHINE_GPU_PRODUCT_H
 
 #include "cuda/step/device_cuda.h"
 #include "machine/trial.h"
-#include "run/emulated_card.h"
+#include "run/emulated_gpu.h"
 
 static mtf_session    *session;
 static device         *cuda;
@@ -15,7 +15,7 @@ static device_context *context;
 static bool            with_tf32;
 static buffer_kind     result_kind; /* of the product's result */
 
-static inline void card_open(void)
+static inline void gpu_open(void)
 {
     session = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda", .tf32 = with_tf32});
     cuda = device_cuda.open(session);
@@ -23,7 +23,7 @@ static inline void card_open(void)
     if (!context) fail_msg("%s", mtf_error(session));
 }
 
-static inline void card_close(void)
+static inline void gpu_close(void)
 {
     cuda->close_context(context);
     cuda->close(cuda);
@@ -31,25 +31,25 @@ static inline void card_close(void)
 }
 
 /* Before and after all tests of a program. */
-static inline int card_set_up(void **state)
+static inline int gpu_set_up(void **state)
 {
     (void)state;
-    load_emulated_card();
+    load_emulated_gpu();
     setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);
-    card_open();
+    gpu_open();
     return 0;
 }
 
-static inline int card_tear_down(void **state)
+static inline int gpu_tear_down(void **state)
 {
     (void)state;
-    card_close();
+    gpu_close();
     return 0;
 }
 
 /* ---- one product ---- */
 
-/* A program of one product, with its operands on the card. */
+/* A program of one product, with its operands on the GPU. */
 typedef struct loaded {
     program   program;
     buffer    buffers[MAX_OPERANDS];
