@@ -2,10 +2,11 @@
 #include "base/printable.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/numbers.h"
-#include "base/textbuf.h"
 
 int printable_bytes(const char *text)
 {
@@ -23,23 +24,6 @@ int printable_bytes(const char *text)
     bool too_long = (n == 3 && code < 0x800) || (n == 4 && code < 0x10000);
     bool none = (code >= 0xd800 && code < 0xe000) || code > 0x10ffff;
     return control || too_long || none ? 0 : n;
-}
-
-const char *text_printable(arena *a, const char *text)
-{
-    const char *p = text;
-    int         n;
-    while (*p && (n = printable_bytes(p)) > 0) p += n;
-    if (!*p) return text;
-    textbuf t = {.arena = a};
-    for (p = text; *p; p += n ? n : 1) {
-        n = printable_bytes(p);
-        if (n)
-            text_add(&t, "%.*s", n, p);
-        else
-            text_add(&t, "\\x%02x", (unsigned char)*p);
-    }
-    return text_done(&t);
 }
 
 /* ---- messages and tables ---- */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "checkpoint/agree.h"
+#include "checkpoint/arrange.h"
 #include "checkpoint/background.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/lock.h"

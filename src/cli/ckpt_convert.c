@@ -10,6 +10,7 @@
 #include "base/pattern.h"
 #include "base/printable.h"
 #include "base/session.h"
+#include "checkpoint/arrange.h"
 #include "checkpoint/checksum.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/manifest.h"

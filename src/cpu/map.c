@@ -9,7 +9,7 @@
 #include "cpu/kernels.h"
 
 #include "base/dtype.h"
-#include "cpu/map_tile.h"
+#include "cpu/map_run.h"
 
 enum {
     LONG_LINE =

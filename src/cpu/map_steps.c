@@ -4,7 +4,9 @@
  * is legal, simple enough for the compiler to vectorise; and the tables of this
  * level.
  */
-#include "cpu/levels.h"
+#include "cpu/map_steps.h"
+
+#include "cpu/level.h"
 #include "cpu/walk.h"
 
 #if !defined(__FMA__) && !defined(__ARM_FEATURE_FMA)

@@ -7,7 +7,7 @@
 #define MEASURE_TIMING_H
 
 #include "base/textbuf.h"
-#include "measure/trial.h"
+#include "measure/trial_mesh.h"
 
 enum { TIMING_MOST = 4 };
 

@@ -4,6 +4,7 @@
 #include "microbatch/building.h"
 #include "ops/loop.h"
 #include "ops/state.h"
+#include "space/internal.h"
 
 /* ---- a whole tensor's examples, part by part ---- */
 

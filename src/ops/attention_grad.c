@@ -7,6 +7,7 @@
 #include "ops/catalogue.h"
 #include "ops/reach.h"
 #include "ops/tape.h"
+#include "space/internal.h"
 
 static bool infer(node *n)
 {

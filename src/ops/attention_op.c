@@ -8,6 +8,7 @@
 #include "base/dtype.h"
 #include "ops/call.h"
 #include "ops/tape.h"
+#include "space/internal.h"
 
 /* clang-format off */
 #define SHARED_ATTRS \

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ops/lowering.h"
+#include "space/internal.h"
 
 /* ---- shape ---- */
 

@@ -14,6 +14,7 @@
 #include "ops/reduce.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
+#include "space/internal.h"
 
 enum { DIM, TAPS, STEP, DILATION };
 

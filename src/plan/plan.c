@@ -4,6 +4,7 @@
 #include "base/saturate.h"
 #include "plan/planner.h"
 #include "plan/spread.h"
+#include "plan/spread_dims.h"
 
 static slice *slice_of(emitter *e, const mtf_tensor *x)
 {

@@ -13,12 +13,6 @@
 #include "plan/planner.h"
 #include "plan/spread_dims.h"
 
-unsigned spread_cut(const emitter *e, const mtf_tensor *x)
-{
-    const planner *p = e->planner;
-    return p->cut[p->survey.same[x->id]->id];
-}
-
 /* ---- debts ---- */
 
 static debt debt_of(const node *n, int input)

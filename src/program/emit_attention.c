@@ -1,4 +1,6 @@
 /* Attention: named dimensions to instructions. */
+#include "program/emit.h"
+
 #include <assert.h>
 
 #include "program/emit_one.h"

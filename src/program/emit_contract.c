@@ -7,6 +7,8 @@
  * operands are packed, which the program shows as a move.  Factors in f8 must be
  * contiguous along k.
  */
+#include "program/emit.h"
+
 #include "program/emit_one.h"
 
 typedef struct groups {

@@ -6,7 +6,7 @@
 #ifndef PROGRAM_SCALAR_F32_H
 #define PROGRAM_SCALAR_F32_H
 
-#include "program/scalar.h"
+#include "program/instr.h"
 #include "program/scalar_text.h"
 
 /* A row as a case of a switch: its value, or nothing if its class is illegal in the type. */

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_device.h"
+#include "cuda/driver/cuda_use.h"
 
 typedef struct named_kernel {
     uint64_t    hash; /* of the name */

@@ -7,8 +7,8 @@
  */
 #include "cuda/step/cuda_capture.h"
 
-#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_device.h"
+#include "cuda/driver/cuda_use.h"
 #include "cuda/driver/cuda_wait.h"
 #include "cuda/step/cuda_loops.h"
 #include "cuda/step/fetch_mirror.h"

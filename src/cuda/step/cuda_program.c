@@ -1,7 +1,7 @@
 /* Steps of programs on a GPU, queued instruction by instruction. */
 #include "cuda/step/cuda_program.h"
 
-#include "cuda/driver/cuda_gpus.h"
+#include "cuda/driver/cuda_use.h"
 #include "cuda/driver/cuda_wait.h"
 #include "cuda/step/cuda_beside.h"
 #include "cuda/step/cuda_loops.h"

@@ -8,9 +8,9 @@
 
 #include <stdio.h>
 
-#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_device.h"
 #include "cuda/driver/cuda_modules.h"
+#include "cuda/driver/cuda_use.h"
 #include "machine/overlap.h"
 #include "program/group.h"
 

@@ -5,7 +5,7 @@
  */
 #include "cuda/wire/wire_nccl.h"
 
-#include "cuda/driver/cuda_gpus.h"
+#include "cuda/driver/cuda_use.h"
 #include "cuda/driver/cuda_wait.h"
 #include "cuda/wire/cuda_peers.h"
 #include "machine/wire_room.h"

@@ -5,6 +5,7 @@
 
 #include "base/numbers.h"
 #include "model/config/config.h"
+#include "model/config/configurable.h"
 
 /* The place of an argument in its file, for messages. */
 static const char *place_of(const mtf_config_call *call, const char *argument)

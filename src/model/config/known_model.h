@@ -2,7 +2,7 @@
 #ifndef MODEL_KNOWN_MODEL_H
 #define MODEL_KNOWN_MODEL_H
 
-#include "model/config/configurable.h"
+#include "model/config/known.h"
 
 /* SelfAttention and its variants. */
 typedef struct attention_args {
