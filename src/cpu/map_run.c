@@ -80,8 +80,8 @@ static void aim_steps(tile *t)
         const scalar_step *step = &i->map.steps[k - i->nin];
         bool               lasts = m->in_turns || m->registers.row[k] || step->fn == FN_INDEX ||
                      m->registers.last[k] == i->map.nsteps;
-        t->reg[k] =
-            (place){.at = tile_slot(t, m->registers.slot[k]), .by = lasts ? tile_register_bytes(t, k) : 0};
+        t->reg[k] = (place){.at = tile_slot(t, m->registers.slot[k]),
+                            .by = lasts ? tile_register_bytes(t, k) : 0};
     }
     for (int o = 0; o < i->nout; o++) {
         int           k = i->map.results[o];

@@ -4,7 +4,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "serve/answers.h"
+#include "serve/engine.h"
 
 /* One choice, as far as it is decoded. */
 typedef struct choice {
@@ -14,7 +14,7 @@ typedef struct choice {
     double    *log_probabilities;
     cJSON    **alternatives; /* to each token, an object; NULL where none were wanted */
     int        ntokens, token_room;
-    answer_end end;
+    finish_reason end;
     int64_t    offset; /* streams: bytes sent before */
 } choice;
 

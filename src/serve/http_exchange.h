@@ -3,13 +3,13 @@
 #define SERVE_HTTP_EXCHANGE_H
 
 #include "mtf_build.h"
-#include "serve/answers.h"
+#include "serve/engine.h"
 
 #if MTF_HAVE_MICROHTTPD
 #include <microhttpd.h>
 
 typedef struct http_exchange {
-    answers               *engine;
+    engine               *engine;
     struct MHD_Connection *connection;
     char                  *body;
     size_t                 used, room;

@@ -78,7 +78,7 @@ static bool make_items(const opened_model *m, scoring_job *j, refusal *why)
 
 enum MHD_Result http_scores(http_exchange *x)
 {
-    const opened_model *m = answers_model(x->engine);
+    const opened_model *m = engine_model(x->engine);
     scoring_job         j = {.items = NULL};
     refusal             why;
     enum MHD_Result     result;
@@ -90,7 +90,7 @@ enum MHD_Result http_scores(http_exchange *x)
                             j.request.model, m->name);
     } else {
         http_patience(x, true);
-        ok = make_items(m, &j, &why) && answers_score(x->engine, j.request.count, j.items, &why);
+        ok = make_items(m, &j, &why) && engine_score(x->engine, j.request.count, j.items, &why);
         http_patience(x, false);
         result = ok ? http_reply(x, MHD_HTTP_OK, reply_scores(m, j.request.count, j.items))
                     : http_refused(x, &why);

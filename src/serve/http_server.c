@@ -22,7 +22,7 @@
 #include "serve/serve_reply.h"
 
 struct http_server {
-    answers           *engine;
+    engine           *engine;
     http_sockets       at;
     struct MHD_Daemon *daemon[HTTP_ADDRESSES]; /* one for each socket */
     http_clients      *clients;
@@ -112,7 +112,7 @@ static enum MHD_Result get_health(http_server *h, http_exchange *x)
 
 static enum MHD_Result get_models(http_server *h, http_exchange *x)
 {
-    return http_reply(x, MHD_HTTP_OK, reply_models(answers_model(h->engine), (int64_t)h->started));
+    return http_reply(x, MHD_HTTP_OK, reply_models(engine_model(h->engine), (int64_t)h->started));
 }
 
 static enum MHD_Result post_completions(http_server *h, http_exchange *x)
@@ -278,13 +278,13 @@ static bool start(http_server *h, int k, int max_clients)
     return h->daemon[k] != NULL;
 }
 
-http_server *http_start(answers *engine, const http_opts *o)
+http_server *http_start(engine *e, const http_opts *o)
 {
-    mtf_session *s = answers_model(engine)->session;
+    mtf_session *s = engine_model(e)->session;
     http_server *h = arena_new(&s->arena, http_server);
     int          most = o->max_clients ? o->max_clients : 64;
     if (!h) return NULL;
-    h->engine = engine;
+    h->engine = e;
     h->max_body = o->max_body ? o->max_body : 1 << 20;
     h->started = time(NULL);
     if (!http_listen(s, o->host ? o->host : "127.0.0.1", o->port, &h->at)) return NULL;
@@ -327,10 +327,10 @@ void http_stop(http_server *h)
 
 #else
 
-http_server *http_start(answers *engine, const http_opts *o)
+http_server *http_start(engine *e, const http_opts *o)
 {
     (void)o;
-    fail(&answers_model(engine)->session->fault, ERR_USAGE,
+    fail(&engine_model(e)->session->fault, ERR_USAGE,
          "this build of mtf has no HTTP: install libmicrohttpd-dev, and build it again");
     return NULL;
 }

@@ -29,13 +29,13 @@ static char *printed(cJSON *root)
     return text;
 }
 
-static void add_end(cJSON *to, answer_end end)
+static void add_end(cJSON *to, finish_reason end)
 {
-    static const char *const words[] = {[ANSWER_STOPPED] = "stop",
-                                        [ANSWER_LENGTH] = "length",
-                                        [ANSWER_LATE] = "timeout",
-                                        [ANSWER_FAILED] = "error"};
-    if (end == ANSWER_GOES_ON)
+    static const char *const words[] = {[FINISH_STOP] = "stop",
+                                        [FINISH_LENGTH] = "length",
+                                        [FINISH_LATE] = "timeout",
+                                        [FINISH_FAILED] = "error"};
+    if (end == FINISH_NOT_YET)
         cJSON_AddNullToObject(to, "finish_reason");
     else
         cJSON_AddStringToObject(to, "finish_reason", words[end]);

@@ -8,7 +8,7 @@
 typedef struct reply_choice {
     int           index;
     const char   *text;
-    answer_end    end;
+    finish_reason    end;
     int           ntokens; /* number of tokens with log probabilities */
     const char  **tokens;
     const double *log_probabilities;
