@@ -7,7 +7,7 @@
 
 #include "base/names.h"
 #include "base/numbers.h"
-#include "data/text/utf8.h"
+#include "base/utf8.h"
 
 bool body_wrong(body_reading *r, const char *format, ...)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/textbuf.h"
+#include "base/utf8.h"
 #include "model/interrupt.h"
 #include "serve/line_reader.h"
 
@@ -216,11 +217,15 @@ bool decode_lines(const opened_model *m, const decode_lines_opts *o)
 /* Prints text on a terminal, with '?' for control characters, which it would execute. */
 static void put_plain(const char *text, FILE *to)
 {
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        bool wide = *p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0; /* U+0080 to U+009F */
-        bool control = (*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f || wide;
-        fputc(control ? '?' : *p, to);
-        p += wide;
+    for (size_t n; *text; text += n) {
+        uint32_t code;
+        bool     valid = utf8_take(text, UTF8_MOST, &n, &code) == UTF8_CHARACTER;
+        bool     control = valid && ((code < 0x20 && code != '\n' && code != '\t') ||
+                                 (code >= 0x7f && code < 0xa0));
+        if (control)
+            fputc('?', to);
+        else
+            fwrite(text, 1, n, to);
     }
 }
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/text/utf8.h"
+#include "base/utf8.h"
 #include "data/text/vocabulary.h"
 
 bool bytes_add(byte_list *l, const void *bytes, size_t n)

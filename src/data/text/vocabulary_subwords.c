@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "data/text/piece_table.h"
 #include "data/text/splitter.h"
-#include "data/text/utf8.h"
 #include "data/text/vocabulary.h"
 
 enum { CHARACTERS = 0x110000 };
