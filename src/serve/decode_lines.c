@@ -41,8 +41,7 @@ bool output_close(const opened_model *m, const char *path, FILE *file)
 /* A request whose results become lines. */
 typedef struct asked_line {
     request *request;
-    char  **texts; /* by result */
-    size_t *lengths;
+    byte_list *texts; /* by result */
 } asked_line;
 
 /* A ring buffer of answers. */
@@ -67,24 +66,18 @@ static bool no_memory(const decoding *d)
 
 static bool append(asked_line *l, const request_piece *p)
 {
-    size_t n = strlen(p->text), *used = &l->lengths[p->result];
-    char  *text = realloc(l->texts[p->result], *used + n + 1);
-    TRY(text != NULL);
-    for (size_t k = 0; k <= n; k++) {
-        bool breaks = p->text[k] == '\n' || p->text[k] == '\r';
-        text[*used + k] = breaks ? ' ' : p->text[k];
-    }
-    l->texts[p->result] = text;
-    *used += n;
+    byte_list *text = &l->texts[p->result];
+    int64_t    begun = text->count;
+    TRY(bytes_add(text, p->text, strlen(p->text)));
+    text_on_one_line(text->bytes + begun);
     return true;
 }
 
 static void free_line(const decoding *d, asked_line *l)
 {
     if (l->request) request_free(l->request);
-    for (int k = 0; l->texts && k < d->results; k++) free(l->texts[k]);
+    for (int k = 0; l->texts && k < d->results; k++) bytes_free(&l->texts[k]);
     free(l->texts);
-    free(l->lengths);
     *l = (asked_line){.request = NULL};
 }
 
@@ -118,10 +111,9 @@ static bool ask(decoding *d, const request_spec *q)
 {
     asked_line *l = &d->ring[(d->first + d->count) % d->room];
     refusal      why;
-    *l = (asked_line){.texts = calloc((size_t)d->results, sizeof *l->texts),
-                       .lengths = calloc((size_t)d->results, sizeof *l->lengths)};
+    *l = (asked_line){.texts = calloc((size_t)d->results, sizeof *l->texts)};
     d->count++;
-    if (!l->texts || !l->lengths) return no_memory(d);
+    if (!l->texts) return no_memory(d);
     l->request = engine_submit(d->engine, q, &why);
     if (l->request) return true;
     snprintf(d->refused, sizeof d->refused, "line %lld: %s", (long long)d->reader.number, why.text);
@@ -157,7 +149,7 @@ static bool write_answers(decoding *d)
     }
     while (d->count && request_over(d->ring[d->first].request)) {
         asked_line *l = &d->ring[d->first];
-        for (int k = 0; k < d->results; k++) fprintf(d->to, "%s\n", l->texts[k] ? l->texts[k] : "");
+        for (int k = 0; k < d->results; k++) fprintf(d->to, "%s\n", l->texts[k].bytes ? l->texts[k].bytes : "");
         fflush(d->to);
         free_line(d, l);
         d->first = (d->first + 1) % d->room;

@@ -1,6 +1,8 @@
 /* Decodes answers to a list of prompts. */
 #include "serve/decode_texts.h"
 
+#include "serve/line_reader.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,25 +75,23 @@ static request *ask(text_decoder *d, const char *prompt)
     return x;
 }
 
-static bool append(char **text, const char *more)
-{
-    size_t used = *text ? strlen(*text) : 0, n = strlen(more);
-    char  *grown = realloc(*text, used + n + 1);
-    TRY(grown != NULL);
-    for (size_t k = 0; k <= n; k++)
-        grown[used + k] = more[k] == '\n' || more[k] == '\r' ? ' ' : more[k];
-    *text = grown;
-    return true;
-}
-
+/* The whole text of a request, on one line. */
 static bool collect(text_decoder *d, request *x, char **text)
 {
-    mtf_session *s = d->model->session;
-    request_piece p;
-    while (request_next(x, 0, &p)) {
-        if (p.end == FINISH_FAILED) return fail(&s->fault, ERR_VALUE, "%s", p.text);
-        if (!append(text, p.text)) return fail(&s->fault, ERR_MEMORY, "no memory for an answer");
+    fault        *why = &d->model->session->fault;
+    byte_list     all = {.why = NULL};
+    request_piece p = {.end = FINISH_NOT_YET};
+    bool          ok = bytes_add(&all, "", 0);
+    while (ok && request_next(x, 0, &p) && p.end != FINISH_FAILED)
+        ok = bytes_add(&all, p.text, strlen(p.text));
+    if (!ok) fail(why, ERR_MEMORY, "no memory for an answer");
+    if (ok && p.end == FINISH_FAILED) ok = fail(why, ERR_VALUE, "%s", p.text);
+    if (!ok) {
+        bytes_free(&all);
+        return false;
     }
+    text_on_one_line(all.bytes);
+    *text = all.bytes;
     return true;
 }
 
@@ -121,9 +121,6 @@ bool text_decoder_run(text_decoder *d, int64_t n, const char *const *prompts,
         int64_t some = n - at < AT_ONCE ? n - at : AT_ONCE;
         TRY(run_some(d, some, prompts + at, d->texts + at));
     }
-    for (int64_t k = 0; k < n; k++)
-        if (!d->texts[k] && !append(&d->texts[k], ""))
-            return fail(why, ERR_MEMORY, "no memory for an answer");
     *results = (const char *const *)d->texts;
     return true;
 }

@@ -23,8 +23,8 @@ typedef struct completion {
     reply_usage        usage;
     char               failed[300];
     /* streams */
-    choice out; /* events that are not sent yet */
-    size_t sent;
+    byte_list out; /* events that are not sent yet */
+    int64_t sent;
     bool   begun, over;
 } completion;
 
@@ -36,7 +36,7 @@ static void completion_end(void *context)
     for (int k = 0; c->requests && k < c->request.nprompts; k++)
         if (c->requests[k]) request_free(c->requests[k]);
     for (int k = 0; c->choices && k < c->nchoices; k++) choice_free(&c->choices[k]);
-    choice_free(&c->out);
+    bytes_free(&c->out);
     free(c->requests);
     free(c->choices);
     completion_free(&c->request);
@@ -142,12 +142,10 @@ static bool collect(completion *c)
 static reply_choice as_reply(const choice *c, int index)
 {
     return (reply_choice){.index = index,
-                          .text = c->text,
+                          .text = c->text.bytes,
                           .end = c->end,
                           .ntokens = c->ntokens,
-                          .tokens = (const char **)c->tokens,
-                          .log_probabilities = c->log_probabilities,
-                          .alternatives = c->alternatives,
+                          .tokens = c->tokens,
                           .offset = c->offset};
 }
 
@@ -181,10 +179,16 @@ static enum MHD_Result reply_whole(http_exchange *x, completion *c)
 
 /* ---- streams ---- */
 
+static bool add_text_event(completion *c, const char *data)
+{
+    static const char before[] = "data: ", after[] = "\n\n";
+    return bytes_add(&c->out, before, sizeof before - 1) && bytes_add(&c->out, data, strlen(data)) &&
+           bytes_add(&c->out, after, sizeof after - 1);
+}
+
 static bool add_event(completion *c, char *json)
 {
-    bool ok =
-        json && choice_add_text(&c->out, "data: ") && choice_add_text(&c->out, json) && choice_add_text(&c->out, "\n\n");
+    bool ok = json && add_text_event(c, json);
     cJSON_free(json);
     return ok;
 }
@@ -195,9 +199,9 @@ static bool add_choice_event(completion *c, int index)
     choice      *from = &c->choices[index];
     reply_choice reply = as_reply(from, index);
     bool         ok = add_event(c, reply_completion(&c->head, 1, &reply, NULL));
-    from->offset += (int64_t)from->used;
-    from->used = 0;
-    from->text[0] = 0;
+    from->offset += from->text.count;
+    from->text.count = 0;
+    from->text.bytes[0] = 0;
     choice_forget_tokens(from);
     return ok;
 }
@@ -217,7 +221,7 @@ static bool add_last_events(completion *c)
 {
     c->over = true;
     if (c->request.usage) TRY(add_event(c, reply_completion(&c->head, 0, NULL, &c->usage)));
-    return choice_add_text(&c->out, "data: [DONE]\n\n");
+    return add_text_event(c, "[DONE]");
 }
 
 /* Waits for something to send; false: the client disconnected, or there is no memory. */
@@ -225,18 +229,18 @@ static bool fill(completion *c)
 {
     request_piece p;
     int          open = -1, nopen = 0;
-    c->out.used = c->sent = 0;
+    c->out.count = c->sent = 0;
     if (!c->begun) {
         c->begun = true;
         for (int k = 0; k < c->nchoices; k++)
             if (c->request.echo) TRY(add_choice_event(c, k));
-        if (c->out.used) return true;
+        if (c->out.count) return true;
     }
     for (int k = 0; c->requests && k < c->request.nprompts; k++) {
         while (request_next(c->requests[k], 0, &p)) TRY(add_piece_event(c, k, &p));
         if (!request_over(c->requests[k])) open = k, nopen++;
     }
-    if (c->out.used) return true;
+    if (c->out.count) return true;
     if (open < 0) return add_last_events(c);
     /* Polls several answers in rotation. */
     if (request_next(c->requests[open], nopen > 1 ? 0.01 : 0.2, &p))
@@ -248,17 +252,17 @@ static ssize_t read_stream(void *context, uint64_t position, char *to, size_t ro
 {
     completion *c = context;
     (void)position;
-    while (c->sent == c->out.used) {
+    while (c->sent == c->out.count) {
         if (c->over) return MHD_CONTENT_READER_END_OF_STREAM;
         http_patience(&c->exchange, true);
         bool filled = fill(c);
         http_patience(&c->exchange, false);
         if (!filled) return MHD_CONTENT_READER_END_WITH_ERROR;
     }
-    size_t n = c->out.used - c->sent;
+    size_t n = (size_t)(c->out.count - c->sent);
     if (n > room) n = room;
-    memcpy(to, c->out.text + c->sent, n);
-    c->sent += n;
+    memcpy(to, c->out.bytes + c->sent, n);
+    c->sent += (int64_t)n;
     return (ssize_t)n;
 }
 
@@ -286,7 +290,7 @@ enum MHD_Result http_completions(http_exchange *x)
     enum MHD_Result     result;
     const opened_model *m = engine_model(x->engine);
     bool                ok =
-        completion_parse(x->body ? x->body : "", x->used, &c->request, why.text, sizeof why.text);
+        completion_parse(x->body.bytes ? x->body.bytes : "", (size_t)x->body.count, &c->request, why.text, sizeof why.text);
     if (!ok) {
         result = http_error(x, MHD_HTTP_BAD_REQUEST, "%s", why.text);
     } else if (c->request.model && strcmp(c->request.model, m->name) != 0) {

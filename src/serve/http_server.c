@@ -183,18 +183,8 @@ static enum MHD_Result too_large(const http_server *h, http_exchange *x)
 
 static bool keep(const http_server *h, http_exchange *x, const char *data, size_t n)
 {
-    if (x->used + n > h->max_body) x->too_large = true;
-    if (x->too_large || x->last) return true;
-    if (x->used + n + 1 > x->room) {
-        size_t room = 2 * (x->used + n) + 1000;
-        char  *body = realloc(x->body, room);
-        if (!body) return false;
-        x->body = body;
-        x->room = room;
-    }
-    memcpy(x->body + x->used, data, n);
-    x->used += n;
-    return true;
+    if ((size_t)x->body.count + n > h->max_body) x->too_large = true;
+    return x->too_large || x->last || bytes_add(&x->body, data, n);
 }
 
 /* The header has arrived. */
@@ -243,7 +233,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     http_exchange *x = *state;
     (void)how;
     if (!x) return;
-    free(x->body);
+    bytes_free(&x->body);
     free(x);
     *state = NULL;
     h->exchanges--;

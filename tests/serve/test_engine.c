@@ -405,7 +405,7 @@ static void test_an_echo_is_scored_once(void **state)
     assert_true(e.ok);
     assert_int_equal(steps, 1);
     for (int k = 0; k < 6; k++) {
-        assert_string_equal(e.choices[k].text, k < 3 ? "once" : "abc");
+        assert_string_equal(e.choices[k].text.bytes, k < 3 ? "once" : "abc");
         assert_int_equal(e.choices[k].ntokens, k < 3 ? 4 : 3);
         choice_free(&e.choices[k]);
     }

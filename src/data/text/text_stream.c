@@ -5,24 +5,6 @@
 #include "base/utf8.h"
 #include "data/text/vocabulary.h"
 
-bool bytes_add(byte_list *l, const void *bytes, size_t n)
-{
-    int64_t needed = l->count + (int64_t)n + 1;
-    if (needed > l->room) {
-        int64_t room = needed > 2 * l->room ? needed + 64 : 2 * l->room;
-        char   *grown = block_alloc(l->from, l->why, (size_t)room, false);
-        TRY(grown != NULL);
-        if (l->count) memcpy(grown, l->bytes, (size_t)l->count);
-        block_free(l->from, l->bytes);
-        l->bytes = grown;
-        l->room = room;
-    }
-    if (n) memcpy(l->bytes + l->count, bytes, n);
-    l->count += (int64_t)n;
-    l->bytes[l->count] = 0;
-    return true;
-}
-
 /* ---- characters ---- */
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
@@ -103,9 +85,9 @@ static void close_stream(void *what)
     mtf_text_stream *t = what;
     if (t->closed) return;
     t->closed = true;
-    block_free(t->raw.from, t->raw.bytes);
-    block_free(t->raw.from, t->token.bytes);
-    block_free(t->raw.from, t->out.bytes);
+    bytes_free(&t->raw);
+    bytes_free(&t->token);
+    bytes_free(&t->out);
 }
 
 mtf_text_stream *mtf_text_stream_new(const mtf_vocabulary *v)
