@@ -1,13 +1,14 @@
 /* Working space of the wire between processes, computed in advance. */
 #include "machine/wire_room.h"
 
+#include "base/whole.h"
 #include "machine/legs.h"
 #include "program/exchange.h"
 #include "program/stages.h"
 
 int mpi_pieces(int64_t bytes)
 {
-    return (int)((bytes + MOST_BYTES - 1) / MOST_BYTES);
+    return (int)ceil_div(bytes, MOST_BYTES);
 }
 
 int64_t mpi_aligned(int64_t bytes)
@@ -110,7 +111,7 @@ static void reduce_needs(const place *p, const instr *i, needs *n)
     n->parts = g.n;
     if (site_meets(p->site, p->mesh, p->me, i->reduce.axes)) return;
     if (p->site->gpus && gpus_reduce(i)) return;
-    int64_t others = count_others(p, &g), largest = (i->size[0] + g.n - 1) / g.n * bytes;
+    int64_t others = count_others(p, &g), largest = ceil_div(i->size[0], g.n) * bytes;
     n->work = others * mpi_aligned(shard);
     n->messages = (int)others * 2 * (mpi_pieces(shard) + mpi_pieces(largest));
 }
@@ -125,7 +126,7 @@ static void scatter_needs(const place *p, const instr *i, needs *n)
     if (site_meets(p->site, p->mesh, p->me, scatter_axes(how))) return;
     if (p->site->gpus && gpus_reduce_scatter(p->mesh, p->me, i)) return;
     int64_t others = count_others(p, &g), parts = cut_parts(p->mesh, &how->to);
-    int64_t largest = (how->size + parts - 1) / parts * how->row * bytes;
+    int64_t largest = ceil_div(how->size, parts) * how->row * bytes;
     n->work = others * mpi_aligned(kept);
     n->messages = (int)others * (mpi_pieces(kept) + mpi_pieces(largest));
 }

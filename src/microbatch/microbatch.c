@@ -1,6 +1,7 @@
 /* Micro-batches: a graph whose batch comes in parts, one after the other. */
 #include "microbatch/microbatch.h"
 
+#include "base/whole.h"
 #include "microbatch/building.h"
 #include "ops/loop.h"
 #include "ops/state.h"
@@ -11,7 +12,7 @@
 /* Parts have one example less from `longer` on, where the batch cannot be divided evenly. */
 static int64_t most_examples(const building *b)
 {
-    return (b->batch.size + b->parts - 1) / b->parts;
+    return ceil_div(b->batch.size, b->parts);
 }
 
 static mtf_dim part_dim(const building *b, const mtf_shape *beside)

@@ -1,13 +1,15 @@
 /* Sections of text, tokenised when they are needed. */
 #include "data/text/sections.h"
 
+#include "base/whole.h"
+
 #include <string.h>
 
 /* ---- which file ---- */
 
 static int64_t sections_of(const text_sections *t, const corpus_file *f)
 {
-    return (f->size + t->rule.bytes - 1) / t->rule.bytes;
+    return ceil_div(f->size, t->rule.bytes);
 }
 
 /* Extends the table of first sections as far as the sizes of files are known. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/whole.h"
 #include "model/transformer/sublayers.h"
 
 const char *transformer_layer_class(mtf_layer_kind kind)
@@ -244,11 +245,6 @@ static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const ch
 }
 
 /* ---- models ---- */
-
-static int64_t round_up(int64_t n, int64_t divisor)
-{
-    return (n + divisor - 1) / divisor * divisor;
-}
 
 static bool complete_sizes(mtf_transformer *m)
 {
