@@ -67,14 +67,14 @@ void printable_show(const char *text, void (*show)(void *context, const char *te
     }
 }
 
-static void put(void *to, const char *text)
+static void put_piece(void *to, const char *text)
 {
     fputs(text, to);
 }
 
 void printable_put(FILE *to, const char *text)
 {
-    printable_show(text, put, to);
+    printable_show(text, put_piece, to);
 }
 
 void printable_print(FILE *to, const char *format, ...)

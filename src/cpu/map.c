@@ -147,7 +147,7 @@ static void prepare_rows(mapping *m, uint32_t indexed, int threads)
     m->tiles = m->nrows / m->block * m->tiles_per_block;
 }
 
-static void prepare(const instr *i, const run_state *r, int threads, mapping *m)
+static void prepare_mapping(const instr *i, const run_state *r, int threads, mapping *m)
 {
     uint32_t indexed = indexed_loops(i);
     m->instr = i;
@@ -188,7 +188,7 @@ void kernel_map(const instr *i, const run_state *r)
     mapping m;
     if (instr_elements(i) == 0) return;
     int threads = work_parts(r, instr_elements(i) * (1 + i->map.nsteps / LONG_STEPS), r->threads);
-    prepare(i, r, threads, &m);
+    prepare_mapping(i, r, threads, &m);
     int parts = (int)(m.tiles < threads ? m.tiles : threads);
     if (parts <= 1) { /* most maps of a step are small: avoids even an empty parallel region */
         run_tiles(&m, 0, m.tiles, r->scratch);

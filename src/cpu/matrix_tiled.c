@@ -58,7 +58,7 @@ static void pack_four(const strip *s, int64_t k, int wide, float *to)
 }
 
 /* Packs to[k][wide]; missing lanes are 0. */
-static void pack(const strip *s, int64_t k, int wide, float *to)
+static void pack_strip(const strip *s, int64_t k, int wide, float *to)
 {
     int done = 0;
     if (s->lanes < wide) memset(to, 0, (size_t)(k * wide) * sizeof *to);
@@ -106,7 +106,7 @@ static void pack_lanes(const strip *s, int64_t k, int wide, float *to)
         if (whole)
             pack_beside(one.at, s->along, (int)panels, k, wide, to + done * k);
         else
-            pack(&one, k, wide, to + done * k);
+            pack_strip(&one, k, wide, to + done * k);
     }
 }
 
@@ -125,7 +125,7 @@ typedef struct target {
     bool    add;
 } target;
 
-static void put(float32x4_t x, bool add, float *to)
+static void put_lanes(float32x4_t x, bool add, float *to)
 {
     vst1q_f32(to, add ? vaddq_f32(vld1q_f32(to), x) : x);
 }
@@ -135,7 +135,7 @@ static void store_columns(float tile[TILE_COLS][TILE_ROWS], const target *t)
 {
     for (int j = 0; j < t->cols; j++)
         for (int i = 0; i < TILE_ROWS; i += LANES)
-            put(vld1q_f32(&tile[j][i]), t->add, t->c + i + j * t->c_n);
+            put_lanes(vld1q_f32(&tile[j][i]), t->add, t->c + i + j * t->c_n);
 }
 
 /* The same if the elements of a row are adjacent. */
@@ -146,7 +146,7 @@ static void store_rows(float tile[TILE_COLS][TILE_ROWS], const target *t)
             float32x4_t x[LANES];
             for (int l = 0; l < LANES; l++) x[l] = vld1q_f32(&tile[j + l][i]);
             turn(x);
-            for (int l = 0; l < LANES; l++) put(x[l], t->add, t->c + (i + l) * t->c_m + j);
+            for (int l = 0; l < LANES; l++) put_lanes(x[l], t->add, t->c + (i + l) * t->c_m + j);
         }
 }
 

@@ -67,7 +67,7 @@ static int descriptor_of(const process_address *whom)
 
 /* ---- watching ---- */
 
-static void add(watch *w, watch_end end)
+static void add_end(watch *w, watch_end end)
 {
     struct epoll_event ring = {.events = EPOLLIN | (end.link ? EPOLLRDHUP : 0),
                                .data.u32 = (uint32_t)w->count};
@@ -82,7 +82,7 @@ bool watch_open(watch *w, mtf_session *s, int n, const watched *whom, int links)
     w->ends = block_alloc(&s->allocator, &s->fault, sizeof *w->ends * most, true);
     for (int k = 0; w->ends && k < n; k++) {
         int end = descriptor_of(&whom[k].address);
-        if (end >= 0) add(w, (watch_end){.descriptor = end, .mark = whom[k].mark});
+        if (end >= 0) add_end(w, (watch_end){.descriptor = end, .mark = whom[k].mark});
     }
     return w->ends != NULL;
 }
@@ -90,7 +90,7 @@ bool watch_open(watch *w, mtf_session *s, int n, const watched *whom, int links)
 void watch_link(watch *w, int descriptor, int mark)
 {
     if (descriptor < 0 || !w->ends) return;
-    add(w, (watch_end){.descriptor = descriptor, .mark = mark, .link = true});
+    add_end(w, (watch_end){.descriptor = descriptor, .mark = mark, .link = true});
     w->links++;
 }
 

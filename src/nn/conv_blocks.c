@@ -51,7 +51,7 @@ static mtf_tensor *with_neighbours(mtf_tensor *x, mtf_dim blocks, mtf_dim size, 
     return mtf_slice(wide, size.name, halo - m->left, m->left + size.size + m->right, 1);
 }
 
-static bool check(const conv_call *c, const mtf_conv_layer_opts *o)
+static bool check_blocks(const conv_call *c, const mtf_conv_layer_opts *o)
 {
     fault *f = &c->x->node->graph->session->fault;
     char   text[SHAPE_TEXT];
@@ -108,7 +108,8 @@ static mtf_tensor *convolve(mtf_tensor *x, mtf_dim output, const mtf_conv_layer_
     mtf_graph          *g = graph_of(x);
     const char         *outside = g ? layer_enter(g, o.name, layer) : NULL;
     if (!outside) return NULL;
-    mtf_tensor *y = conv_prepare(&c, output, &o) && check(&c, &o) ? convolve_blocks(&c, &o) : NULL;
+    mtf_tensor *y =
+        conv_prepare(&c, output, &o) && check_blocks(&c, &o) ? convolve_blocks(&c, &o) : NULL;
     layer_leave(g, outside);
     return y;
 }

@@ -188,7 +188,7 @@ static bool keep(const http_server *h, http_exchange *x, const char *data, size_
 }
 
 /* The header has arrived. */
-static enum MHD_Result begin(http_server *h, http_exchange *x)
+static enum MHD_Result begin_exchange(http_server *h, http_exchange *x)
 {
     size_t bytes = announced(h, x->connection);
     x->last = !http_clients_admit(h->clients, client_of(x->connection), bytes);
@@ -216,7 +216,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         if (!x) return MHD_NO;
         *x = (http_exchange){.engine = h->engine, .connection = connection};
         h->exchanges++;
-        return begin(h, x);
+        return begin_exchange(h, x);
     }
     if (*bytes) {
         if (!keep(h, x, data, *bytes)) return MHD_NO;
@@ -257,7 +257,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 /* ---- listening ---- */
 
 /* Starts the daemon of a socket, which closes it in the end. */
-static bool start(http_server *h, int k, int max_clients)
+static bool start_listening(http_server *h, int k, int max_clients)
 {
     h->daemon[k] = MHD_start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC, 0,
@@ -281,7 +281,7 @@ http_server *http_start(engine *e, const http_opts *o)
     h->clients = http_clients_new(most);
     int      started = 0;
     sigset_t before = thread_block_signals(); /* its threads inherit the mask */
-    while (h->clients && started < h->at.n && start(h, started, most)) started++;
+    while (h->clients && started < h->at.n && start_listening(h, started, most)) started++;
     thread_restore_signals(&before);
     if (started == h->at.n) return h;
     for (int k = started; k < h->at.n; k++) close(h->at.socket[k]);

@@ -192,7 +192,7 @@ static void clear(scorer *s, int64_t elements)
     memset(s->segment, 0, sizeof *s->segment * (size_t)elements);
 }
 
-static int64_t put(scorer *s, int64_t at, const int32_t *ids, int64_t n)
+static int64_t put_ids(scorer *s, int64_t at, const int32_t *ids, int64_t n)
 {
     for (int64_t k = 0; k < n; k++) s->ids[at + k] = ids[k], s->segment[at + k] = 1;
     return at + n;
@@ -202,15 +202,16 @@ static bool feed(scorer *s, const score_graph *g, int n, const score_item *items
 {
     if (g->inputs) {
         clear(s, g->rows * g->inputs_length);
-        for (int k = 0; k < n; k++) put(s, k * g->inputs_length, items[k].prompt, items[k].nprompt);
+        for (int k = 0; k < n; k++)
+            put_ids(s, k * g->inputs_length, items[k].prompt, items[k].nprompt);
         TRY(mtf_feed(g->program, g->inputs, s->ids) &&
             mtf_feed(g->program, g->inputs_segment, s->segment));
     }
     clear(s, g->rows * g->length);
     for (int k = 0; k < n; k++) {
         int64_t at = k * g->length;
-        if (!g->inputs) at = put(s, at, items[k].prompt, items[k].nprompt);
-        put(s, at, items[k].ids, items[k].nids);
+        if (!g->inputs) at = put_ids(s, at, items[k].prompt, items[k].nprompt);
+        put_ids(s, at, items[k].ids, items[k].nids);
     }
     return mtf_feed(g->program, g->targets, s->ids) &&
            mtf_feed(g->program, g->targets_segment, s->segment);
@@ -229,7 +230,7 @@ static void take_alternatives(const scorer *s, const score_graph *g, int64_t pla
 }
 
 /* Copies the results of one text, whose row begins at `row`. */
-static void take(const scorer *s, const score_graph *g, int64_t row, score_item *x)
+static void take_scores(const scorer *s, const score_graph *g, int64_t row, score_item *x)
 {
     bool    late = s->model->model->opts.no_shift; /* the output at a position predicts the next token */
     int64_t begin = g->inputs ? 0 : x->nprompt;
@@ -265,7 +266,7 @@ int scorer_step(scorer *s, int n, score_item *items)
            (!g->inputs || items[count].nprompt <= g->inputs_length))
         count++;
     if (!feed(s, g, count, items) || !mtf_step(g->program) || !fetch(s, g)) return 0;
-    for (int k = 0; k < count; k++) take(s, g, k * g->length, &items[k]);
+    for (int k = 0; k < count; k++) take_scores(s, g, k * g->length, &items[k]);
     return count;
 }
 

@@ -33,7 +33,7 @@ static bool is_ours(const char *name)
     return strlen(name) == NAME && strspn(name, "0123456789abcdef") == NAME;
 }
 
-static bool add(file_list *l, const char *name)
+static bool add_file(file_list *l, const char *name)
 {
     cached_file *files = list_grow(NULL, NULL, l->files, sizeof *files, l->n, l->n + 1, &l->room);
     TRY(files != NULL);
@@ -72,7 +72,7 @@ void cache_trim(const char *path)
     DIR *d = opendir(folder);
     if (!d) return;
     for (struct dirent *e; ok && (e = readdir(d)) != NULL;)
-        if (is_ours(e->d_name)) ok = add(&l, e->d_name);
+        if (is_ours(e->d_name)) ok = add_file(&l, e->d_name);
     if (ok && l.n > CACHE_FILES) delete_oldest(dirfd(d), &l);
     closedir(d);
     free(l.files);

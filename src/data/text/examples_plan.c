@@ -197,7 +197,7 @@ bool example_made(text_examples *e, int64_t k)
 /* ---- rows ---- */
 
 /* Fills rows with examples in order, as many as fit on every side; returns the number of rows. */
-static int64_t pack(const text_examples *e, int64_t *rows)
+static int64_t pack_rows(const text_examples *e, int64_t *rows)
 {
     int64_t used[SIDES] = {0}, nrows = 0;
     for (int64_t k = 0; k < e->count; k++) {
@@ -225,10 +225,10 @@ bool examples_plan(mtf_session *s, text_examples *e)
         TRY(plan_texts(s, e));
     e->nrows = e->count;
     if (!e->opts.pack || !e->count) return true;
-    e->nrows = pack(e, NULL);
+    e->nrows = pack_rows(e, NULL);
     size_t bytes = (size_t)(e->nrows + 1) * sizeof *e->rows;
     TRY((e->rows = block_alloc(&s->allocator, &s->fault, bytes, false)) != NULL);
-    pack(e, e->rows);
+    pack_rows(e, e->rows);
     return true;
 }
 
