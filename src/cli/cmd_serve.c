@@ -72,9 +72,7 @@ static const char *const examples[] = {
 const command command_serve = {
     .name = "serve",
     .says = "answer requests for completions and scores over HTTP",
-    .words = FOLDER_WORDS,
-    .most = 1,
-    .from_folder = true,
+    FOLDER_COMMAND,
     .options = table,
     .examples = examples,
     .teaches =

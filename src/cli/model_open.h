@@ -6,7 +6,8 @@
 #include "serve/opened_model.h"
 
 /* The word of such commands, and the beginning of their help. */
-#define FOLDER_WORDS "[FOLDER]"
+/* What describes a command that opens a trained model. */
+#define FOLDER_COMMAND .words = "[FOLDER]", .most = 1, .from_folder = true
 #define FOLDER_TEACHES                                                                             \
     "FOLDER has the checkpoints of a model and the configuration that mtf train writes there.\n"   \
     "--gin_file names another configuration; without FOLDER the weights are random.\n\n"

@@ -61,16 +61,6 @@ static uint32_t indexed_loops(const instr *i)
     return loops;
 }
 
-/* The operand that determines the order of loops: one with a value for each element. */
-static const access *leading(const instr *i)
-{
-    for (int o = 0; o < i->nout; o++)
-        if (!map_is_row(i, &i->out[o])) return &i->out[o];
-    for (int k = 0; k < i->nin; k++)
-        if (!map_is_row(i, &i->in[k])) return &i->in[k];
-    return &i->out[0];
-}
-
 /* The largest tile of at most `most` elements with which all threads have the same number of
  * tiles. */
 static int64_t fair_tile(int64_t all, int64_t most, int threads)
@@ -127,8 +117,8 @@ static void prepare_rows(mapping *m, uint32_t indexed, int threads)
 {
     const instr *i = m->instr;
     int          outer = i->nloops - i->map.nrow;
-    nest         inside = nest_of(i, loops_between(outer, i->nloops), leading(i), indexed);
-    m->rows = nest_of(i, loops_between(0, outer), leading(i), indexed);
+    nest         inside = nest_of(i, loops_between(outer, i->nloops), map_leading(i), indexed);
+    m->rows = nest_of(i, loops_between(0, outer), map_leading(i), indexed);
     m->row = inside.elements;
     m->nrows = m->block = m->rows.elements;
     m->nest = m->rows;

@@ -148,14 +148,7 @@ static void run_near(int64_t n, float *out, const float *x, apart_loop *near, ap
 #undef T
 #undef SUFFIX
 
-#undef REAL1
-#undef ANY1
-#undef TEST1
-#undef LOGIC1
-#undef REAL2
-#undef ANY2
-#undef COMPARE
-#undef LOGIC2
+#include "program/scalars_end.h"
 
 /* ---- casts ---- */
 

@@ -9,6 +9,10 @@
 #include "base/textbuf.h"
 #include "measure/trial_mesh.h"
 
+/* The time of the slowest rank.  A step ends when the last processor ends it: threads wait for that
+ * anyway; ranks without collectives do not, so they are synchronised here. */
+bool timing_slowest(const trial *t, double *seconds);
+
 enum { TIMING_MOST = 4 };
 
 /* Runs programs alternately, so that disturbances affect all of them.  `seconds`: for each program,
