@@ -20,7 +20,5 @@ extern const option_spec opening_options[]; /* which model, and where its weight
 opened_model *model_open(const options *o, config_setup *c, int *status);
 /* The model of a configuration, without its weights.  NULL after an error. */
 opened_model *model_of(const config_setup *c);
-/* Loads the checkpoint of a step; 0: the newest.  Without a folder weights stay random, which is noted. */
-bool model_load(const options *o, int64_t step, opened_model *m);
 
 #endif

@@ -263,7 +263,7 @@ void product_pack(const product *p, const float *a, void *packed)
     pack_rows(p, p->k, a, packed);
 }
 
-size_t product_columns_bytes(int64_t n, int64_t k)
+static size_t product_columns_bytes(int64_t n, int64_t k)
 {
     return (size_t)(round_up(n, TILE_COLS) * k) * sizeof(float);
 }

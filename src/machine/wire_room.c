@@ -6,7 +6,8 @@
 #include "program/exchange.h"
 #include "program/stages.h"
 
-int mpi_pieces(int64_t bytes)
+/* the number of messages for `bytes` bytes */
+static int mpi_pieces(int64_t bytes)
 {
     return (int)ceil_div(bytes, MOST_BYTES);
 }
@@ -88,7 +89,8 @@ static unsigned group_axes(const mesh *m, int me, const instr *i)
     return gather ? group_long_axes(m, exchange_axes(i->exchange)) : 0;
 }
 
-int gpus_groups(const mesh *m, int me, const program *p)
+/* Groups for which a program on GPUs of several ranks has such buffers. */
+static int gpus_groups(const mesh *m, int me, const program *p)
 {
     enum { MOST_GROUPS = 64 };
     unsigned found[MOST_GROUPS] = {group_long_axes(m, (1u << m->naxes) - 1)};

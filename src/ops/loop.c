@@ -327,7 +327,8 @@ const op op_loop = {
 
 /* ---- public functions ---- */
 
-mtf_tensor *loop_turn(mtf_graph *g)
+/* The number of the iteration of the innermost loop; NULL outside of loops. */
+static mtf_tensor *loop_turn(mtf_graph *g)
 {
     for (block *b = g->current; b; b = b->parent)
         if (b->turn) return b->turn;

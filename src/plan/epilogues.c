@@ -217,7 +217,7 @@ static bool try_product(epilogue_pass *e, int k)
     return write_back(p, &m, &p->instrs[at]);
 }
 
-bool epilogues_of_maps(epilogue_pass *e)
+static bool epilogues_of_maps(epilogue_pass *e)
 {
     for (int k = 0; k < e->program->ninstrs; k++) TRY(try_product(e, k));
     return true;

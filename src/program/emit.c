@@ -45,7 +45,7 @@ bool emit_dense(emitter *e, slice *s)
 
 /* ---- map ---- */
 
-bool emit_map(emitter *e, int nsteps, const scalar_step *steps, int nin, const slice *in, int nout,
+static bool emit_map(emitter *e, int nsteps, const scalar_step *steps, int nin, const slice *in, int nout,
               const slice *out, const int *results)
 {
     const mtf_shape *loops = &out[0].shape;

@@ -18,10 +18,6 @@ bool  emit_whole(emitter *e, slice *s); /* the same with all elements, as if it 
                                          * bits of floating-point sums depend on their layout */
 bool  emit_dense(emitter *e, slice *s); /* real and row-major; copied only if it is not */
 
-/* An expression over broadcast operands; loops run over the common shape of the outputs, which is
- * out[0]'s.  `steps` refer to registers as in instr.h. */
-bool emit_map(emitter *e, int nsteps, const scalar_step *steps, int nin, const slice *in, int nout,
-              const slice *out, const int *results);
 /* One function of one to three operands (SELECT), the usual case. */
 bool emit_scalar(emitter *e, scalar_fn fn, int nin, const slice *in, const slice *out);
 bool emit_cast(emitter *e, const slice *in, const slice *out);

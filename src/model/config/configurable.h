@@ -25,8 +25,6 @@ struct mtf_config {
  * error at the place, unless `quiet`. */
 const configurable *configurable_find(mtf_config *c, const char *selector, const gin_place *at,
                                       bool quiet);
-/* Its name in files. */
-const char *configurable_name(mtf_config *c, const configurable *k);
 
 /* Calls it in a scope: fills in the struct `to`, which its table describes.  `given`, a dictionary or
  * NULL, holds the caller's arguments. */

@@ -22,7 +22,7 @@ gin_place scan_place(const gin_scanner *s)
     return (gin_place){s->name, s->line, (int)(s->at - s->line_start) + 1};
 }
 
-const char *scan_what(const gin_scanner *s, char text[64])
+static const char *scan_what(const gin_scanner *s, char text[64])
 {
     int n = 0;
     while (n < 40 && is_word(s->at[n])) n++;

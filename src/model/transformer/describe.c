@@ -5,7 +5,8 @@
 #include "base/whole.h"
 #include "model/transformer/sublayers.h"
 
-const char *transformer_layer_class(mtf_layer_kind kind)
+/* The original's name of a layer's class. */
+static const char *transformer_layer_class(mtf_layer_kind kind)
 {
     switch (kind) {
     case MTF_SELF_ATTENTION: return "SelfAttention";
