@@ -28,7 +28,7 @@ static bool read_text(const char *path, char *text, size_t room)
     return n > 0;
 }
 
-/* "PID (COMMAND) STATE ...": the 22nd field is the start time; COMMAND may contain blanks and
+/* "PID (COMMAND) STATE ...": the 22nd field is the start time; COMMAND may contain spaces and
  * parentheses.  0: not known. */
 static uint64_t start_of(int process)
 {
