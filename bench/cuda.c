@@ -207,6 +207,7 @@ void cuda_measure(bench *b)
         measure_first_steps(b, &aims[k]);
         race_training(b, &aims[k], torch);
     }
+    cuda_measure_presets(b, torch);
     race_processors(b);
     race_decoding(b, torch);
 }

@@ -152,7 +152,7 @@ MTF_API const char *mtf_error(const mtf_session *s); /* the first error, "" wher
 MTF_API const char *mtf_option(mtf_session *s, const char *name, const char *otherwise);
 MTF_API int         mtf_close(mtf_session *s); /* prints the first error; 0: none     */
 MTF_API const char *mtf_version(void);         /* version and what the build found    */
-/* "batch:100,hidden:1024"; `,` `;` `.` and blanks all separate.  Names live in the session. */
+/* "batch:100,hidden:1024"; `,` `;` `.` and spaces all separate.  Names live in the session. */
 MTF_API mtf_shape mtf_shape_parse(mtf_session *s, const char *text);
 
 /* ---- graphs ---------------------------------------------------------------------------- */

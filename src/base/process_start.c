@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "PID (COMMAND) STATE ...": the 22nd field is the start time; COMMAND may contain blanks and
+/* "PID (COMMAND) STATE ...": the 22nd field is the start time; COMMAND may contain spaces and
  * parentheses. */
 int64_t process_start(int64_t process)
 {

@@ -6,7 +6,7 @@
 
 #include "base/textbuf.h"
 
-/* The object that is the whole text, except blanks after it; the caller deletes it.  NULL: not one. */
+/* The object that is the whole text, except white space after it; the caller deletes it.  NULL: not one. */
 cJSON *json_read(const char *text, size_t length);
 /* The member of this name; NULL where it is absent or occurs twice. */
 const cJSON *json_member(const cJSON *object, const char *key);

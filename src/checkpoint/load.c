@@ -313,7 +313,7 @@ static bool sums_agree(const loader *l, const uint64_t *sums)
     return true;
 }
 
-/* A copy of a NULL-terminated list of texts, which lives as long as the session. */
+/* A copy of a NULL-terminated list of strings, which lives as long as the session. */
 static const char *const *copy_texts(arena *a, const char *const *from)
 {
     int n = 0;

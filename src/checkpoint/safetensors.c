@@ -186,7 +186,7 @@ static bool read_metadata(const reading *r, const cJSON *metadata)
         return fail(r->fault, ERR_DAMAGED, "\"%s\": __metadata__ should be an object", r->path);
     for (const cJSON *i = metadata->child; i; i = i->next) {
         if (!cJSON_IsString(i))
-            return fail(r->fault, ERR_DAMAGED, "\"%s\": __metadata__ should have texts only",
+            return fail(r->fault, ERR_DAMAGED, "\"%s\": __metadata__ should have strings only",
                         r->path);
         if (strncmp(i->string, dims_key, prefix) != 0) continue;
         kept_tensor *t = contents_find(r->contents, i->string + prefix);

@@ -56,7 +56,7 @@ static int run(const options *o)
 static const option_spec table[] = {
     OPTION_GROUP("prompts and answers"),
     {"inputs", "FILE", false, "a prompt on each line; default: standard input"},
-    {"eval-text", "FILES[:...]", false, "prompts are the inputs of this data, or its texts, one an answer; " TEXT_WORDS},
+    {"eval-text", "FILES[:...]", false, "prompts are the inputs of this data, or its texts, one per answer; " TEXT_WORDS},
     {"output", "FILE", false, "write FILE-STEP, STEP being the checkpoint's, and with --eval-text FILE-STEP.inputs and .targets; default: standard output", .writes = true},
     OPTION_TABLE(sampling_options),
     OPTION_TABLE(opening_options),
@@ -84,7 +84,7 @@ const command command_decode = {
     .teaches =
         FOLDER_TEACHES
         "Reads prompts, one a line, and writes the answers in the same order, each on a line of its\n"
-        "own, as soon as they are known, with blanks for newlines.  The model is loaded and planned\n"
+        "own, as soon as they are known, with spaces for newlines.  The model is loaded and planned\n"
         "once.  At a terminal it asks for prompts, and prints each answer as it is decoded.",
     .run = run,
 };

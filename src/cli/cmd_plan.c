@@ -229,7 +229,7 @@ const command command_plan = {
         "\n"
         "--counters adds a tree of what all processors do in a step, as Mesh TensorFlow counts.\n"
         "Under output, einsum and conv2d stand results and multiplications as laid out, where work\n"
-        "that several processors do alike counts each time; under output_unique, einsum_unique and\n"
+        "that several processors repeat counts each time; under output_unique, einsum_unique and\n"
         "conv2d_unique each counts once, so that the ratio shows what is wasted.  allreduce,\n"
         "allgather and alltoall count their results as laid out, exchange what goes to others.",
     .run = run,

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "price/counters.h"
 
-/* Indents by one blank for each slash. */
+/* Indents by one space for each slash. */
 static int depth(const char *name)
 {
     int n = 0;

@@ -6,7 +6,7 @@
 
 #include "serve/decode_lines.h"
 
-/* One line, with blanks in place of newlines. */
+/* One line, with spaces in place of newlines. */
 static char *as_line(char *text)
 {
     for (char *c = text; c && *c; c++)

@@ -111,7 +111,7 @@ static void make_figures(const evaluation *e, const double *means, figures *f)
     if (tokens) add_text_figures(e, means, f);
 }
 
-/* JSON has no numbers for nan and the infinities: they are written as texts. */
+/* JSON has no numbers for nan and the infinities: they are written as strings. */
 static void print_json(const evaluation_place *at, int n, const figure *list)
 {
     printf("{\"step\":%lld", (long long)at->step);

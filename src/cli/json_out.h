@@ -16,7 +16,7 @@ void json_append(cJSON *list, const char *text);
 
 /* "type": "f32", "shape": {"batch": 2} */
 void json_type_and_shape(cJSON *to, const mtf_tensor *x);
-/* "data": [...], row-major; nan and the infinities are texts, because JSON has no numbers for them. */
+/* "data": [...], row-major; nan and the infinities are strings, because JSON has no numbers for them. */
 bool json_data(cJSON *to, mtf_session *s, const mtf_tensor *x, const void *data);
 /* "cost": {...} */
 void json_cost(cJSON *to, const mtf_cost *cost);

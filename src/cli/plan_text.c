@@ -158,7 +158,7 @@ void plan_write_header(estimate *e, const char *whose, textbuf *t)
     text_add(t, "flops=%g,memory=%g,wire=%g,latency=%g\n", r->flops, r->memory, r->wire, r->latency);
     if (e->processors > 1)
         text_add(t, "shown            processor %d (%s)%s\n", e->processor, place,
-                 e->opts.processor >= 0 ? "" : ", the slowest; of equals the first");
+                 e->opts.processor >= 0 ? "" : ", the slowest; ties go to the first");
     text_add(t, "\n");
     write_memory(e, t);
     write_work(e, t);

@@ -89,7 +89,7 @@ static bool plan_feed(mtf_dataset *d, batch_plan *plan, const char *dim, batch_f
     f->elements = mtf_shape_size(f->shape) / batch;
     if (f->field->elements && f->field->elements != f->elements)
         return fail(why, ERR_SHAPE,
-                    "field \"%s\" has %lld element%s an example, but the input of that name takes "
+                    "field \"%s\" has %lld element%s per example, but the input of that name takes "
                     "%lld",
                     name, (long long)f->field->elements, f->field->elements == 1 ? "" : "s", (long long)f->elements);
     return mtf_input_parts(plan->program, f->input, plan_part,

@@ -9,7 +9,7 @@
 
 typedef struct cell_style {
     char separator;
-    bool quotes; /* "a ""b"", c" is one cell; numbers and names may have blanks around them */
+    bool quotes; /* "a ""b"", c" is one cell; numbers and names may have spaces around them */
 } cell_style;
 
 /* The text of a cell, without the quotes around it; quotes inside are then doubled. */

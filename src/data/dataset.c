@@ -259,7 +259,7 @@ bool mtf_dataset_read(mtf_dataset *d, const char *name, int64_t index, mtf_dtype
         return fail(why, ERR_USAGE, "there is no example %lld; the dataset has %lld",
                     (long long)index, (long long)mtf_dataset_size(d));
     if (count < 0 || (f->elements && count != f->elements))
-        return fail(why, ERR_SHAPE, "field \"%s\" has %lld elements an example, not %lld", name,
+        return fail(why, ERR_SHAPE, "field \"%s\" has %lld elements per example, not %lld", name,
                     (long long)f->elements, (long long)count);
     return field_read(f, row, count, &(wanted){.end = count, .type = type, .out = out}, why);
 }

@@ -1,4 +1,4 @@
-/* Tables: CSV and TSV files, a row an example.
+/* Tables: CSV and TSV files, one example per row.
  *
  * A field is some columns, each a number, or one that is a text where the field
  * has a length.  In CSV files a cell may be quoted, with line ends and

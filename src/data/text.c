@@ -1,4 +1,4 @@
-/* Plain text: a line an example. */
+/* Plain text: one example per line. */
 #include <stdio.h>
 #include <string.h>
 

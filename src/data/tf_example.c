@@ -1,7 +1,7 @@
 /* The message tf.Example: named lists of numbers or bytes.
  *
  *     Example   1: Features            Features  1: entry, repeated
- *     entry     1: name  2: Feature    Feature   1: texts | 2: floats | 3: whole numbers
+ *     entry     1: name  2: Feature    Feature   1: bytes | 2: floats | 3: whole numbers
  *
  * Protocol buffers are fields, each a number, a kind and a value.  The reader
  * moves one pointer forward, never past the message's end; unknown

@@ -79,7 +79,7 @@ bool     attr_equal(attr_kind kind, const attr *a, const attr *b);
 uint64_t attr_hash(attr_kind kind, const attr *a, uint64_t seed);
 /* As .mtf text has it; DATA needs the element type and is written by graph/print. */
 void attr_write(attr_kind kind, const attr *a, textbuf *t);
-/* A copy whose texts and lists live in the arena; false where memory ran out. */
+/* A copy whose strings and lists live in the arena; false where memory ran out. */
 bool attr_keep(attr_kind kind, attr *a, arena *where);
 
 #endif

@@ -93,7 +93,7 @@ static bool claim(mtf_graph *g, const char *name, bool *free)
     return !*free || names_put(&g->taken, key, g);
 }
 
-/* `taken` also holds the counter of each repeated name, under that name with a blank before it. */
+/* `taken` also holds the counter of each repeated name, under that name with a space before it. */
 static const char *unique_under(mtf_graph *g, const char *scope, const char *wish)
 {
     textbuf first = {.arena = &g->arena};

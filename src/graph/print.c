@@ -78,7 +78,7 @@ void graph_name_all(mtf_graph *g)
 
 /* ---- attributes ---- */
 
-/* Equal but for blanks? */
+/* Equal but for spaces? */
 static bool same_letters(const char *a, const char *b)
 {
     for (;; a++, b++) {

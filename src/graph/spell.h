@@ -1,4 +1,4 @@
-/* How names, texts and numbers are spelt in .mtf text.
+/* How names, strings and numbers are written in .mtf text.
  *
  * Whatever is written here, ops/lexer reads back as the same value.
  */

@@ -53,7 +53,7 @@ static void replace_entities(words_text *t)
     }
 }
 
-/* Without "<skipped>" and breaks at hyphens, newlines being blanks; a blank at both ends. */
+/* Without "<skipped>" and breaks at hyphens, newlines being spaces; a space at both ends. */
 static void prepare_words(const char *text, words_text *to)
 {
     static const char skipped[] = "<skipped>";
@@ -119,7 +119,7 @@ static void separate_dashes_after_digits(const words_text *from, words_text *to)
     }
 }
 
-/* The bytes of a blank of Unicode's at the beginning of a text; 0: there is none. */
+/* The bytes of a space of Unicode's at the beginning of a text; 0: there is none. */
 static size_t blank_at(const char *text)
 {
     static const char *const wide[] = {
@@ -133,7 +133,7 @@ static size_t blank_at(const char *text)
     return 0;
 }
 
-/* One blank between words, none around them. */
+/* One space between words, none around them. */
 static void join_words(char *text)
 {
     char *to = text;

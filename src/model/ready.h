@@ -1,6 +1,6 @@
 /* Built-in models: networks by name, with options and data.
  *
- * A model is a constant struct.  Its settings are texts that users may choose;
+ * A model is a constant struct.  Its settings are strings that users may choose;
  * they are parsed when the network is built.
  */
 #ifndef MODEL_READY_H

@@ -77,7 +77,7 @@ static mtf_shape stacked_dims(const mtf_adafactor_opts *o, mtf_shape shape)
     return stacked;
 }
 
-/* The two largest dimensions that are not stacked, of equals the first; false where the second is
+/* The two largest dimensions that are not stacked, ties go to the first; false where the second is
  * too small, or there is none. */
 static bool largest_two(const mtf_adafactor_opts *o, mtf_shape shape, mtf_dim *d0, mtf_dim *d1)
 {

@@ -35,7 +35,7 @@ static bool dim_name_follows(parser *p)
         return parse_expected(p, "the name of a dimension");
     if (!name_is_legal(t->text[0] == '.' ? t->text + 1 : t->text)) /* a dot: printed by mtf */
         return parse_fail(p, t,
-                          "a dimension's name is a word without blanks or any of "
+                          "a dimension's name is a word without spaces or any of "
                           ", . ; : + ? = # | and brackets");
     return true;
 }

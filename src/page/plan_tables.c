@@ -69,7 +69,7 @@ void plan_write_setting(const plan_view *v, textbuf *t)
         text_add(t, "<div><dt>shown</dt><dd>processor %d <span>", e->processor);
         html_text(t, place);
         text_add(t, "%s</span></dd></div>\n",
-                 e->opts.processor >= 0 ? "" : "; the slowest, of equals the first");
+                 e->opts.processor >= 0 ? "" : "; the slowest, ties go to the first");
     }
     const price_rates *r = &e->price.rates;
     text_add(t,
@@ -116,7 +116,7 @@ static void figure_flops(const plan_view *v, textbuf *t)
     const estimate *e = v->e;
     textbuf         more = {.arena = v->arena};
     if (e->processors > 1)
-        text_add(&more, "%s%s on all processors; %s of these several do alike",
+        text_add(&more, "%s%s on all processors; %s of these on several processors alike",
                  e->approximate ? "about " : "", unit_count(e->flops).s,
                  unit_percent(e->duplicate, (double)e->price.flops).s);
     else

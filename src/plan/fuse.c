@@ -130,8 +130,8 @@ static bool is_free(const fuser *f, const instr *p)
            f->writers[b] == 1 && f->program->buffers[b].kind == BUFFER_TEMPORARY;
 }
 
-/* Does the device carry p out with the product before it, and does not only c need what p gives?  It is
- * stored then; c reads it, and may be carried out with the products that follow. */
+/* Does the device carry p out together with the product before it, although instructions other than c read
+ * p's result?  Then that result is stored, and c, which reads it, may join the products that follow. */
 static bool belongs_to_product(const fuser *f, const instr *c, const instr *p)
 {
     const program *q = f->program;

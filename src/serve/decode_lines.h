@@ -15,7 +15,7 @@ typedef struct decode_lines_opts {
     const char  *output; /* OUTPUT-STEP is written; NULL: standard output */
 } decode_lines_opts;
 
-/* Answers every line as soon as it is read: each result is a line, its newlines replaced by blanks.
+/* Answers every line as soon as it is read: each result is a line, its newlines replaced by spaces.
  * False after an error. */
 bool decode_lines(const opened_model *m, const decode_lines_opts *o);
 /* The same interactively at a terminal: prints each answer as it is decoded.  SIGINT ends an answer. */

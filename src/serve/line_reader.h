@@ -19,13 +19,13 @@ typedef enum line_state { LINE_READ, LINE_NOT_YET, LINE_END, LINE_FAILED } line_
 /* Opens a path, or standard input for NULL or "-".  `shared`: all ranks get the whole text that the first
  * one reads.  False after an error. */
 bool lines_open(line_reader *r, mtf_session *s, const char *path, bool shared);
-/* The next line without its newline and the blanks around it, valid until the next call; waits for it
+/* The next line without its newline and the spaces around it, valid until the next call; waits for it
  * where `wait`. */
 line_state lines_next(line_reader *r, bool wait, const char **line, size_t *bytes);
 void       lines_close(line_reader *r);
-/* Puts blanks in place of ends of lines. */
+/* Puts spaces in place of ends of lines. */
 void text_on_one_line(char *text);
-/* A text of n bytes without the blanks around it. */
+/* A text of n bytes without the spaces around it. */
 const char *line_trim(const char *text, size_t *n);
 
 #endif

@@ -47,7 +47,7 @@ static bool take_prompt(body_reading *r, const char *name, const cJSON *v, reque
         return true;
     }
     if (!is_ids(v))
-        return body_wrong(r, "\"%s\" must be a text, a list of texts, or a list of token numbers", name);
+        return body_wrong(r, "\"%s\" must be a string, a list of strings, or a list of token numbers", name);
     to->ids = calloc((size_t)cJSON_GetArraySize(v), sizeof *to->ids);
     if (!to->ids) return body_wrong(r, "there is no memory for \"%s\"", name);
     const cJSON *item;
@@ -128,11 +128,11 @@ static bool take_stop(body_reading *r, const cJSON *v)
     bool                list = cJSON_IsArray(v);
     int                 n = list ? cJSON_GetArraySize(v) : 1;
     if (n > MOST_STOP_STRINGS)
-        return body_wrong(r, "\"stop\" has more than %d texts", MOST_STOP_STRINGS);
+        return body_wrong(r, "\"stop\" has more than %d strings", MOST_STOP_STRINGS);
     for (int k = 0; k < n; k++) {
         const cJSON *item = list ? cJSON_GetArrayItem(v, k) : v;
         if (!cJSON_IsString(item) || !*item->valuestring)
-            return body_wrong(r, "\"stop\" must be a text or a list of texts, none of them empty");
+            return body_wrong(r, "\"stop\" must be a string or a list of strings, none of them empty");
         c->stops[k] = item->valuestring;
     }
     return true;

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* `,` `.` `;` and blanks separate, as in Mesh TensorFlow; between two of the first three there must be
+/* `,` `.` `;` and spaces separate, as in Mesh TensorFlow; between two of the first three there must be
  * a piece. */
 typedef struct pieces {
     char *rest;    /* is overwritten */

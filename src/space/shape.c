@@ -85,7 +85,7 @@ bool shape_check(const mtf_shape *s, const char *what, fault *f)
                     name, (long long)culprit.size);
     case SHAPE_BAD_NAME:
         return fail(f, ERR_SHAPE,
-                    "%s: a dimension's name must be a word without blanks or any of "
+                    "%s: a dimension's name must be a word without spaces or any of "
                     ", . ; : + ? = # | and brackets",
                     what);
     case SHAPE_SYNTAX:

@@ -37,7 +37,7 @@ void    shape_join(mtf_shape *all, const mtf_shape *more); /* all becomes mtf_sh
 bool    shape_within(const mtf_shape *part, const mtf_shape *whole); /* by name */
 bool    shape_same_set(const mtf_shape *a, const mtf_shape *b);
 bool    shape_is_subsequence(const mtf_shape *part, const mtf_shape *whole);
-bool    name_is_legal(const char *name); /* no blank, no one of , . ; : + ? = ( ) [ ] { } " # */
+bool    name_is_legal(const char *name); /* no space, none of , . ; : + ? = ( ) [ ] { } " # */
 bool    name_is_internal(const char *name); /* of a dimension that no user can name: space/internal.h */
 void    shape_write(const mtf_shape *s, textbuf *t); /* [batch=100, hidden=8] */
 

@@ -1,6 +1,6 @@
 /* Reads shapes from text: "x:4;y:8".
  *
- * The original's syntax: `,` `.` `;` and blanks all separate, every piece has
+ * The original's syntax: `,` `.` `;` and spaces all separate, every piece has
  * exactly one colon.
  */
 #include <errno.h>

@@ -337,7 +337,7 @@ static void refused_batches(int64_t size, const char *name, int64_t cols, mtf_ba
 static void wrong_use(void **state)
 {
     (void)state;
-    refused_batches(5, "images", 4, (mtf_batches_opts){0}, "has 15 elements an example, but the input of that name takes 12");
+    refused_batches(5, "images", 4, (mtf_batches_opts){0}, "has 15 elements per example, but the input of that name takes 12");
     refused_batches(5, "pictures", 5, (mtf_batches_opts){0}, "no input of the program has the name of a field, as \"images\"");
     refused_batches(24, "images", 5, (mtf_batches_opts){0}, "23 examples do not fill a batch of 24");
     refused_batches(24, "images", 5, (mtf_batches_opts){.epochs = 1, .remainder = MTF_WRAP}, "do not fill");

@@ -99,9 +99,9 @@ static void test_faulty_completions(void **state)
     refused("{\"prompt\": null}", "\"prompt\" is missing");
     refused("{\"prompt\": []}", "\"prompt\" is an empty list");
     refused("{\"prompt\": 3}",
-            "\"prompt\" must be a text, a list of texts, or a list of token numbers");
+            "\"prompt\" must be a string, a list of strings, or a list of token numbers");
     refused("{\"prompt\": [\"a\", 3]}",
-            "\"prompt\" must be a text, a list of texts, or a list of token numbers");
+            "\"prompt\" must be a string, a list of strings, or a list of token numbers");
     refused("{\"prompt\": [1.5]}", "\"prompt\" holds 1.5, which is not a token");
     refused("{\"prompt\": [-1]}", "\"prompt\" holds -1, which is not a token");
     refused("{\"prompt\": \"a\", \"max_token\": 3}",
@@ -119,7 +119,7 @@ static void test_faulty_completions(void **state)
             "\"temperature\" must be a number from 0 to 1e+06");
     refused("{\"prompt\": \"a\", \"stream\": 1}", "\"stream\" must be true or false");
     refused("{\"prompt\": \"a\", \"stop\": [\"\"]}",
-            "\"stop\" must be a text or a list of texts, none of them empty");
+            "\"stop\" must be a string or a list of strings, none of them empty");
     refused(
         "{\"prompt\": \"a\", \"logprobs\": 21}",
         "\"logprobs\" must be a whole number from 0 to 20: how many alternatives to each token have "

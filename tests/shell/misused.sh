@@ -73,7 +73,7 @@ misused "a hexadecimal scale" '0x10' train sum.mtf --steps 1 --data x=blanks.tsv
 echo 'w: f32[] = variable(init="normal(0, 0x1p-3)")' >init.mtf
 refuses "a hexadecimal deviation" 'normal(0, 0x1p-3)' show init.mtf
 run train sum.mtf --steps 1 --data x=blanks.tsv:part=0
-check "blanks around numbers of tsv" 0 out "step 1 of 1"
+check "spaces around numbers of tsv" 0 out "step 1 of 1"
 
 # ---- messages that blame the right thing -----------------------------------------------------------
 

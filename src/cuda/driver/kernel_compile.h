@@ -1,6 +1,6 @@
 /* The text of kernels to what a GPU loads, kept on disk.
  *
- * Long texts are compiled in several parts at once, each of which becomes an image: a
+ * Long sources are compiled in several parts at once, each of which becomes an image: a
  * module of its own to the driver, which holds some of the kernels.  Compiled images are
  * kept in $MTF_CACHE_DIR/kernels, else $XDG_CACHE_HOME/mtf/kernels or
  * ~/.cache/mtf/kernels, in a file named by all that they depend on.

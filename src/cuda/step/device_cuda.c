@@ -59,7 +59,7 @@ static bool start_context(cuda_context *c)
     CUDA_TRY(c, cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING), "make a stream");
     c->wires = c->stream;
     if (c->device->api.products.cublasLtCreate(&c->products) != CUBLAS_STATUS_SUCCESS)
-        return fail(cuda_fault(c), ERR_DEVICE, "the library of matrix products does not start");
+        return fail(cuda_fault(c), ERR_DEVICE, "cuBLASLt cannot be started");
     return true;
 }
 

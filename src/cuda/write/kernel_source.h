@@ -59,7 +59,7 @@ typedef struct kernel_source {
     name_table     names;
     written_instr *written; /* instructions, each form once */
     int            nwritten, written_room;
-    bool           only_sizes; /* plans are wanted, texts are not */
+    bool           only_sizes; /* plans are wanted, sources are not */
     int            cluster; /* blocks that a cluster may have; 1: the GPU knows none */
     bool           wide; /* indices have 64 bits even where 32 suffice: for tests */
 } kernel_source;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Blanks before a line that are looked at to find out whether a blank line precedes it. */
+/* Spaces before a line that are looked at to find out whether a blank line precedes it. */
 enum { LOOK_BACK = 4096, RECORD_HEAD = 12, RECORD_FOOT = 4 };
 
 /* The bytes of a file from `lo` up to `hi`, of which more are read as needed. */
@@ -67,7 +67,7 @@ static bool is_blank(uint8_t b)
     return b == ' ' || b == '\t';
 }
 
-/* Is there nothing but blanks between the line that begins at `at` and the end of the line before the
+/* Is there nothing but spaces between the line that begins at `at` and the end of the line before the
  * last?  Looks back no further than `least`. */
 static bool after_blank_line(const view *v, int64_t at, int64_t least)
 {

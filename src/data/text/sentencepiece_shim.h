@@ -26,7 +26,7 @@ int32_t   sp_padding(const sp_model *m);
 int32_t   sp_unknown(const sp_model *m);
 /* The id's piece, which lives as long as the model. */
 const char *sp_piece(const sp_model *m, int32_t id, size_t *size, sp_kind *kind);
-/* Which blanks decoding removes from the beginning of a text. */
+/* Which spaces decoding removes from the beginning of a text. */
 sp_leading sp_leading_blanks(const sp_model *m);
 /* Calls `give` with all ids of a text at once; false where that, or the library, fails. */
 bool sp_encode(const sp_model *m, const char *text, size_t n,

@@ -147,7 +147,7 @@ static bool read_merge(reading *r, const char *line, size_t n, int64_t number, i
     fault             *why = &r->session->fault;
     if (!blank || !left || left + 1 == n || memchr(blank + 1, ' ', n - left - 1) ||
         memchr(line, 0, n))
-        return fail(why, ERR_FILE, "\"%s\", line %lld: a merge is two pieces with a blank between",
+        return fail(why, ERR_FILE, "\"%s\", line %lld: a merge is two pieces with a space between",
                     r->path, (long long)number);
     const char *first = to_bytes(r, line, left, &sizes[0]);
     const char *second = to_bytes(r, blank + 1, n - left - 1, &sizes[1]);

@@ -60,7 +60,7 @@ static char byte_of(const char *piece)
     return (char)byte;
 }
 
-static const char blank[] = "\xe2\x96\x81"; /* U+2581 represents a blank */
+static const char blank[] = "\xe2\x96\x81"; /* U+2581 stands for a space */
 
 static bool add_piece(mtf_text_stream *t, const char *piece, size_t n, bool skip_blank)
 {

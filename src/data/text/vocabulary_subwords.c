@@ -206,7 +206,7 @@ static bool unescape(mtf_text_stream *t, byte_list *plain)
     return true;
 }
 
-/* Writes a finished token, after a blank where it and the last one are letters and digits. */
+/* Writes a finished token, after a space where it and the last one are letters and digits. */
 static bool give_token(const mtf_vocabulary *v, mtf_text_stream *t)
 {
     const subwords *w = v->inside;

@@ -85,7 +85,7 @@ const char *config_pattern(mtf_config *c, const gin_value *list, bool plain, con
         const gin_value *v = config_is_list(list) ? config_item(c, list, k) : list;
         if (!v) return NULL;
         if (v->kind != GIN_TEXT) {
-            gin_fail(&c->gin, &v->at, ERR_VALUE, "%s takes a list of texts", what);
+            gin_fail(&c->gin, &v->at, ERR_VALUE, "%s takes a list of strings", what);
             return NULL;
         }
         text_add(&t, k ? "|" : "");

@@ -16,7 +16,7 @@ const gin_value *config_item(mtf_config *c, const gin_value *list, int k);
 bool             config_is_list(const gin_value *v); /* or a tuple */
 
 /* A list of patterns as one pattern that matches where any of them does; "" for an empty list, NULL
- * after an error.  `plain`: the items are plain texts, not patterns. */
+ * after an error.  `plain`: the items are plain strings, not patterns. */
 const char *config_pattern(mtf_config *c, const gin_value *list, bool plain, const char *what);
 
 /* config_rates.c: fills in optimizer, schedule and rules; `steps` is the total number of steps. */

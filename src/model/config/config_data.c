@@ -131,7 +131,7 @@ static bool text_dataset(mtf_config *c, const mtf_config_call *call, mtf_config_
                     "%stext_dataset.files is not given: a path or a pattern, as 'train-*.tsv'", at);
 }
 
-/* Pairs of texts, one pair a line, in the files that another function names. */
+/* Pairs of texts, one pair per line, in the files that another function names. */
 static bool tsv_dataset(const mtf_config_call *call, mtf_config_dataset *d)
 {
     const mtf_config_call *lines = NULL;

@@ -6,7 +6,7 @@
 #include "model/config/config.h"
 #include "model/config/configurable.h"
 
-/* ---- schedules, as texts for mtf_schedule ---- */
+/* ---- schedules, as text for mtf_schedule ---- */
 
 static bool write_factor(mtf_config *c, const gin_value *v, bool inside, textbuf *t);
 
@@ -119,7 +119,7 @@ static bool stacked_names(mtf_config *c, const gin_value *v, mtf_adafactor_opts 
         TRY(name != NULL);
         if (name->kind != GIN_TEXT)
             return gin_fail(&c->gin, &name->at, ERR_VALUE,
-                            "AdafactorOptimizer.stacked_dim_names takes a list of texts");
+                            "AdafactorOptimizer.stacked_dim_names takes a list of strings");
         names[k] = name->text;
     }
     if (n) o->stacked = names;
@@ -178,7 +178,7 @@ static bool rules(mtf_config *c, const optimizer_args *a, mtf_minimize_opts *to)
         const gin_value *pattern = config_item(c, search, k), *rate = config_item(c, rates, k);
         TRY(pattern && rate);
         if (pattern->kind != GIN_TEXT)
-            return gin_fail(&c->gin, &pattern->at, ERR_VALUE, "variable_search takes texts");
+            return gin_fail(&c->gin, &pattern->at, ERR_VALUE, "variable_search takes strings");
         list[k] = (mtf_rate_rule){.pattern = pattern->text, .schedule = schedule_text(c, rate)};
         TRY(list[k].schedule != NULL);
     }

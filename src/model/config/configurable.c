@@ -282,7 +282,7 @@ bool configure(mtf_config *c, const configurable *k, const char *scope, const gi
         const gin_value *name = &given->items[2 * i];
         if (name->kind != GIN_TEXT)
             return gin_fail(&c->gin, &name->at, ERR_VALUE,
-                            "the arguments of %s have names, which are texts", k->name);
+                            "the arguments of %s have names, which are strings", k->name);
         if (!find_parameter(k, name->text)) return fail_parameter(c, k, name->text, &name->at);
     }
     for (const configurable *owner = k; owner; owner = owner->parent)

@@ -29,7 +29,7 @@ static bool read_items(gin_scanner *s, char close, gin_value *v)
 {
     bool pairs = close == '}', comma = false;
     v->kind = pairs ? GIN_DICT : close == ']' ? GIN_LIST : GIN_TUPLE;
-    if (s->brackets == MOST_NESTED) return scan_fail(s, "fewer brackets inside each other");
+    if (s->brackets == MOST_NESTED) return scan_fail(s, "brackets nested less deeply");
     s->at++;
     s->brackets++;
     while (!scan_take(s, close)) {

@@ -1,4 +1,4 @@
-/* Scans gin: blanks, names, texts and numbers. */
+/* Scans gin: white space, names, strings and numbers. */
 #include "model/config/gin_scan.h"
 
 #include <ctype.h>
@@ -47,7 +47,7 @@ bool scan_fail(const gin_scanner *s, const char *wanted)
     return gin_fail(s->gin, &at, ERR_SYNTAX, "%s was expected, not %s", wanted, scan_what(s, text));
 }
 
-/* ---- blanks ---- */
+/* ---- white space ---- */
 
 static void next_line(gin_scanner *s)
 {
