@@ -1,5 +1,5 @@
 #!/bin/bash
-# Checks the layers of the source: which folder includes which, and one name for one thing.
+# Checks the layers of the source: which folder includes which, no circles, one name for one thing.
 #
 # src/LAYERS lists the folders, lowest layer first; a folder of folders may have a layer for each, as
 # cuda/write and cuda/driver have.  A file may include its own folder, lower layers, and the public
@@ -32,6 +32,39 @@ awk '
         else if (folder != home && layer[folder] >= layer[home])
             print where home " (layer " layer[home] ") includes " folder " (layer " layer[folder] ")"
     }' src/LAYERS "${sources[@]}" >>"$bad" || exit 2
+
+# Files include each other in no circle, not even within a folder: x.c and x.h are one box.  Arrows from
+# boxes that nothing includes, and to boxes that include nothing, are taken away until all that are left
+# lie on circles or between two.  cuda/write and cuda/library still have circles of their own.
+awk '
+    function box(path) { sub(/\.[a-z]+$/, "", path); return path }
+    function reaches(at, goal,    i) {
+        if (at == goal) return 1
+        seen[at]
+        for (i = 1; i <= n; i++)
+            if (left[i] && from[i] == at && !(to[i] in seen) && reaches(to[i], goal)) return 1
+        return 0
+    }
+    FNR == 1 { home = FILENAME; sub(/^src\//, "", home); home = box(home); boxes[home] }
+    /^[ \t]*#[ \t]*include[ \t]*"/ {
+        split($0, quoted, "\""); target = box(quoted[2])
+        if (target == home || (home ~ /^cuda\/(write|library)\// && target ~ /^cuda\/(write|library)\//)) next
+        from[++n] = home; to[n] = target; place[n] = FILENAME ":" FNR ": "
+    }
+    END {
+        for (i = 1; i <= n; i++) left[i] = to[i] in boxes
+        do {
+            taken = 0; split("", including); split("", included)
+            for (i = 1; i <= n; i++) if (left[i]) { including[from[i]]; included[to[i]] }
+            for (i = 1; i <= n; i++)
+                if (left[i] && !(from[i] in included && to[i] in including)) { left[i] = 0; taken++ }
+        } while (taken)
+        for (i = 1; i <= n; i++) {
+            split("", seen)
+            if (left[i] && reaches(to[i], from[i]))
+                print place[i] from[i] " and " to[i] " include each other in a circle"
+        }
+    }' "${sources[@]}" >>"$bad" || exit 2
 
 # A stem belongs to one folder: x.c and x.h side by side are a pair, anything else is a clash.
 printf '%s\n' "${sources[@]}" | awk '{

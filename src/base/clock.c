@@ -1,6 +1,7 @@
 /* Time that only goes forward. */
 #include "base/clock.h"
 
+#include <math.h>
 #include <time.h>
 
 static double read_clock(clockid_t which)
@@ -18,4 +19,15 @@ double clock_seconds(void)
 double clock_thread(void)
 {
     return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+struct timespec clock_after(double seconds)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    double whole = floor(seconds);
+    t.tv_sec += (time_t)whole;
+    t.tv_nsec += (long)((seconds - whole) * 1e9);
+    if (t.tv_nsec >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
+    return t;
 }

@@ -9,7 +9,7 @@ struct free_block {
 };
 
 /* First fit, but no block that is much too large: arenas ask for few different sizes. */
-static void *take(void *context, size_t bytes)
+static void *take_block(void *context, size_t bytes)
 {
     free_list *h = context;
     for (free_block **at = &h->idle; *at; at = &(*at)->next) {
@@ -37,7 +37,7 @@ static void put_back(void *context, void *memory)
 
 void free_list_open(free_list *h, const mtf_allocator *from)
 {
-    *h = (free_list){.as = {.alloc = take, .release = put_back, .context = h}, .from = from};
+    *h = (free_list){.as = {.alloc = take_block, .release = put_back, .context = h}, .from = from};
 }
 
 void free_list_close(free_list *h)

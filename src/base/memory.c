@@ -34,7 +34,7 @@ static bool add_chunk(arena *a, size_t bytes)
 }
 
 /* Not zeroed. */
-static void *take(arena *a, size_t bytes)
+static void *take_chunk(arena *a, size_t bytes)
 {
     if (bytes > SIZE_MAX / 4) {
         fail(a->fault, ERR_MEMORY, "no memory for %zu bytes", bytes);
@@ -50,13 +50,13 @@ static void *take(arena *a, size_t bytes)
 
 void *arena_alloc(arena *a, size_t bytes)
 {
-    void *p = take(a, bytes);
+    void *p = take_chunk(a, bytes);
     return p ? memset(p, 0, bytes) : NULL;
 }
 
 void *arena_copy(arena *a, const void *data, size_t bytes)
 {
-    void *p = take(a, bytes);
+    void *p = take_chunk(a, bytes);
     if (p && bytes) memcpy(p, data, bytes);
     return p;
 }

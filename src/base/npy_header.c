@@ -53,7 +53,7 @@ static void skip_blanks(scanner *r)
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t')) r->at++;
 }
 
-static bool take(scanner *r, char c)
+static bool take_char(scanner *r, char c)
 {
     skip_blanks(r);
     if (r->at == r->end || *r->at != (unsigned char)c) return false;
@@ -74,15 +74,15 @@ static bool take_word(scanner *r, const char *word)
 static bool take_quoted(scanner *r, char text[WORD])
 {
     char quote = '\'';
-    if (!take(r, quote)) {
+    if (!take_char(r, quote)) {
         quote = '"';
-        if (!take(r, quote)) return false;
+        if (!take_char(r, quote)) return false;
     }
     int used = 0;
     for (; r->at < r->end && *r->at != (unsigned char)quote; r->at++)
         if (used < WORD - 1) text[used++] = *r->at >= ' ' && *r->at <= '~' ? (char)*r->at : '?';
     text[used] = 0;
-    return r->at < r->end && take(r, quote);
+    return r->at < r->end && take_char(r, quote);
 }
 
 /* ---- the three values ------------------------------------------------------------------- */
@@ -143,16 +143,16 @@ static bool take_size(scanner *r, int64_t *size)
 
 static bool take_shape(scanner *r, npy_header *h)
 {
-    if (!take(r, '(')) return broken(r, "the shape in parentheses");
+    if (!take_char(r, '(')) return broken(r, "the shape in parentheses");
     bool comma = true;
-    while (!take(r, ')')) {
+    while (!take_char(r, ')')) {
         if (!comma) return broken(r, "a comma or a parenthesis");
         if (h->ndims == MTF_MAX_DIMS)
             return fail(&r->session->fault, ERR_FILE, "\"%s\": it has more than %d dimensions",
                         r->name, MTF_MAX_DIMS);
         TRY(take_size(r, &h->size[h->ndims]));
         h->ndims++;
-        comma = take(r, ',');
+        comma = take_char(r, ',');
     }
     if (h->ndims == 1 && !comma) return broken(r, "a comma after the only size");
     return true;
@@ -176,7 +176,7 @@ static bool take_entry(scanner *r, npy_header *h, bool seen[KEYS])
             return fail(&r->session->fault, ERR_FILE, "\"%s\": its header has \"%s\" twice",
                         r->name, key);
         seen[k] = true;
-        if (!take(r, ':')) return broken(r, "a colon");
+        if (!take_char(r, ':')) return broken(r, "a colon");
         return keys[k].take(r, h);
     }
     return fail(&r->session->fault, ERR_FILE, "\"%s\": its header has an unknown key, \"%s\"",
@@ -186,11 +186,11 @@ static bool take_entry(scanner *r, npy_header *h, bool seen[KEYS])
 static bool take_dictionary(scanner *r, npy_header *h)
 {
     bool seen[KEYS] = {false}, comma = true;
-    if (!take(r, '{')) return broken(r, "an opening brace");
-    while (!take(r, '}')) {
+    if (!take_char(r, '{')) return broken(r, "an opening brace");
+    while (!take_char(r, '}')) {
         if (!comma) return broken(r, "a comma or a closing brace");
         TRY(take_entry(r, h, seen));
-        comma = take(r, ',');
+        comma = take_char(r, ',');
     }
     for (int k = 0; k < KEYS; k++)
         if (!seen[k])

@@ -2,44 +2,22 @@
 #include "base/printable.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/numbers.h"
-#include "base/textbuf.h"
+#include "base/utf8.h"
 
 int printable_bytes(const char *text)
 {
-    const unsigned char *p = (const unsigned char *)text;
-    if (*p < 0x80) return *p >= 0x20 && *p != 0x7f;
-    int      n = *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
-    uint32_t code = *p & (0xffu >> (n + 1));
-    if (*p < 0xc2 || *p > 0xf4) return 0;
-    for (int i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80) return 0;
-        code = code << 6 | (p[i] & 0x3fu);
-    }
-    bool control = code < 0xa0 || (code >= 0x200b && code <= 0x200f) || /* and text direction */
+    uint32_t code;
+    size_t   n;
+    if (utf8_take(text, UTF8_MOST, &n, &code) != UTF8_CHARACTER) return 0;
+    bool control = code < 0x20 || (code >= 0x7f && code < 0xa0) ||
+                   (code >= 0x200b && code <= 0x200f) || /* and text direction */
                    (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-    bool too_long = (n == 3 && code < 0x800) || (n == 4 && code < 0x10000);
-    bool none = (code >= 0xd800 && code < 0xe000) || code > 0x10ffff;
-    return control || too_long || none ? 0 : n;
-}
-
-const char *text_printable(arena *a, const char *text)
-{
-    const char *p = text;
-    int         n;
-    while (*p && (n = printable_bytes(p)) > 0) p += n;
-    if (!*p) return text;
-    textbuf t = {.arena = a};
-    for (p = text; *p; p += n ? n : 1) {
-        n = printable_bytes(p);
-        if (n)
-            text_add(&t, "%.*s", n, p);
-        else
-            text_add(&t, "\\x%02x", (unsigned char)*p);
-    }
-    return text_done(&t);
+    return control ? 0 : (int)n;
 }
 
 /* ---- messages and tables ---- */
@@ -89,14 +67,14 @@ void printable_show(const char *text, void (*show)(void *context, const char *te
     }
 }
 
-static void put(void *to, const char *text)
+static void put_piece(void *to, const char *text)
 {
     fputs(text, to);
 }
 
 void printable_put(FILE *to, const char *text)
 {
-    printable_show(text, put, to);
+    printable_show(text, put_piece, to);
 }
 
 void printable_print(FILE *to, const char *format, ...)

@@ -5,15 +5,11 @@
 #ifndef BASE_PRINTABLE_H
 #define BASE_PRINTABLE_H
 
+#include <stddef.h>
 #include <stdio.h>
-
-#include "base/memory.h"
 
 /* The length in bytes of the character that begins the text; 0: it is a control character or invalid UTF-8. */
 int printable_bytes(const char *text);
-/* The text with \xNN in place of each byte that is a control character or invalid UTF-8; in the
- * arena, or the text itself where it has none.  NULL: no memory. */
-const char *text_printable(arena *a, const char *text);
 
 /* Messages and tables pass through these, which leave ends of lines and tabs. */
 void printable_copy(const char *text, char *to, size_t room); /* cut where the room ends */

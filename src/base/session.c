@@ -16,7 +16,7 @@
 #include "base/quota.h"
 
 /* Large blocks use huge pages where the system has them: fewer TLB misses, fewer pages to clear. */
-static void *take(void *context, size_t bytes)
+static void *take_heap(void *context, size_t bytes)
 {
     const size_t page = (size_t)2 << 20, whole = bytes / page * page;
     (void)context;
@@ -73,7 +73,7 @@ bool session_use_device(mtf_session *s, const char *device)
 mtf_session *session_new(const mtf_session_opts *opts)
 {
     mtf_session_opts o = opts ? *opts : (mtf_session_opts){0};
-    if (!o.allocator.alloc) o.allocator = (mtf_allocator){take, give, NULL};
+    if (!o.allocator.alloc) o.allocator = (mtf_allocator){take_heap, give, NULL};
     bool default_threads = o.threads < 1;
     if (default_threads) o.threads = cores_count();
     if (o.patience < 1) o.patience = 600;

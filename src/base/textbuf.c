@@ -4,6 +4,7 @@
 #include <stdarg.h>
 
 #include "base/numbers.h"
+#include "base/printable.h"
 
 void text_add(textbuf *t, const char *format, ...)
 {
@@ -31,4 +32,21 @@ char *text_done(textbuf *t)
 {
     if (!t->text) text_add(t, "%s", "");
     return t->failed ? NULL : t->text;
+}
+
+const char *text_printable(arena *a, const char *text)
+{
+    const char *p = text;
+    int         n;
+    while (*p && (n = printable_bytes(p)) > 0) p += n;
+    if (!*p) return text;
+    textbuf t = {.arena = a};
+    for (p = text; *p; p += n ? n : 1) {
+        n = printable_bytes(p);
+        if (n)
+            text_add(&t, "%.*s", n, p);
+        else
+            text_add(&t, "\\x%02x", (unsigned char)*p);
+    }
+    return text_done(&t);
 }

@@ -13,5 +13,8 @@ typedef struct textbuf {
 
 void  text_add(textbuf *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *text_done(textbuf *t); /* the text, "" where empty, NULL where memory ran out */
+/* The text with \xNN in place of each byte that is a control character or invalid UTF-8; in the
+ * arena, or the text itself where it has none.  NULL: no memory. */
+const char *text_printable(arena *a, const char *text);
 
 #endif

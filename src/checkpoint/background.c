@@ -3,7 +3,7 @@
 
 #include "base/thread.h"
 
-static void *run(void *what)
+static void *run_background(void *what)
 {
     background *b = what;
     b->work(b->context);
@@ -16,7 +16,7 @@ bool background_start(background *b, void (*work)(void *context), void *context)
     b->work = work;
     b->context = context;
     atomic_store(&b->done, false);
-    b->started = thread_start(&b->thread, run, b);
+    b->started = thread_start(&b->thread, run_background, b);
     return b->started;
 }
 

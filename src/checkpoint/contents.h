@@ -55,11 +55,6 @@ const char *contents_file(const contents *c, int file);
 const char *contents_shape_text(const contents *c, const kept_tensor *t);
 /* Whether this is the sum of its elements on record; true where none is recorded. */
 bool contents_agrees(const contents *c, const kept_tensor *t, uint64_t sum, fault *f);
-/* Before writing: sorts the tensors, distributes them over files of at most FILE_GIB of data each (unless
- * one tensor alone is larger), or into `one_file` where that is not NULL, and returns the headers, by
- * file; NULL after an error. */
-enum { FILE_GIB = 4 };
-const char **contents_arrange(contents *c, const char *one_file);
 bool         contents_path(const contents *c, int file, char path[PATH_MAX]); /* false: too long */
 
 #endif

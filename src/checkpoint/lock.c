@@ -1,6 +1,8 @@
 /* A lock that admits one writing process to a folder. */
 #include "checkpoint/lock.h"
 
+#include "base/process_start.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -22,24 +24,9 @@ typedef struct owner {
     char      host[HOST_NAME_MAX + 1];
 } owner;
 
-/* When the process began; 0 where that is unknown. */
-static long long began(long long process)
-{
-    char      path[64], text[1000];
-    long long ticks = 0;
-    snprintf(path, sizeof path, "/proc/%lld/stat", process);
-    int     file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = file >= 0 ? read(file, text, sizeof text - 1) : -1;
-    if (file >= 0) close(file);
-    text[n > 0 ? n : 0] = 0;
-    const char *p = strrchr(text, ')'); /* the process's name may hold any characters */
-    for (int field = 2; p && field < 22; field++) p = strchr(p + 1, ' ');
-    return p && sscanf(p, "%lld", &ticks) == 1 ? ticks : 0;
-}
-
 static owner myself(void)
 {
-    owner o = {.process = getpid(), .began = began(getpid())};
+    owner o = {.process = getpid(), .began = process_start(getpid())};
     if (gethostname(o.host, sizeof o.host) != 0) snprintf(o.host, sizeof o.host, "unknown");
     o.host[sizeof o.host - 1] = 0;
     return o;
@@ -48,7 +35,7 @@ static owner myself(void)
 static bool lives(const owner *o)
 {
     if (kill((pid_t)o->process, 0) != 0 && errno == ESRCH) return false;
-    long long now = began(o->process);
+    long long now = process_start(o->process);
     return !now || !o->began || now == o->began;
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
-#include "base/printable.h"
+#include "base/textbuf.h"
 #include "checkpoint/checksum.h"
 #include "checkpoint/json_in.h"
 

@@ -1,7 +1,7 @@
 /* Runs: contiguous elements of a tensor that a part holds. */
 #include "checkpoint/runs.h"
 
-static int64_t place_of(const mtf_shape *whole, const mtf_part *part, const int64_t *at)
+static int64_t element_at(const mtf_shape *whole, const mtf_part *part, const int64_t *at)
 {
     int64_t place = 0;
     for (int d = 0; d < whole->ndims; d++)
@@ -10,7 +10,7 @@ static int64_t place_of(const mtf_shape *whole, const mtf_part *part, const int6
 }
 
 /* Trailing dimensions that the part has whole are one run, together with the one before them. */
-static void start(run_cursor *c, const mtf_shape *whole, const mtf_part *part)
+static void start_runs(run_cursor *c, const mtf_shape *whole, const mtf_part *part)
 {
     int d = whole->ndims - 1;
     *c = (run_cursor){.count = 1};
@@ -18,7 +18,7 @@ static void start(run_cursor *c, const mtf_shape *whole, const mtf_part *part)
         c->count *= whole->dims[d].size;
     if (d >= 0) c->count *= part->shape.dims[d--].size;
     c->fixed = whole->ndims - 1 - d;
-    c->place = place_of(whole, part, c->at);
+    c->place = element_at(whole, part, c->at);
     for (int k = 0; k < whole->ndims; k++)
         if (part->shape.dims[k].size == 0) c->place = -1;
 }
@@ -28,14 +28,14 @@ static void advance(run_cursor *c, const mtf_shape *whole, const mtf_part *part)
     int d = whole->ndims - 1 - c->fixed;
     c->from += c->count;
     while (d >= 0 && ++c->at[d] == part->shape.dims[d].size) c->at[d--] = 0;
-    c->place = d >= 0 ? place_of(whole, part, c->at) : -1;
+    c->place = d >= 0 ? element_at(whole, part, c->at) : -1;
 }
 
 void runs_start(part_runs *r, const mtf_shape *shape, int nparts, const mtf_part *parts,
                 run_cursor *cursors)
 {
     *r = (part_runs){.shape = shape, .nparts = nparts, .parts = parts, .cursors = cursors};
-    for (int k = 0; k < nparts; k++) start(&cursors[k], shape, &parts[k]);
+    for (int k = 0; k < nparts; k++) start_runs(&cursors[k], shape, &parts[k]);
 }
 
 bool runs_next(part_runs *r, part_run *next)

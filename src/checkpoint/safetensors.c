@@ -6,7 +6,7 @@
 
 #include "base/byte_order.h"
 #include "base/dtype.h"
-#include "base/printable.h"
+#include "base/textbuf.h"
 #include "checkpoint/json_in.h"
 
 /* f8 has none: no variable has that type, and files keep their scales in ways of their own. */

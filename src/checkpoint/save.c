@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "checkpoint/agree.h"
+#include "checkpoint/arrange.h"
 #include "checkpoint/background.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/lock.h"
@@ -126,7 +127,7 @@ static void from_device(void *where, void *to, const void *from, size_t bytes)
     c->device->read(c, to, from, bytes);
 }
 
-static bool prepare(saver *v, int64_t *bytes)
+static bool prepare_save(saver *v, int64_t *bytes)
 {
     store *s = v->store;
     TRY(list_tensors(v));
@@ -197,7 +198,7 @@ static void discard(saver *v)
 }
 
 /* After another error of the session, ranks may have ended: then nothing is published. */
-static bool finish(saver *v)
+static bool finish_save(saver *v)
 {
     mtf_session *s = v->store->session;
     background_wait(&v->thread);
@@ -209,7 +210,7 @@ static bool finish(saver *v)
 static void finish_at_close(void *context)
 {
     mtf_session *s = context;
-    if (s->saver) finish(s->saver);
+    if (s->saver) finish_save(s->saver);
 }
 
 static bool will_finish(const mtf_session *s)
@@ -221,7 +222,7 @@ static bool will_finish(const mtf_session *s)
 
 bool mtf_save_wait(mtf_session *s)
 {
-    if (s && s->saver) return finish(s->saver);
+    if (s && s->saver) return finish_save(s->saver);
     return mtf_ok(s);
 }
 
@@ -230,7 +231,7 @@ bool mtf_save_poll(mtf_session *s)
     TRY(mtf_ok(s));
     saver *v = s->saver;
     if (!v || !agree_all(v->store, what, background_done(&v->thread))) return mtf_ok(s);
-    return finish(v);
+    return finish_save(v);
 }
 
 /* ---- start ---- */
@@ -247,7 +248,7 @@ static bool sound(mtf_session *s, const char *folder, const mtf_save_opts *o)
     return true;
 }
 
-static saver *begin(store *s, const char *folder, const mtf_save_opts *o)
+static saver *begin_save(store *s, const char *folder, const mtf_save_opts *o)
 {
     mtf_session *m = s->session;
     saver       *v = block_alloc(&m->allocator, &m->fault, sizeof *v, true);
@@ -273,9 +274,9 @@ bool mtf_save(mtf_session *s, const char *folder, const mtf_save_opts *opts)
         return fail(&s->fault, ERR_USAGE,
                     "there are no variables to save yet; compile the program first");
     if (!will_finish(s)) TRY(session_before_close(s, finish_at_close, s));
-    saver *v = begin(t, folder, &o);
+    saver *v = begin_save(t, folder, &o);
     TRY(v != NULL);
-    if (v->folder) prepare(v, &bytes);
+    if (v->folder) prepare_save(v, &bytes);
     if (!v->fault.kind && o.background) copy_parts(v, bytes);
     if (!agree(t, what, &v->fault)) {
         discard(v);
@@ -283,5 +284,5 @@ bool mtf_save(mtf_session *s, const char *folder, const mtf_save_opts *opts)
     }
     if (o.background && background_start(&v->thread, write_pieces, v)) return true;
     write_pieces(v);
-    return finish(v);
+    return finish_save(v);
 }

@@ -34,7 +34,7 @@ bool option_real(const options *o, const char *name, double least, double most, 
     return false;
 }
 
-bool read_limits(const options *o, answers_opts *limits)
+bool read_limits(const options *o, engine_opts *limits)
 {
     uint64_t batch = 8, beams = 1;
     if (!option_number(o, "batch", 1, 1 << 16, &batch) ||
@@ -48,7 +48,7 @@ bool read_limits(const options *o, answers_opts *limits)
 }
 
 /* Beam search does not sample: options of sampling are an error. */
-static bool agrees_with_beams(const options *o, const question *q)
+static bool agrees_with_beams(const options *o, const request_spec *q)
 {
     uint64_t beams = 1;
     if (!option_number(o, "beams", 1, 1 << 10, &beams)) return false;
@@ -64,7 +64,7 @@ static bool agrees_with_beams(const options *o, const question *q)
     return false;
 }
 
-bool read_question(const options *o, question *q, const char *stops[MOST_STOPS])
+bool read_question(const options *o, request_spec *q, const char *stops[MOST_STOPS])
 {
     uint64_t top_k = 0, seed = 0, tokens = 0, results = 1;
     int      n = 0;
@@ -106,8 +106,8 @@ static bool any_given(const options *o, int n, const char *const *names)
     return false;
 }
 
-void decode_as_configured(const options *o, const mtf_config_decode *d, answers_opts *limits,
-                          question *q)
+void decode_as_configured(const options *o, const mtf_config_decode *d, engine_opts *limits,
+                          request_spec *q)
 {
     static const char *const ways[] = {"beams", "temperature", "top-k", "top-p", "alpha"};
     if (!any_given(o, 5, ways)) { /* these depend on each other */

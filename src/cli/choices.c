@@ -67,7 +67,8 @@ int choose_fetches(const options *o, mtf_graph *g, mtf_tensor ***list)
     return kept;
 }
 
-bool choice_parse(mtf_session *s, const char *m, const char *rules, const char *state, choice *c)
+/* Parses the texts, each of which may be NULL. */
+static bool choice_parse(mtf_session *s, const char *m, const char *rules, const char *state, choice *c)
 {
     return mesh_parse(s, m ? m : "", &c->mesh) &&
            layout_parse(s, rules ? rules : "", &c->mesh, &c->layout) &&

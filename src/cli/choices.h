@@ -26,8 +26,6 @@ typedef struct choice {
     microbatched planned; /* the graph with its batch in parts, and what is fetched of it */
 } choice;
 
-/* Parses the texts, each of which may be NULL. */
-bool choice_parse(mtf_session *s, const char *m, const char *rules, const char *state, choice *c);
 /* Reads the options; searches what they leave open (auto), for the graph and the machine; divides the batch;
  * declines rules for state that would raise the memory (price/decline.h). */
 bool choose_mesh(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetches,

@@ -10,6 +10,7 @@
 #include "base/pattern.h"
 #include "base/printable.h"
 #include "base/session.h"
+#include "checkpoint/arrange.h"
 #include "checkpoint/checksum.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/manifest.h"
@@ -271,7 +272,7 @@ static bool to_npy(conversion *v, const char *path)
     return ok;
 }
 
-static bool finish(mtf_session *s, const char *from, const char *to)
+static bool finish_copy(mtf_session *s, const char *from, const char *to)
 {
     if (rename(from, to) == 0) return true;
     return fail(&s->fault, ERR_FILE, "\"%s\" cannot be written: %s", to, strerror(errno));
@@ -287,7 +288,7 @@ static bool to_file(conversion *v, const char *path)
     TRY(part && whole && text_done(&folder));
     v->target.folder = folder.text;
     const char **headers = contents_arrange(&v->target, part);
-    bool         ok = headers && write_files(v, headers) && finish(s, whole, path);
+    bool         ok = headers && write_files(v, headers) && finish_copy(s, whole, path);
     if (!ok) unlink(whole);
     return ok;
 }

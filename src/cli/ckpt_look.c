@@ -8,6 +8,7 @@
 #include "base/numbers.h"
 #include "base/printable.h"
 #include "base/session.h"
+#include "base/textbuf.h"
 #include "base/units.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/opening.h"

@@ -26,7 +26,7 @@ static bool write_gin(mtf_session *s, const options *o, const published_config *
     return text && put_file(&s->fault, path, 1, &(piece){text, strlen(text)});
 }
 
-static bool finish(const options *o, bool ok, const published_done *done)
+static bool finish_import(const options *o, bool ok, const published_done *done)
 {
     if (ok && done->spare) {
         fputs("mtf: note: not needed: ", stderr);
@@ -44,7 +44,7 @@ bool ckpt_import(mtf_session *s, const options *o)
     const char    *gin = option_nth(o, "gin", 0);
     TRY(output_is_other(s, call.from, call.to) && (!gin || put_file_check(&s->fault, gin)));
     bool ok = published_import(s, &call, &done) && write_gin(s, o, &done.config);
-    return finish(o, ok, &done);
+    return finish_import(o, ok, &done);
 }
 
 bool ckpt_export(mtf_session *s, const options *o)
@@ -52,5 +52,5 @@ bool ckpt_export(mtf_session *s, const options *o)
     published_call call = call_of(o);
     published_done done;
     TRY(output_is_other(s, call.from, call.to));
-    return finish(o, published_export(s, &call, &done), &done);
+    return finish_import(o, published_export(s, &call, &done), &done);
 }

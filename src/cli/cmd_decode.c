@@ -78,9 +78,7 @@ static const char *const examples[] = {
 const command command_decode = {
     .name = "decode",
     .says = "answer prompts with a trained model, line by line",
-    .words = FOLDER_WORDS,
-    .most = 1,
-    .from_folder = true,
+    FOLDER_COMMAND,
     .options = table,
     .examples = examples,
     .teaches =

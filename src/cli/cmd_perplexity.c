@@ -28,9 +28,7 @@ static const char *const examples[] = {
 const command command_perplexity = {
     .name = "perplexity",
     .says = "compute the loss and perplexity of a trained model on text",
-    .words = FOLDER_WORDS,
-    .most = 1,
-    .from_folder = true,
+    FOLDER_COMMAND,
     .options = table,
     .examples = examples,
     .teaches =

@@ -90,9 +90,7 @@ static const char *const examples[] = {
 const command command_score = {
     .name = "score",
     .says = "compute how probable given texts are for a trained model",
-    .words = FOLDER_WORDS,
-    .most = 1,
-    .from_folder = true,
+    FOLDER_COMMAND,
     .options = table,
     .examples = examples,
     .teaches =

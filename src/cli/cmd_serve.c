@@ -20,7 +20,7 @@ static bool read_options(const options *o, serve_opts *s)
         !option_number(o, "max-clients", 1, 1 << 16, &clients) ||
         !option_real(o, "max-seconds", 0.001, 1e9, &seconds) || !option_bytes(o, "max-body", &body))
         return false;
-    s->limits = (answers_opts){.batch = (int64_t)batch,
+    s->limits = (engine_opts){.batch = (int64_t)batch,
                                .beams = (int64_t)beams,
                                .max_tokens = (int64_t)tokens,
                                .max_waiting = (int64_t)waiting,
@@ -72,9 +72,7 @@ static const char *const examples[] = {
 const command command_serve = {
     .name = "serve",
     .says = "answer requests for completions and scores over HTTP",
-    .words = FOLDER_WORDS,
-    .most = 1,
-    .from_folder = true,
+    FOLDER_COMMAND,
     .options = table,
     .examples = examples,
     .teaches =

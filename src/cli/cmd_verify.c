@@ -26,7 +26,7 @@ typedef struct job {
 
 /* ---- the result ---- */
 
-static const char *place_of(const job *j, char text[200])
+static const char *processor_text(const job *j, char text[200])
 {
     mesh_point p = mesh_place(&j->choice.mesh, j->answer.first.processor);
     mesh_write_place(&j->choice.mesh, &p, text, 200);
@@ -71,7 +71,7 @@ static bool print_text(const job *j)
                  mtf_name_of_tensor(a->first.tensor));
         write_index(&a->first, &t);
         text_add(&t, " on processor %d", a->first.processor);
-        if (j->choice.mesh.naxes) text_add(&t, " (%s)", place_of(j, place));
+        if (j->choice.mesh.naxes) text_add(&t, " (%s)", processor_text(j, place));
         text_add(&t, "\n");
     }
     if (a->cut_short)

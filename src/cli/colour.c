@@ -5,7 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-bool colour_is_shown(FILE *to)
+/* True for a terminal that is not dumb, unless NO_COLOR is set (https://no-color.org). */
+static bool colour_is_shown(FILE *to)
 {
     const char *refused = getenv("NO_COLOR"), *term = getenv("TERM");
     if ((refused && *refused) || !term || !*term || strcmp(term, "dumb") == 0) return false;

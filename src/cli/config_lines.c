@@ -27,7 +27,7 @@ typedef struct lines {
     int          n;
 } lines;
 
-static bool add(lines *l, const char *text, const char *name)
+static bool add_line(lines *l, const char *text, const char *name)
 {
     l->text[l->n] = text;
     l->name[l->n] = name;
@@ -41,7 +41,7 @@ static bool add_parameters(const options *o, lines *l)
     for (int k = 0; (text = option_nth(o, "gin_param", k)) != NULL; k++) {
         textbuf name = {.arena = l->arena};
         text_add(&name, "--gin_param \"%s\"", text);
-        TRY(add(l, text, text_done(&name)));
+        TRY(add_line(l, text, text_done(&name)));
     }
     return true;
 }
@@ -62,7 +62,7 @@ static bool add_binding(const options *o, const char *option, const char *name, 
         before = ",";
     }
     text_add(&t, "'");
-    return add(l, text_done(&t), option);
+    return add_line(l, text_done(&t), option);
 }
 
 /* Binds the vocabulary of the command line, so that the configuration that is saved with the checkpoints
@@ -93,7 +93,7 @@ static bool add_vocabulary(const options *o, lines *l)
         text_add(&t, "run.vocabulary = @%s()\n", known[k].function);
         if (file) text_add(&t, "%s.%s = '%s'\n", known[k].function, known[k].argument, path);
         text_add(&t, "%s.extra_ids = %s\n", known[k].function, extra ? extra : "0");
-        return add(l, text_done(&t), "--vocabulary");
+        return add_line(l, text_done(&t), "--vocabulary");
     }
     return true;
 }
@@ -109,13 +109,13 @@ static bool add_training(const options *o, mtf_session *s, lines *l)
         const char *name = training ? "--text" : "--eval-text", *option = option_nth(o, name + 2, 0);
         const char *text = option ? text_binding(s, training, option) : NULL;
         if (option && !text) fault_clear(&s->fault);
-        if (text) TRY(add(l, text, name));
+        if (text) TRY(add_line(l, text, name));
         if (text && training && option_given(o, "no-shuffle"))
-            TRY(add(l, "train/text_dataset.shuffle = False", "--no-shuffle"));
+            TRY(add_line(l, "train/text_dataset.shuffle = False", "--no-shuffle"));
     }
     if (!steps || !*steps || steps[strspn(steps, "0123456789")] || strlen(steps) > 15) return true;
     text_add(&line, "run.train_steps = %s", steps);
-    return add(l, text_done(&line), "--steps");
+    return add_line(l, text_done(&line), "--steps");
 }
 
 bool config_files(const options *o, mtf_session *s, bool own_rules, mtf_config_opts *to)

@@ -74,8 +74,8 @@ typedef struct figures {
 } figures;
 
 /* `format` is of the printed text; NULL: it is not printed. */
-static void add(figures *f, const char *json, const char *event, const char *format, double value,
-                double shown)
+static void add_figure(figures *f, const char *json, const char *event, const char *format,
+                       double value, double shown)
 {
     figure *to = &f->list[f->n++];
     *to = (figure){.json = json, .event = event, .value = value};
@@ -89,12 +89,12 @@ static void add_text_figures(const evaluation *e, const double *means, figures *
     double sequences = means[SEQUENCES] > 0 ? means[SEQUENCES_RIGHT] / means[SEQUENCES] : 0;
     if (e->bytes > 0) {
         double bits = nats / log(2) / (double)e->bytes;
-        add(f, "bits_per_byte", "bits_per_byte", "bits per byte %.6g", bits, bits);
+        add_figure(f, "bits_per_byte", "bits_per_byte", "bits per byte %.6g", bits, bits);
     }
     if (e->pairs)
-        add(f, "sequence_accuracy", "sequence_accuracy", "sequence accuracy %.2f %%", sequences,
-            100 * sequences);
-    add(f, "tokens", NULL, NULL, means[TOKENS] * rows, 0);
+        add_figure(f, "sequence_accuracy", "sequence_accuracy", "sequence accuracy %.2f %%",
+                   sequences, 100 * sequences);
+    add_figure(f, "tokens", NULL, NULL, means[TOKENS] * rows, 0);
 }
 
 static void make_figures(const evaluation *e, const double *means, figures *f)
@@ -103,10 +103,11 @@ static void make_figures(const evaluation *e, const double *means, figures *f)
     double each = tokens && means[TOKENS] > 0 ? means[TOKENS] : 1;
     double loss = means[LOSS] / each, right = means[RIGHT] / each;
     f->n = 0;
-    if (e->network.right) add(f, "accuracy", "accuracy", "accuracy %.2f %%", right, 100 * right);
-    add(f, "eval_loss", "loss", "loss %.6g", loss, loss);
+    if (e->network.right)
+        add_figure(f, "accuracy", "accuracy", "accuracy %.2f %%", right, 100 * right);
+    add_figure(f, "eval_loss", "loss", "loss %.6g", loss, loss);
     if (e->perplexity || tokens)
-        add(f, "perplexity", "perplexity", "perplexity %.6g", exp(loss), exp(loss));
+        add_figure(f, "perplexity", "perplexity", "perplexity %.6g", exp(loss), exp(loss));
     if (tokens) add_text_figures(e, means, f);
 }
 
@@ -139,8 +140,8 @@ static bool add_decoded(evaluation *e, int64_t step, figures *f)
     decoded_figures d;
     if (!e->decoded) return true;
     TRY(decoded_run(e->decoded, step, &d));
-    add(f, "bleu", "bleu", "BLEU %.2f", d.bleu, d.bleu);
-    add(f, "exact", "exact", "exact %.2f %%", d.exact, 100 * d.exact);
+    add_figure(f, "bleu", "bleu", "BLEU %.2f", d.bleu, d.bleu);
+    add_figure(f, "exact", "exact", "exact %.2f %%", d.exact, 100 * d.exact);
     return true;
 }
 

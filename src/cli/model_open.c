@@ -33,7 +33,8 @@ static bool make_variables(const opened_model *m)
     return r.logits && mtf_compile(g, r.logits);
 }
 
-bool model_load(const options *o, int64_t step, opened_model *m)
+/* Loads the checkpoint of a step; 0: the newest.  Without a folder weights stay random, which is noted. */
+static bool model_load(const options *o, int64_t step, opened_model *m)
 {
     const char *path = option_nth(o, "checkpoint-dir", 0);
     mtf_loaded  from;

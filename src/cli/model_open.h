@@ -6,7 +6,8 @@
 #include "serve/opened_model.h"
 
 /* The word of such commands, and the beginning of their help. */
-#define FOLDER_WORDS "[FOLDER]"
+/* What describes a command that opens a trained model. */
+#define FOLDER_COMMAND .words = "[FOLDER]", .most = 1, .from_folder = true
 #define FOLDER_TEACHES                                                                             \
     "FOLDER has the checkpoints of a model and the configuration that mtf train writes there.\n"   \
     "--gin_file names another configuration; without FOLDER the weights are random.\n\n"
@@ -19,7 +20,5 @@ extern const option_spec opening_options[]; /* which model, and where its weight
 opened_model *model_open(const options *o, config_setup *c, int *status);
 /* The model of a configuration, without its weights.  NULL after an error. */
 opened_model *model_of(const config_setup *c);
-/* Loads the checkpoint of a step; 0: the newest.  Without a folder weights stay random, which is noted. */
-bool model_load(const options *o, int64_t step, opened_model *m);
 
 #endif

@@ -30,7 +30,7 @@ static bool new_copy(copying *c, const network *n)
 }
 
 /* A new graph with the inputs and variables of the old one; these are outside all blocks. */
-static bool begin(copying *c, const network *n, const char *option)
+static bool begin_copy(copying *c, const network *n, const char *option)
 {
     mtf_session *s = n->graph->session;
     TRY(new_copy(c, n));
@@ -59,7 +59,7 @@ static void take_images(const copying *c, network *n)
 bool network_retype(network *n, mtf_dtype type)
 {
     copying c;
-    TRY(begin(&c, n, "dtype"));
+    TRY(begin_copy(&c, n, "dtype"));
     c.rules.retypes = true;
     c.rules.type = type;
     for (int i = 0; i < n->graph->ntensors; i++) {

@@ -54,7 +54,7 @@ typedef struct fact_list {
     int          n;
 } fact_list;
 
-static bool add(fact_list *l, const char *key, const char *value)
+static bool add_fact(fact_list *l, const char *key, const char *value)
 {
     l->pairs[l->n++] = key;
     l->pairs[l->n++] = value;
@@ -89,19 +89,20 @@ static bool add_optimizer(fact_list *l, const mtf_minimize_opts *o)
     bool        decays = strcmp(name, "adamw") == 0;
     for (int i = 0; i < ROWS; i++)
         if (!rows[i].of || strcmp(rows[i].of, decays ? "adam" : name) == 0)
-            TRY(add(l, rows[i].key, value_text(l->arena, &rows[i], o)));
+            TRY(add_fact(l, rows[i].key, value_text(l->arena, &rows[i], o)));
     double decay = o->adam.decay == 0 && decays ? 0.01 : o->adam.decay;
-    TRY(add(l, "--weight-decay", number_text(l->arena, decay)));
-    if (o->schedule) return add(l, "--rate", o->schedule);
-    return add(l, "--rate", o->rate != 0 ? number_text(l->arena, o->rate) : "the optimizer's own");
+    TRY(add_fact(l, "--weight-decay", number_text(l->arena, decay)));
+    if (o->schedule) return add_fact(l, "--rate", o->schedule);
+    return add_fact(l, "--rate",
+                    o->rate != 0 ? number_text(l->arena, o->rate) : "the optimizer's own");
 }
 
 const char *const *train_facts(const setup *s, const char *mark, const char *order, bool minimized)
 {
     fact_list l = {.arena = &s->session->arena};
     l.pairs = arena_array(l.arena, const char *, 2 * (ROWS + MORE) + 1);
-    bool ok = l.pairs && (!order || add(&l, "order", order)) &&
-              add(&l, "model", mark) && add(&l, "--dtype", mtf_dtype_name(s->type)) &&
+    bool ok = l.pairs && (!order || add_fact(&l, "order", order)) && add_fact(&l, "model", mark) &&
+              add_fact(&l, "--dtype", mtf_dtype_name(s->type)) &&
               (!minimized || add_optimizer(&l, &s->minimize));
     return ok ? l.pairs : NULL;
 }

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/whole.h"
 #include "cpu/attention_tasks.h"
 #include "cpu/walk.h"
 #include "cpu/strided.h"
@@ -13,11 +14,6 @@
 static bool is_f64(const attending *t)
 {
     return t->instr->in[0].type == MTF_F64;
-}
-
-static int64_t pieces_of(int64_t n, int64_t each)
-{
-    return (n + each - 1) / each;
 }
 
 static int64_t line_of(const attending *t, int o)
@@ -159,7 +155,7 @@ static void run_grads(const attending *t, bool of_rows, bool of_memory, int64_t 
 {
     const run_state *r = t->run;
     size_t           scratch = attention_grad_scratch(t, r->threads);
-    int64_t whole = along_rows ? t->rows : t->args->memory, pieces = pieces_of(whole, each);
+    int64_t whole = along_rows ? t->rows : t->args->memory, pieces = ceil_div(whole, each);
     int     parts = attention_parts(t, tasks * pieces);
     PARALLEL(r, parts)
     for (int part = 0; part < parts; part++) {

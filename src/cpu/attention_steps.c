@@ -1,6 +1,8 @@
 /* The inner loops of attention, for the level being compiled. */
+#include "cpu/attention_steps.h"
+
 #include "cpu/lanes.h"
-#include "cpu/levels.h"
+#include "cpu/level.h"
 #include "cpu/walk.h"
 
 #if !defined(__FMA__) && !defined(__ARM_FEATURE_FMA)

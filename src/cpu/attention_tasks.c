@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/whole.h"
 #include "cpu/walk.h"
 #include "cpu/strided.h"
 
@@ -245,16 +246,11 @@ void dropout_factors(const attending *t, const panel *p, int64_t row, int64_t fi
 /* Rows processed together: they share the packed memory. */
 enum { TASK_ROWS = 512, TASK_FLOPS = 64 * 1024 };
 
-static int64_t pieces_of(int64_t n, int64_t each)
-{
-    return (n + each - 1) / each;
-}
-
 /* With fewer batches a task has fewer rows; always whole panels. */
 static int64_t task_rows(const attending *t, int threads)
 {
     int64_t each = t->rows * t->batches / (2 * threads);
-    each = pieces_of(each, PANEL_ROWS) * PANEL_ROWS;
+    each = ceil_div(each, PANEL_ROWS) * PANEL_ROWS;
     if (each < PANEL_ROWS) each = PANEL_ROWS;
     if (each > TASK_ROWS) each = TASK_ROWS;
     return each < t->rows ? each : t->rows;
@@ -289,7 +285,7 @@ static bool is_few(const attending *t)
 /* Chunks of a batch's memory; with few batches, some threads would otherwise have no work. */
 static int64_t chunks_of(const attending *t)
 {
-    return t->batches < FEW_BATCHES && t->args->memory > CHUNK ? pieces_of(t->args->memory, CHUNK)
+    return t->batches < FEW_BATCHES && t->args->memory > CHUNK ? ceil_div(t->args->memory, CHUNK)
                                                                : 1;
 }
 
@@ -337,7 +333,7 @@ void kernel_attention(const instr *i, const run_state *r)
         run_few(&t);
         return;
     }
-    int64_t each = task_rows(&t, r->threads), pieces = pieces_of(t.rows, each);
+    int64_t each = task_rows(&t, r->threads), pieces = ceil_div(t.rows, each);
     int64_t tasks = t.batches * pieces, flops = attention_pair_flops(i);
     size_t  scratch = each_scratch(&t, r->threads);
     int     parts = attention_parts(&t, tasks);

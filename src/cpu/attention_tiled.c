@@ -4,6 +4,7 @@
  * [position][8], the layout that the next product reads: nothing is packed
  * between the two.  Keys and values are packed once for all rows of a task.
  */
+#include "base/whole.h"
 #include "cpu/attention_steps.h"
 #include "cpu/matrix.h"
 #include "cpu/matrix_tile.h"
@@ -26,11 +27,6 @@ enum {
     GROUP = 12 * W /* rows whose contributions to dk and dv are summed at once */
 };
 
-static int64_t whole(int64_t n, int64_t side)
-{
-    return (n + side - 1) / side * side;
-}
-
 /* ---- packing ---- */
 
 /* Rows first .. first+n-1 of a batch as [n][wide], times factor, padded with 0 to a whole panel. */
@@ -44,7 +40,7 @@ static void gather_rows(const attending *t, attention_operand which, int64_t bat
         strided_loader(x->type)((strided){to + k * wide, 0, 1}, (strided){(void *)from, 0, 1}, 1,
                                 wide);
     }
-    memset(to + n * wide, 0, (size_t)((whole(n, W) - n) * wide) * sizeof *to);
+    memset(to + n * wide, 0, (size_t)((round_up(n, W) - n) * wide) * sizeof *to);
     if (factor != 1) scale_all(n * wide, to, factor);
 }
 
@@ -81,13 +77,13 @@ typedef struct forward_room {
 
 static int64_t forward_room_of(const attending *t, int64_t rows, float *at, forward_room *r)
 {
-    int64_t key = t->args->key, value = t->args->value, n = 0, all = whole(rows, W);
+    int64_t key = t->args->key, value = t->args->value, n = 0, all = round_up(rows, W);
     int64_t wide = key > value ? key : value;
     struct {
         float **to;
         int64_t size;
     } list[] = {{&r->q, all * key},
-                {&r->o, all * whole(value, TILE_COLS)},
+                {&r->o, all * round_up(value, TILE_COLS)},
                 {&r->top, all},
                 {&r->sum, all},
                 {&r->natural, all * key},
@@ -95,10 +91,10 @@ static int64_t forward_room_of(const attending *t, int64_t rows, float *at, forw
                 {&r->v, MEMORY_BLOCK * wide},
                 {&r->s, MEMORY_BLOCK * W},
                 {&r->keys, MEMORY_BLOCK * key},
-                {&r->values, MEMORY_BLOCK * whole(value, TILE_COLS)}};
+                {&r->values, MEMORY_BLOCK * round_up(value, TILE_COLS)}};
     for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
         *list[k].to = at ? at + n : NULL;
-        n += whole(list[k].size, 16);
+        n += round_up(list[k].size, 16);
     }
     return n;
 }
@@ -181,7 +177,7 @@ static forward_room room_at(const forward_room *r, const attending *t, int64_t r
 {
     forward_room own = *r;
     own.q += row * t->args->key;
-    own.o += row * whole(t->args->value, TILE_COLS);
+    own.o += row * round_up(t->args->value, TILE_COLS);
     own.top += row;
     own.sum += row;
     return own;
@@ -191,11 +187,11 @@ void attention_f32(const attending *t, int64_t batch, span rows, void *scratch)
 {
     forward_room r;
     places       memory;
-    int64_t      key = t->args->key, value = t->args->value, all = whole(rows.size, W);
+    int64_t      key = t->args->key, value = t->args->value, all = round_up(rows.size, W);
     forward_room_of(t, rows.size, scratch, &r);
     gather_rows(t, ATTENTION_Q, batch, rows.begin, rows.size, key, t->args->scale, r.natural);
     pack_panels(r.natural, all, key, r.q);
-    memset(r.o, 0, (size_t)(all * whole(value, TILE_COLS)) * sizeof(float));
+    memset(r.o, 0, (size_t)(all * round_up(value, TILE_COLS)) * sizeof(float));
     for (int64_t k = 0; k < all; k++) r.top[k] = (float)NOTHING_SEEN, r.sum[k] = 0;
     for (int64_t first = 0; first < t->args->memory; first += MEMORY_BLOCK) {
         int64_t n = t->args->memory - first < MEMORY_BLOCK ? t->args->memory - first : MEMORY_BLOCK;
@@ -235,8 +231,8 @@ static int64_t backward_room_of(const attending *t, float *at, backward_room *r)
     } list[] = {{&r->natural, GROUP * wide},
                 {&r->q, GROUP * key},
                 {&r->dy, GROUP * value},
-                {&r->q_columns, GROUP * whole(key, TILE_COLS)},
-                {&r->dy_columns, GROUP * whole(value, TILE_COLS)},
+                {&r->q_columns, GROUP * round_up(key, TILE_COLS)},
+                {&r->dy_columns, GROUP * round_up(value, TILE_COLS)},
                 {&r->weights, GROUP * MEMORY_BLOCK},
                 {&r->slopes, GROUP * MEMORY_BLOCK},
                 {&r->turned, GROUP * W},
@@ -244,12 +240,12 @@ static int64_t backward_room_of(const attending *t, float *at, backward_room *r)
                 {&r->v, MEMORY_BLOCK * value},
                 {&r->keys, MEMORY_BLOCK * key},
                 {&r->values, MEMORY_BLOCK * value},
-                {&r->k_columns, MEMORY_BLOCK * whole(key, TILE_COLS)},
-                {&r->dk, MEMORY_BLOCK * whole(key, TILE_COLS)},
-                {&r->dv, MEMORY_BLOCK * whole(value, TILE_COLS)}};
+                {&r->k_columns, MEMORY_BLOCK * round_up(key, TILE_COLS)},
+                {&r->dk, MEMORY_BLOCK * round_up(key, TILE_COLS)},
+                {&r->dv, MEMORY_BLOCK * round_up(value, TILE_COLS)}};
     for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
         *list[k].to = at ? at + n : NULL;
-        n += whole(list[k].size, 16);
+        n += round_up(list[k].size, 16);
     }
     return n;
 }
@@ -321,7 +317,7 @@ static void panel_slopes(const attending *t, const panel *p, const places *memor
 {
     span    seen = seen_of(p, memory);
     int64_t skip = seen.begin - memory->first, first = all.begin - memory->first,
-            end = whole(first + all.size, W);
+            end = round_up(first + all.size, W);
     float lse[W] = {0}, delta[W] = {0};
     sight how = sight_of(t, p, memory);
     first = first / W * W;
@@ -358,7 +354,7 @@ static void clear_missing(const panel *p, int64_t first, int64_t end, float *tab
 static void grad_group(const attending *t, const grad_task *g, int64_t first, int64_t n,
                        const places *memory, const backward_room *r)
 {
-    int64_t key = t->args->key, value = t->args->value, panels = whole(n, W) / W;
+    int64_t key = t->args->key, value = t->args->value, panels = round_up(n, W) / W;
     span    rows = {first, n}, all = {0};
     panel   list[GROUP / W];
     for (int64_t k = 0; k < panels; k++) {
@@ -382,8 +378,8 @@ static void grad_group(const attending *t, const grad_task *g, int64_t first, in
         float *weights = r->weights + k * W * MEMORY_BLOCK, *own = r->slopes + k * W * MEMORY_BLOCK;
         panel_slopes(t, &list[k], memory, all, r->q + k * W * key, r->dy + k * W * value, r,
                      weights, own);
-        clear_missing(&list[k], begin / W * W, whole(end, W), weights);
-        clear_missing(&list[k], begin / W * W, whole(end, W), own);
+        clear_missing(&list[k], begin / W * W, round_up(end, W), weights);
+        clear_missing(&list[k], begin / W * W, round_up(end, W), own);
         span    seen = seen_of(&list[k], memory);
         int64_t skip = seen.begin - memory->first;
         if (g->of_rows && seen.size && sight_of(t, &list[k], memory) != SEES_NOTHING)
@@ -410,8 +406,8 @@ void attention_grad_f32(const attending *t, const grad_task *g, void *scratch)
         pack_tiles(k.at, key, 1, n, k.row, r.keys);
         pack_tiles(v.at, value, 1, n, v.row, r.values);
         if (g->of_rows) pack_tiles(k.at, n, k.row, key, 1, r.k_columns);
-        memset(r.dk, 0, (size_t)(MEMORY_BLOCK * whole(key, TILE_COLS)) * sizeof(float));
-        memset(r.dv, 0, (size_t)(MEMORY_BLOCK * whole(value, TILE_COLS)) * sizeof(float));
+        memset(r.dk, 0, (size_t)(MEMORY_BLOCK * round_up(key, TILE_COLS)) * sizeof(float));
+        memset(r.dv, 0, (size_t)(MEMORY_BLOCK * round_up(value, TILE_COLS)) * sizeof(float));
         for (int64_t row = 0; row < g->rows.size; row += GROUP) {
             int64_t left = g->rows.size - row;
             grad_group(t, g, g->rows.begin + row, left < GROUP ? left : GROUP, &memory, &r);

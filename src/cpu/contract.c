@@ -11,6 +11,7 @@
  * Many threads take blocks of rows and columns instead.
  */
 #include "base/saturate.h"
+#include "base/whole.h"
 #include "cpu/arith.h"
 #include "cpu/kernels.h"
 #include "cpu/matrix.h"
@@ -228,9 +229,9 @@ static cutting cutting_of(const product *p, contract_way way, int64_t batch)
     if (work < PARALLEL_PRODUCT) return c;
     int64_t least = extent >= 128 ? 64 : 32;
     if (way == CONTRACT_GEMV && !has_long_rows(p)) least = 1024; /* reads parts of rows */
-    c.length = (extent + MOST_PIECES - 1) / MOST_PIECES;
-    c.length = (c.length + least - 1) / least * least;
-    c.pieces = (extent + c.length - 1) / c.length;
+    c.length = ceil_div(extent, MOST_PIECES);
+    c.length = round_up(c.length, least);
+    c.pieces = ceil_div(extent, c.length);
     return c;
 }
 
@@ -358,7 +359,7 @@ static int grid_rows(const product *p, int threads)
 /* Part k of n, in whole units. */
 static span grid_part(int64_t extent, int k, int n)
 {
-    int64_t units = (extent + GRID_UNIT - 1) / GRID_UNIT, begin = units * k / n * GRID_UNIT;
+    int64_t units = ceil_div(extent, GRID_UNIT), begin = units * k / n * GRID_UNIT;
     int64_t end = units * (k + 1) / n * GRID_UNIT;
     return (span){begin, (end < extent ? end : extent) - begin};
 }

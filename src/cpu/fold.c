@@ -9,6 +9,7 @@
  * chunks depend on the sizes only, so any number of threads gives the same
  * bits.
  */
+#include "base/whole.h"
 #include "cpu/kernels.h"
 
 #include "base/dtype.h"
@@ -226,7 +227,7 @@ static void fold_in_tiles(const folding *f, const run_state *r)
 {
     int64_t kept = f->kept.elements, share = kept / (r->threads > 0 ? r->threads : 1);
     int64_t width = share < 16 ? 16 : share > WIDTH ? WIDTH : share & ~(int64_t)15;
-    int64_t tiles = (kept + width - 1) / width;
+    int64_t tiles = ceil_div(kept, width);
     int     parts = work_parts(r, kept * f->reduced.elements, tiles);
     PARALLEL(r, parts)
     for (int part = 0; part < parts; part++)

@@ -5,9 +5,11 @@
  * halving the line, a form in which compilers vectorise comparisons.  If any
  * element is NaN, the extreme is NaN.
  */
+#include "cpu/fold_steps.h"
+
 #include <math.h>
 
-#include "cpu/levels.h"
+#include "cpu/level.h"
 #include "cpu/walk.h"
 
 enum { LANES = 16 }; /* which are added pairwise at the end */

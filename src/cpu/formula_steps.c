@@ -1,7 +1,8 @@
 /* The loops of formulas, for the level being compiled. */
 #include <math.h>
 
-#include "cpu/levels.h"
+#include "cpu/level.h"
+#include "cpu/map_formulas.h"
 #include "cpu/walk.h"
 
 /* All operands are read before any result is written: they may be the same elements. */

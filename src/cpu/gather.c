@@ -60,7 +60,7 @@ typedef struct place {
     int64_t data, index, table;
 } place;
 
-static place place_of(const transfer *t, const walk *w, place from)
+static place place_of_transfer(const transfer *t, const walk *w, place from)
 {
     return (place){from.data + walk_offset(w, t->data), from.index + walk_offset(w, t->index),
                    from.table + walk_offset(w, t->table)};
@@ -88,7 +88,7 @@ static void visit_turns(const transfer *t, const nest *n, share s, place from, v
 {
     place along = step_of(t, n, 0), across = step_of(t, n, 1);
     for (walk w = walk_at(n, s.first, s.turns); w.left > 0; walk_on(&w)) {
-        place start = place_of(t, &w, from);
+        place start = place_of_transfer(t, &w, from);
         for (int64_t row = 0; row < w.rows; row++)
             for (int64_t turn = 0; turn < w.count; turn++)
                 one(t, place_plus(place_plus(start, across, row), along, turn), each);

@@ -1,5 +1,6 @@
 /* The loops of joined steps, for the level being compiled. */
-#include "cpu/levels.h"
+#include "cpu/level.h"
+#include "cpu/map_joined.h"
 #include "cpu/walk.h"
 
 #if !defined(__FMA__) && !defined(__ARM_FEATURE_FMA)

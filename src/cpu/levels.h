@@ -12,21 +12,12 @@
 #include "cpu/fold_steps.h"
 #include "cpu/map_formulas.h"
 #include "cpu/map_joined.h"
-#include "cpu/map_soft.h"
 #include "cpu/short_steps.h"
 #include "cpu/slim_steps.h"
+#include "cpu/soft_steps.h"
 #include "cpu/strided.h"
 #include "cpu/terms_steps.h"
 #include "mtf_build.h"
-
-#ifndef LEVEL
-#define LEVEL plain
-#endif
-
-/* name_plain, name_avx2, ...: what a file of inner loops calls its tables. */
-#define OF_LEVEL(name) OF_LEVEL_(name, LEVEL)
-#define OF_LEVEL_(name, level) OF_LEVEL__(name, level)
-#define OF_LEVEL__(name, level) name##_##level
 
 #define DECLARE_TABLES(level)                                                                      \
     extern const map_tables       map_tables_##level;                                              \

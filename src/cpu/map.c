@@ -6,10 +6,11 @@
  * one or several rows, and values that are the same for a row are computed once
  * for it.
  */
+#include "base/whole.h"
 #include "cpu/kernels.h"
 
 #include "base/dtype.h"
-#include "cpu/map_tile.h"
+#include "cpu/map_run.h"
 
 enum {
     LONG_LINE =
@@ -60,27 +61,12 @@ static uint32_t indexed_loops(const instr *i)
     return loops;
 }
 
-/* The operand that determines the order of loops: one with a value for each element. */
-static const access *leading(const instr *i)
-{
-    for (int o = 0; o < i->nout; o++)
-        if (!map_is_row(i, &i->out[o])) return &i->out[o];
-    for (int k = 0; k < i->nin; k++)
-        if (!map_is_row(i, &i->in[k])) return &i->in[k];
-    return &i->out[0];
-}
-
-static int64_t pieces(int64_t whole, int64_t each)
-{
-    return (whole + each - 1) / each;
-}
-
 /* The largest tile of at most `most` elements with which all threads have the same number of
  * tiles. */
 static int64_t fair_tile(int64_t all, int64_t most, int threads)
 {
-    int64_t share = pieces(all, threads);
-    return share > most ? pieces(share, pieces(share, most)) : share;
+    int64_t share = ceil_div(all, threads);
+    return share > most ? ceil_div(share, ceil_div(share, most)) : share;
 }
 
 /* Are all operands contiguous along the innermost loop, or, if `repeats` allows it, constant along
@@ -119,7 +105,7 @@ static bool needs_no_room(const mapping *m)
  * within a block, since operands may be laid out differently beyond it. */
 static bool cut_into_blocks(mapping *m, int threads)
 {
-    int64_t block = nest_inner(&m->rows), share = pieces(m->nrows, threads);
+    int64_t block = nest_inner(&m->rows), share = ceil_div(m->nrows, threads);
     if (block * m->row < TILE || !needs_no_room(m)) return false;
     m->block = block;
     m->rows_together = fair_tile(block < share ? block : share, LONG_TILE / m->row, 1);
@@ -131,8 +117,8 @@ static void prepare_rows(mapping *m, uint32_t indexed, int threads)
 {
     const instr *i = m->instr;
     int          outer = i->nloops - i->map.nrow;
-    nest         inside = nest_of(i, loops_between(outer, i->nloops), leading(i), indexed);
-    m->rows = nest_of(i, loops_between(0, outer), leading(i), indexed);
+    nest         inside = nest_of(i, loops_between(outer, i->nloops), map_leading(i), indexed);
+    m->rows = nest_of(i, loops_between(0, outer), map_leading(i), indexed);
     m->row = inside.elements;
     m->nrows = m->block = m->rows.elements;
     m->nest = m->rows;
@@ -147,11 +133,11 @@ static void prepare_rows(mapping *m, uint32_t indexed, int threads)
         if (!m->in_turns && !lie_well(m, m->row >= ROW_WORTH_A_CALL)) most = SMALL_TILE;
         m->rows_together = fair_tile(m->nrows, m->row < most ? most / m->row : 1, threads);
     }
-    m->tiles_per_block = pieces(m->block, m->rows_together);
+    m->tiles_per_block = ceil_div(m->block, m->rows_together);
     m->tiles = m->nrows / m->block * m->tiles_per_block;
 }
 
-static void prepare(const instr *i, const run_state *r, int threads, mapping *m)
+static void prepare_mapping(const instr *i, const run_state *r, int threads, mapping *m)
 {
     uint32_t indexed = indexed_loops(i);
     m->instr = i;
@@ -170,10 +156,10 @@ static void prepare(const instr *i, const run_state *r, int threads, mapping *m)
     bool    well = lie_well(m, false), in_lines = inner >= LONG_LINE || m->nest.nloops < 2;
     int64_t most = !well ? SMALL_TILE : in_lines && map_writes_in_place(m) ? LONG_TILE : TILE;
     m->tile = fair_tile(m->nest.elements, most, threads);
-    m->tile = m->tile < LEAST_TILE ? LEAST_TILE : pieces(m->tile, TOGETHER) * TOGETHER;
-    m->tiles = pieces(m->nest.elements, m->tile);
+    m->tile = m->tile < LEAST_TILE ? LEAST_TILE : ceil_div(m->tile, TOGETHER) * TOGETHER;
+    m->tiles = ceil_div(m->nest.elements, m->tile);
     if (in_lines) {
-        m->tiles_per_line = pieces(inner, m->tile);
+        m->tiles_per_line = ceil_div(inner, m->tile);
         m->tiles = inner > 0 ? m->nest.elements / inner * m->tiles_per_line : 0;
     }
 }
@@ -192,7 +178,7 @@ void kernel_map(const instr *i, const run_state *r)
     mapping m;
     if (instr_elements(i) == 0) return;
     int threads = work_parts(r, instr_elements(i) * (1 + i->map.nsteps / LONG_STEPS), r->threads);
-    prepare(i, r, threads, &m);
+    prepare_mapping(i, r, threads, &m);
     int parts = (int)(m.tiles < threads ? m.tiles : threads);
     if (parts <= 1) { /* most maps of a step are small: avoids even an empty parallel region */
         run_tiles(&m, 0, m.tiles, r->scratch);

@@ -4,7 +4,7 @@
 #include "base/dtype.h"
 #include "program/scalar.h"
 
-bool map_is_fixed(const instr *i, const access *a)
+static bool map_is_fixed(const instr *i, const access *a)
 {
     for (int k = 0; k < i->nloops; k++)
         if (a->stride[k] != 0 && i->size[k] != 1) return false;

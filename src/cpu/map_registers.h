@@ -28,7 +28,6 @@ typedef struct map_registers {
 } map_registers;
 
 /* Is the operand constant? */
-bool          map_is_fixed(const instr *i, const access *a);
 map_registers map_registers_of(const instr *i);
 
 #endif

@@ -4,7 +4,9 @@
  * is legal, simple enough for the compiler to vectorise; and the tables of this
  * level.
  */
-#include "cpu/levels.h"
+#include "cpu/map_steps.h"
+
+#include "cpu/level.h"
 #include "cpu/walk.h"
 
 #if !defined(__FMA__) && !defined(__ARM_FEATURE_FMA)
@@ -146,14 +148,7 @@ static void run_near(int64_t n, float *out, const float *x, apart_loop *near, ap
 #undef T
 #undef SUFFIX
 
-#undef REAL1
-#undef ANY1
-#undef TEST1
-#undef LOGIC1
-#undef REAL2
-#undef ANY2
-#undef COMPARE
-#undef LOGIC2
+#include "program/scalars_end.h"
 
 /* ---- casts ---- */
 

@@ -1,4 +1,4 @@
-/* Running one tile of a map. */
+/* One tile of a map: its registers and what they hold. */
 #ifndef CPU_MAP_TILE_H
 #define CPU_MAP_TILE_H
 
@@ -39,10 +39,10 @@ typedef struct place {
 } place;
 
 /* What the next tile will probably read; prefetched a strip at a time. */
-typedef struct ahead {
+typedef struct tile_ahead {
     const char *at;
     int64_t     left; /* bytes */
-} ahead;
+} tile_ahead;
 
 enum { MOST_AHEAD = 4 };
 
@@ -59,18 +59,15 @@ typedef struct tile {
     place          reg[MAX_REGISTERS];
     place          spread[MAX_REGISTERS]; /* values per row, expanded to one per element */
     int            nahead;
-    ahead          ahead[MOST_AHEAD];
+    tile_ahead     ahead[MOST_AHEAD];
     int64_t        flops; /* of all tiles so far */
 } tile;
 
-/* Is every result of a map without rows written to its output by its step?  (If operands are
- * contiguous; otherwise it is stored from a slot.) */
-bool map_writes_in_place(const mapping *m);
-
 /* Fills the constant registers; called once for each thread. */
 void tile_begin(tile *t, const mapping *m, char *slots);
-/* Runs tile `which`. */
-void tile_run(tile *t, int64_t which);
+
+char   *tile_slot(const tile *t, int slot);
+int64_t tile_register_bytes(const tile *t, int k); /* of an element of register k */
 
 /* Counts the flops of those steps of first .. last-1 that run once per row (`once`), or of the
  * others.  (Indices are counted where they are computed.) */

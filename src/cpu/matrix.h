@@ -87,7 +87,6 @@ size_t product_packed_bytes(int64_t m, int64_t k);
 size_t product_packed_scratch(int64_t k);
 void   product_pack(const product *p, const float *a, void *packed);
 /* The other operand as tiles read it, [columns / 12][k][12], padded with 0. */
-size_t product_columns_bytes(int64_t n, int64_t k);
 void   product_pack_columns(const product *p, const float *b, void *packed);
 void   product_add_packed(const product *p, const void *packed, const float *b, float *c,
                           void *scratch);

@@ -10,6 +10,7 @@
  * subnormals as 0; VDPBF16PS and AMX round to nearest.  So the error of a sum of
  * k terms is at most k * 2^-23 times the sum of their magnitudes.
  */
+#include "base/whole.h"
 #include "cpu/matrix.h"
 #include "cpu/short_steps.h"
 #include "cpu/short_tile.h"
@@ -18,11 +19,6 @@
  * into L3.  CHUNK: rows and columns of f32 sums that are kept until they are rounded, if the result
  * is bf16 and k is split. */
 enum { BLOCK = 256, WAITING = 1056, CHUNK = 512, TOGETHER = 8, LINE = 64 };
-
-static int64_t at_most(int64_t n, int64_t most)
-{
-    return n < most ? n : most;
-}
 
 static void *element_of(const product *p, void *c, int64_t i, int64_t j)
 {
@@ -57,7 +53,7 @@ static void run_tiles(const short_tile *t, const product *p, int64_t k, const ui
     _Alignas(LINE) float tile[SHORT_MOST_TILE];
     for (int64_t j = 0; j < p->n; j += t->cols)
         for (int64_t i = 0; i < p->m; i += t->rows) {
-            int64_t down = at_most(p->m - i, t->rows), along = at_most(p->n - j, t->cols);
+            int64_t down = min_of(p->m - i, t->rows), along = min_of(p->n - j, t->cols);
             bool    there =
                 !add && p->result == MTF_F32 && p->c_n == 1 && down == t->rows && along == t->cols;
             void *to = element_of(p, c, i, j);
@@ -72,16 +68,16 @@ static void run_stretch(const short_tile *t, const product *p, const uint16_t *a
                         bool add, void *c, uint16_t *rows)
 {
     bool      one = p->m <= BLOCK;
-    int64_t   k = short_whole(p->k, t->unit);
+    int64_t   k = round_up(p->k, t->unit);
     int64_t   wide = one ? TOGETHER * t->cols : WAITING / t->cols * t->cols;
-    uint16_t *columns = rows + short_whole(one ? p->m : BLOCK, t->rows) * k;
+    uint16_t *columns = rows + round_up(one ? p->m : BLOCK, t->rows) * k;
     if (one) t->pack_rows(&(short_strip){a, p->a_m, p->a_k, p->m}, p->k, rows);
     for (int64_t j = 0; j < p->n; j += wide) {
         product part = *p;
-        part.n = at_most(p->n - j, wide);
+        part.n = min_of(p->n - j, wide);
         t->pack_columns(&(short_strip){b + j * p->b_n, p->b_n, p->b_k, part.n}, p->k, columns);
         for (int64_t i = 0; i < p->m; i += BLOCK) {
-            part.m = at_most(p->m - i, BLOCK);
+            part.m = min_of(p->m - i, BLOCK);
             if (!one)
                 t->pack_rows(&(short_strip){a + i * p->a_m, p->a_m, p->a_k, part.m}, p->k, rows);
             run_tiles(t, &part, k, rows, columns, add, element_of(p, c, i, j));
@@ -94,7 +90,7 @@ static void run_stretches(const short_tile *t, const product *p, const uint16_t 
 {
     for (int64_t l = 0; l < p->k; l += t->deep) {
         product part = *p;
-        part.k = at_most(p->k - l, t->deep);
+        part.k = min_of(p->k - l, t->deep);
         run_stretch(t, &part, a + l * p->a_k, b + l * p->b_k, p->add || l > 0, c, packed);
     }
 }
@@ -109,7 +105,7 @@ static bool has_waiting_sums(const product *p)
 static size_t sums_bytes(const product *p)
 {
     if (!has_waiting_sums(p)) return 0;
-    return (size_t)short_whole(at_most(p->m, CHUNK) * at_most(p->n, CHUNK), LINE) * sizeof(float);
+    return (size_t)round_up(min_of(p->m, CHUNK) * min_of(p->n, CHUNK), LINE) * sizeof(float);
 }
 
 static void run_chunks(const short_tile *t, const product *p, const uint16_t *a, const uint16_t *b,
@@ -118,8 +114,8 @@ static void run_chunks(const short_tile *t, const product *p, const uint16_t *a,
     for (int64_t i = 0; i < p->m; i += CHUNK)
         for (int64_t j = 0; j < p->n; j += CHUNK) {
             product part = *p, chunk = *p;
-            part.m = chunk.m = at_most(p->m - i, CHUNK);
-            part.n = chunk.n = at_most(p->n - j, CHUNK);
+            part.m = chunk.m = min_of(p->m - i, CHUNK);
+            part.n = chunk.n = min_of(p->n - j, CHUNK);
             part.result = MTF_F32, part.c_m = part.n, part.c_n = 1;
             run_stretches(t, &part, a + i * p->a_m, b + j * p->b_n, sums, packed);
             for (int64_t r = 0; r < chunk.m; r++) {
@@ -141,13 +137,13 @@ static size_t packed_bytes(const short_tile *t, const product *p)
     int     side = t->rows > t->cols ? t->rows : t->cols;
     int64_t longest = p->m > p->n ? p->m : p->n;
     int64_t columns = longest <= BLOCK ? TOGETHER * side : WAITING + side;
-    int64_t lanes = at_most(longest, BLOCK) + side + columns;
-    return (size_t)(lanes * short_whole(at_most(p->k, t->deep), t->unit)) * sizeof(uint16_t);
+    int64_t lanes = min_of(longest, BLOCK) + side + columns;
+    return (size_t)(lanes * round_up(min_of(p->k, t->deep), t->unit)) * sizeof(uint16_t);
 }
 
 size_t product_short_bytes(const product *p)
 {
-    return (size_t)short_whole((int64_t)(sums_bytes(p) + packed_bytes(p->tile, p)), LINE);
+    return (size_t)round_up((int64_t)(sums_bytes(p) + packed_bytes(p->tile, p)), LINE);
 }
 
 /* c[m] = sum over k of a[m, k] * b[k] */
@@ -157,7 +153,7 @@ bool product_short_vector(const product *p, const uint16_t *a, const uint16_t *b
     float               sums[SHORT_STRETCH];
     if (p->a_k != 1 && p->a_m != 1) return false;
     for (int64_t i = 0; i < p->m; i += SHORT_STRETCH) {
-        int64_t rows = at_most(p->m - i, SHORT_STRETCH);
+        int64_t rows = min_of(p->m - i, SHORT_STRETCH);
         if (p->a_k == 1)
             loops->along(rows, p->k, a + i * p->a_m, p->a_m, b, p->b_k, sums);
         else

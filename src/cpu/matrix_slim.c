@@ -18,7 +18,7 @@ enum { LINE = 64 }; /* bytes of a cache line: a vector that crosses two lines ta
 
 /* ---- the sum runs along rows ---- */
 
-static void pack(const product *p, const float *b, int64_t k, int width, float *to)
+static void pack_columns(const product *p, const float *b, int64_t k, int width, float *to)
 {
     if (p->n < width) memset(to, 0, (size_t)(k * width) * sizeof *to);
     for (int64_t j = 0; j < p->n; j++)
@@ -34,7 +34,7 @@ static void product_along(const slim_tables *loops, const product *p, const floa
     for (int64_t l = 0; l < p->k; l += DEEP) {
         s.terms = p->k - l < DEEP ? p->k - l : DEEP;
         s.add = p->add || l > 0;
-        pack(p, b + l * p->b_k, s.terms, width, packed);
+        pack_columns(p, b + l * p->b_k, s.terms, width, packed);
         loops->along(&s, a + l, packed, c);
     }
 }

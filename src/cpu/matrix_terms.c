@@ -5,6 +5,7 @@
  * added.  Here it is written once, and read only if the product adds into it,
  * while a strip of b stays in the L1 cache.
  */
+#include "base/whole.h"
 #include "cpu/matrix.h"
 #include "cpu/terms_steps.h"
 #include "cpu/contract_way.h"
@@ -27,7 +28,7 @@ bool product_terms(const product *p, const float *a, const float *b, float *c)
     if (p->c_n != 1) return false;
     for (int64_t first = 0; first < p->n; first += most) {
         int64_t cols = p->n - first < most ? p->n - first : most;
-        int64_t wide = (cols + TERMS_UNIT - 1) / TERMS_UNIT * TERMS_UNIT;
+        int64_t wide = round_up(cols, TERMS_UNIT);
         pack_strip(p, b + first * p->b_n, cols, wide, strip);
         const terms t = {.rows = p->m,
                          .cols = cols,

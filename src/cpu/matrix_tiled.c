@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "base/whole.h"
 #include "cpu/matrix.h"
 #include "cpu/matrix_tile.h"
 
@@ -57,7 +58,7 @@ static void pack_four(const strip *s, int64_t k, int wide, float *to)
 }
 
 /* Packs to[k][wide]; missing lanes are 0. */
-static void pack(const strip *s, int64_t k, int wide, float *to)
+static void pack_strip(const strip *s, int64_t k, int wide, float *to)
 {
     int done = 0;
     if (s->lanes < wide) memset(to, 0, (size_t)(k * wide) * sizeof *to);
@@ -105,13 +106,8 @@ static void pack_lanes(const strip *s, int64_t k, int wide, float *to)
         if (whole)
             pack_beside(one.at, s->along, (int)panels, k, wide, to + done * k);
         else
-            pack(&one, k, wide, to + done * k);
+            pack_strip(&one, k, wide, to + done * k);
     }
-}
-
-static int64_t whole_tiles(int64_t n, int side)
-{
-    return (n + side - 1) / side * side;
 }
 
 static int at_most(int64_t n, int most)
@@ -129,7 +125,7 @@ typedef struct target {
     bool    add;
 } target;
 
-static void put(float32x4_t x, bool add, float *to)
+static void put_lanes(float32x4_t x, bool add, float *to)
 {
     vst1q_f32(to, add ? vaddq_f32(vld1q_f32(to), x) : x);
 }
@@ -139,7 +135,7 @@ static void store_columns(float tile[TILE_COLS][TILE_ROWS], const target *t)
 {
     for (int j = 0; j < t->cols; j++)
         for (int i = 0; i < TILE_ROWS; i += LANES)
-            put(vld1q_f32(&tile[j][i]), t->add, t->c + i + j * t->c_n);
+            put_lanes(vld1q_f32(&tile[j][i]), t->add, t->c + i + j * t->c_n);
 }
 
 /* The same if the elements of a row are adjacent. */
@@ -150,7 +146,7 @@ static void store_rows(float tile[TILE_COLS][TILE_ROWS], const target *t)
             float32x4_t x[LANES];
             for (int l = 0; l < LANES; l++) x[l] = vld1q_f32(&tile[j + l][i]);
             turn(x);
-            for (int l = 0; l < LANES; l++) put(x[l], t->add, t->c + (i + l) * t->c_m + j);
+            for (int l = 0; l < LANES; l++) put_lanes(x[l], t->add, t->c + (i + l) * t->c_m + j);
         }
 }
 
@@ -210,7 +206,7 @@ static void run_stretch(const product *p, int64_t k, const float *a, const float
 {
     bool   one = p->m <= BLOCK;
     int    wide = !one ? WAITING : p->b_n == 1 ? TOGETHER * TILE_COLS : TILE_COLS;
-    float *columns = rows + whole_tiles(one ? p->m : BLOCK, TILE_ROWS) * k;
+    float *columns = rows + round_up(one ? p->m : BLOCK, TILE_ROWS) * k;
     if (one) pack_rows(p, k, a, rows);
     for (int64_t j = 0; j < p->n; j += wide) {
         product part = *p;
@@ -228,18 +224,18 @@ static void run_stretch(const product *p, int64_t k, const float *a, const float
  * packed element, and the time to store a tile, which along rows writes partial cache lines. */
 int64_t product_tiled_work(const product *p)
 {
-    int64_t k = at_most(p->k, DEEP), tiles = whole_tiles(p->m, TILE_ROWS) / TILE_ROWS *
-                                             (whole_tiles(p->n, TILE_COLS) / TILE_COLS);
-    int64_t packed = p->n + (p->m > BLOCK ? (p->n + WAITING - 1) / WAITING : 1) * p->m;
+    int64_t k = at_most(p->k, DEEP), tiles = round_up(p->m, TILE_ROWS) / TILE_ROWS *
+                                             (round_up(p->n, TILE_COLS) / TILE_COLS);
+    int64_t packed = p->n + (p->m > BLOCK ? ceil_div(p->n, WAITING) : 1) * p->m;
     return tiles * (6 * k + (p->c_m == 1 ? 30 : 60)) + 2 * packed * k;
 }
 
 size_t product_tiled_bytes(const product *p)
 {
     int64_t longest = p->m > p->n ? p->m : p->n;
-    int64_t rows = whole_tiles(at_most(longest, BLOCK), TILE_ROWS);
+    int64_t rows = round_up(at_most(longest, BLOCK), TILE_ROWS);
     int64_t columns =
-        longest <= BLOCK ? TOGETHER * TILE_COLS : whole_tiles(at_most(longest, WAITING), TILE_COLS);
+        longest <= BLOCK ? TOGETHER * TILE_COLS : round_up(at_most(longest, WAITING), TILE_COLS);
     return (size_t)((rows + columns) * at_most(p->k, DEEP)) * sizeof(float);
 }
 
@@ -254,7 +250,7 @@ void product_tiled(const product *p, const float *a, const float *b, float *c, v
 
 size_t product_packed_bytes(int64_t m, int64_t k)
 {
-    return (size_t)(whole_tiles(m, TILE_ROWS) * k) * sizeof(float);
+    return (size_t)(round_up(m, TILE_ROWS) * k) * sizeof(float);
 }
 
 size_t product_packed_scratch(int64_t k)
@@ -267,9 +263,9 @@ void product_pack(const product *p, const float *a, void *packed)
     pack_rows(p, p->k, a, packed);
 }
 
-size_t product_columns_bytes(int64_t n, int64_t k)
+static size_t product_columns_bytes(int64_t n, int64_t k)
 {
-    return (size_t)(whole_tiles(n, TILE_COLS) * k) * sizeof(float);
+    return (size_t)(round_up(n, TILE_COLS) * k) * sizeof(float);
 }
 
 void product_pack_columns(const product *p, const float *b, void *packed)

@@ -7,17 +7,13 @@
  * same bounds whatever piece of the product this is: so have the sums.
  */
 #include "base/dtype.h"
+#include "base/whole.h"
 #include "cpu/contract_way.h"
 #include "cpu/matrix.h"
 #include "cpu/short_steps.h"
 
 /* Rows of a, columns of b, and terms of a sum, of a block; a multiple of LINE bytes each. */
 enum { ROWS = 256, COLS = 512, DEEP = 256, LINE = 64 };
-
-static int64_t at_most(int64_t n, int64_t most)
-{
-    return n < most ? n : most;
-}
 
 /* Widens a block of an operand as [rows, cols] or, if that is how the operand lies, as [cols, rows]. */
 static matrix widen(const uint16_t *from, int64_t rows, int64_t cols, int64_t row, int64_t col,
@@ -106,8 +102,8 @@ static int64_t whole_lines(int64_t elements)
 /* Where these lie from `base` on; returns the bytes of all.  They suffice for the transpose, too. */
 static size_t divide_room(const product *p, char *base, room *r)
 {
-    int64_t longest = p->m > p->n ? p->m : p->n, deep = at_most(p->k, DEEP);
-    int64_t rows = at_most(longest, ROWS), cols = at_most(longest, COLS);
+    int64_t longest = p->m > p->n ? p->m : p->n, deep = min_of(p->k, DEEP);
+    int64_t rows = min_of(longest, ROWS), cols = min_of(longest, COLS);
     int64_t a = whole_lines(rows * deep), b = whole_lines(deep * cols);
     int64_t sums = may_need_sums(p) ? whole_lines(rows * cols) : 0;
     *r = (room){(float *)(void *)base, (float *)(void *)(base + a), (float *)(void *)(base + a + b),
@@ -126,7 +122,7 @@ static void run_block(const product *p, const uint16_t *a, const uint16_t *b, vo
     product part = *p;
     if (!there) part.c_m = p->n, part.c_n = 1;
     for (int64_t l = 0; l < p->k; l += DEEP) {
-        part.k = at_most(p->k - l, DEEP);
+        part.k = min_of(p->k - l, DEEP);
         part.add = l > 0 || (there && p->add);
         matrix left = widen(a + l * p->a_k, p->m, part.k, p->a_m, p->a_k, r->a);
         matrix right = widen(b + l * p->b_k, part.k, p->n, p->b_k, p->b_n, r->b);
@@ -150,7 +146,7 @@ void product_widened(const product *p, const uint16_t *a, const uint16_t *b, voi
     for (int64_t j = 0; j < p->n; j += COLS)
         for (int64_t i = 0; i < p->m; i += ROWS) {
             product part = *p;
-            part.m = at_most(p->m - i, ROWS), part.n = at_most(p->n - j, COLS);
+            part.m = min_of(p->m - i, ROWS), part.n = min_of(p->n - j, COLS);
             run_block(&part, a + i * p->a_m, b + j * p->b_n,
                       (char *)c + (i * p->c_m + j * p->c_n) * bytes, &r, adds_in_place(p));
         }

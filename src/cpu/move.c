@@ -7,6 +7,7 @@
  * found from the output's strides, and only those are split among threads.
  */
 #include "base/dtype.h"
+#include "base/whole.h"
 #include "cpu/strided.h"
 
 enum {
@@ -64,7 +65,7 @@ static void move_band(const moving *m, int64_t band)
     const access *to = &m->instr->out[0], *from = &m->instr->in[0];
     int           along = n->nloops - 1;
     int64_t       rows = n->size[m->across], columns = n->size[along];
-    int64_t       bands = (rows + SQUARE - 1) / SQUARE, r0 = band % bands * SQUARE;
+    int64_t       bands = ceil_div(rows, SQUARE), r0 = band % bands * SQUARE;
     int64_t       to_r = to->stride[n->loop[m->across]], from_r = from->stride[n->loop[m->across]];
     int64_t       to_c = to->stride[n->loop[along]], from_c = from->stride[n->loop[along]];
     int64_t       out = r0 * to_r, in = r0 * from_r, high = rows - r0 < SQUARE ? rows - r0 : SQUARE;
@@ -107,7 +108,7 @@ void kernel_move(const instr *i, const run_state *r)
     int64_t units = m.nest.elements;
     if (m.across >= 0) {
         int64_t rows = m.nest.size[m.across];
-        units = m.nest.elements / rows / nest_inner(&m.nest) * ((rows + SQUARE - 1) / SQUARE);
+        units = m.nest.elements / rows / nest_inner(&m.nest) * ceil_div(rows, SQUARE);
     }
     int parts = work_parts(r, m.nest.elements, units);
     PARALLEL(r, parts)
@@ -220,7 +221,7 @@ void kernel_add_into(const instr *i, const run_state *r)
     if (elements == 0) return;
 
     /* Threads can split the output only if the other loops never leave an output element. */
-    int64_t tiles = (a.apart.elements + MEETING_TILE - 1) / MEETING_TILE;
+    int64_t tiles = ceil_div(a.apart.elements, MEETING_TILE);
     bool    owned = nest_repeats(&a.meeting, &i->out[0]);
     int     parts = owned ? work_parts(r, elements, tiles) : 1;
     PARALLEL(r, parts)

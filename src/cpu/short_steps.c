@@ -1,5 +1,10 @@
 /* Inner loops of bf16 matrices times vectors, bound by memory, and of widening. */
-#include "cpu/levels.h"
+#include "cpu/short_steps.h"
+
+#include <string.h>
+
+#include "base/dtype.h"
+#include "cpu/level.h"
 
 enum { DEEP = 4096, LANES = 32, TOGETHER = 4 };
 

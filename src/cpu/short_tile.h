@@ -9,6 +9,7 @@
 #define CPU_SHORT_TILE_H
 
 #include "base/dtype.h"
+#include "base/whole.h"
 
 /* The layout of an operand's lanes, and of its elements along k. */
 typedef struct short_strip {
@@ -41,16 +42,11 @@ extern const short_tile short_tile_avx512, short_tile_amx; /* x86-64 */
 /* The tiles for this chip; NULL: it has no such instructions. */
 const short_tile *short_tile_here(void);
 
-static inline int64_t short_whole(int64_t n, int unit)
-{
-    return (n + unit - 1) / unit * unit;
-}
-
 /* Packs one panel from any memory layout. */
 static inline void short_pack(const short_strip *s, int64_t k, int wide, int group, int unit,
                               uint16_t *to)
 {
-    int64_t whole = short_whole(k, unit);
+    int64_t whole = round_up(k, unit);
     if (s->lanes < wide || whole > k) memset(to, 0, (size_t)(whole * wide) * sizeof *to);
     for (int64_t l = 0; l < k; l++)
         for (int64_t i = 0; i < s->lanes; i++)

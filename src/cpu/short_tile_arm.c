@@ -5,6 +5,7 @@
  * Written in assembly for the order of instructions, as in matrix_tile.c: each
  * load stands just after the last use of the register that it overwrites.
  */
+#include "base/whole.h"
 #include "cpu/short_tile.h"
 
 #if defined(__aarch64__)
@@ -154,7 +155,7 @@ static inline void turn_eight(const uint16_t *from, int64_t along, uint16_t *to)
 static inline void pack_beside(const short_strip *s, int panels, int64_t k, int wide, uint16_t *to)
 {
     enum { AHEAD = 2 * GROUP };
-    int64_t whole = k / GROUP * GROUP, panel = short_whole(k, GROUP) * wide;
+    int64_t whole = k / GROUP * GROUP, panel = round_up(k, GROUP) * wide;
     for (int64_t l = 0; l < whole; l += GROUP) {
         const uint16_t *row = s->at + l * s->along;
         int64_t         ahead = l + AHEAD + GROUP <= whole ? AHEAD * s->along : 0;
@@ -175,7 +176,7 @@ static inline void pack_beside(const short_strip *s, int panels, int64_t k, int 
 static inline void pack_panels(const short_strip *s, int64_t k, int wide, uint16_t *to)
 {
     enum { TOGETHER = 8 };
-    int64_t panels, panel = short_whole(k, GROUP) * wide;
+    int64_t panels, panel = round_up(k, GROUP) * wide;
     for (int64_t done = 0; done < s->lanes; done += panels * wide, to += panels * panel) {
         int64_t     left = s->lanes - done, whole = left / wide;
         short_strip part = {s->at + done * s->lane, s->lane, s->along, left < wide ? left : wide};

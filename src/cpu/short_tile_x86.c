@@ -5,6 +5,7 @@
  * tiles of sums are 32 rows by 32 columns, beside two of a and two of b.  Its
  * rows are packed in groups of 32 along k, all other operands in pairs.
  */
+#include "base/whole.h"
 #include "cpu/short_tile.h"
 
 #if defined(__x86_64__)
@@ -77,7 +78,7 @@ static inline void pack_block(const short_strip *s, int64_t l, int64_t k, int la
                               uint16_t *panel)
 {
     __m512i         x[LANES];
-    int64_t         left = s->lanes - lane, rest = (short_whole(k, f.unit) - l) / PAIR;
+    int64_t         left = s->lanes - lane, rest = (round_up(k, f.unit) - l) / PAIR;
     int             lanes = left < 0 ? 0 : left < LANES ? (int)left : LANES;
     int             deep = k - l < AMX_DEEP ? (int)(k - l) : AMX_DEEP;
     bool            by_lanes = s->along == 1;
@@ -99,7 +100,7 @@ static inline void pack_block(const short_strip *s, int64_t l, int64_t k, int la
 
 static inline void pack_panels(const short_strip *s, int64_t k, form f, uint16_t *to)
 {
-    int64_t panel = short_whole(k, f.unit) * f.wide;
+    int64_t panel = round_up(k, f.unit) * f.wide;
     for (int64_t done = 0; done < s->lanes; done += f.wide, to += panel) {
         int64_t     left = s->lanes - done;
         short_strip part = {s->at + done * s->lane, s->lane, s->along,

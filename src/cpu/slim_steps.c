@@ -1,8 +1,10 @@
 /* Inner loops of products with few columns, for one level. */
+#include "cpu/slim_steps.h"
+
 #include <math.h>
 
 #include "cpu/lanes.h"
-#include "cpu/levels.h"
+#include "cpu/level.h"
 
 /* As many rows, one unit wide, as fit into registers. */
 #if LANES == 16

@@ -3,9 +3,11 @@
  * Compiled as if there were no NaN (cmake/flags.cmake): then each comparison is one
  * instruction.
  */
+#include "cpu/soft_steps.h"
+
 #include <math.h>
 
-#include "cpu/levels.h"
+#include "cpu/level.h"
 
 /* Four independent runs hide the latency. */
 static void range(int64_t n, const float *x, float *highest, float *lowest)

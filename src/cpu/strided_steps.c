@@ -1,5 +1,6 @@
 /* The inner loops of strided copies, for every type. */
-#include "cpu/levels.h"
+#include "cpu/level.h"
+#include "cpu/strided.h"
 
 #define SAME(v) v
 

@@ -2,8 +2,10 @@
  *
  * A tile of the result stays in registers while its few terms are added, and is written once.
  */
+#include "cpu/terms_steps.h"
+
 #include "cpu/lanes.h"
-#include "cpu/levels.h"
+#include "cpu/level.h"
 
 enum { HIGH = 4, WIDE = 2 * LANES };
 

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "base/whole.h"
 #include "cpu/matrix.h"
 #include "cpu/window_filter.h"
 #include "cpu/contract_way.h"
@@ -51,7 +52,7 @@ typedef struct segment {
 
 static segment segment_at(int64_t unit, int64_t length)
 {
-    int64_t per_row = (length + SEGMENT - 1) / SEGMENT, first = unit % per_row * SEGMENT;
+    int64_t per_row = ceil_div(length, SEGMENT), first = unit % per_row * SEGMENT;
     return (segment){unit / per_row, {first, length - first < SEGMENT ? length : first + SEGMENT}};
 }
 
@@ -155,13 +156,13 @@ static void blas_result(const window_nest *n, gemm base, char *scratch)
 {
     bool    input = n->kind == WINDOW_INPUT;
     int64_t length = input ? n->row.in : n->row.out, taps = n->outer_taps * n->row.taps;
-    int64_t units = (input ? n->outer_in : n->outer_out) * ((length + SEGMENT - 1) / SEGMENT);
+    int64_t units = (input ? n->outer_in : n->outer_out) * ceil_div(length, SEGMENT);
     int64_t at_once = units / n->threads < 1 ? 1 : units / n->threads;
     if (at_once > ROWS_AT_ONCE) at_once = ROWS_AT_ONCE;
     base.n = (int)(input ? n->chans : n->outs);
     base.k = (int)(input ? n->outs : n->chans);
     if (input) base.b = (matrix){false, (int)n->chans};
-    int64_t blocks = (units + at_once - 1) / at_once;
+    int64_t blocks = ceil_div(units, at_once);
 #ifdef _OPENMP
 #pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
 #endif
@@ -187,7 +188,7 @@ typedef struct tiles {
 
 static tiles tiles_of(const window_nest *n)
 {
-    tiles t = {(n->chans + TILE - 1) / TILE, (n->outs + TILE - 1) / TILE, 0};
+    tiles t = {ceil_div(n->chans, TILE), ceil_div(n->outs, TILE), 0};
     t.all = n->outer_taps * n->row.taps * n->groups * t.chans * t.outs;
     return t;
 }

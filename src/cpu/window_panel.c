@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "base/whole.h"
 #include "cpu/matrix.h"
 #include "cpu/window_filter.h"
 
@@ -281,8 +282,8 @@ void window_panel(const window_nest *n, char *scratch)
     int64_t     positions = n->outer_out * n->row.out, images = images_of(n), parts = parts_of(n);
     int64_t     each = positions / images, together = each < BLOCK ? BLOCK / each : 1;
     char       *filters = scratch + (size_t)n->threads * panel_bytes(n);
-    int64_t     units = n->kind == WINDOW_FORWARD ? (positions + BLOCK - 1) / BLOCK
-                        : n->kind == WINDOW_INPUT ? (images + together - 1) / together
+    int64_t     units = n->kind == WINDOW_FORWARD ? ceil_div(positions, BLOCK)
+                        : n->kind == WINDOW_INPUT ? ceil_div(images, together)
                                                   : parts * n->outer_taps * n->groups;
     forward.kind = WINDOW_FORWARD;
     matrices(n, &p.w, &p.y);

@@ -5,6 +5,7 @@
  * outputs) of one group; if every group has one channel and one output, the
  * lanes run over the groups.
  */
+#include "base/whole.h"
 #include "cpu/arith.h"
 #include "cpu/window_nest.h"
 
@@ -157,7 +158,7 @@ typedef void tap_fn(const window_nest *, const lanes *, int64_t, int64_t, int64_
 static void plain_filter(const window_nest *n, const lanes *l)
 {
     static tap_fn *const tap[DTYPES] = BY_ELEMENT_TYPE(tap);
-    int64_t              blocks = (l->lanes + LANES - 1) / LANES;
+    int64_t              blocks = ceil_div(l->lanes, LANES);
     int64_t              each = l->groups * l->terms * blocks;
 #ifdef _OPENMP
 #pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
@@ -177,7 +178,7 @@ static void plain_result(const window_nest *n, const lanes *l)
     static stretch_fn *const run[DTYPES] = BY_ELEMENT_TYPE(stretch);
     bool                     input = n->kind == WINDOW_INPUT;
     int64_t                  length = input ? n->row.in : n->row.out;
-    int64_t rows = input ? n->outer_in : n->outer_out, per_row = (length + PLACES - 1) / PLACES;
+    int64_t rows = input ? n->outer_in : n->outer_out, per_row = ceil_div(length, PLACES);
 #ifdef _OPENMP
 #pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
 #endif

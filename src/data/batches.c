@@ -120,7 +120,7 @@ static void *read_ahead(void *what)
     return NULL;
 }
 
-static bool start(mtf_batches *b)
+static bool start_reading(mtf_batches *b)
 {
     if (b->running || !b->threaded) return true;
     b->stop = false;
@@ -191,7 +191,8 @@ static bool check_opts(mtf_dataset *d, const mtf_batches_opts *o)
     return true;
 }
 
-static bool prepare(mtf_batches *b, mtf_dataset *d, mtf_program *p, const mtf_batches_opts *o)
+static bool prepare_batches(mtf_batches *b, mtf_dataset *d, mtf_program *p,
+                            const mtf_batches_opts *o)
 {
     mtf_session *s = d->session;
     TRY(check_opts(d, o));
@@ -230,7 +231,7 @@ mtf_batches *mtf_batches_new(mtf_dataset *d, mtf_program *p, const mtf_batches_o
     pthread_cond_init(&b->emptied, NULL);
     if (!session_at_close(d->session, close_batches, b))
         close_batches(b);
-    else if (prepare(b, d, p, opts ? opts : &(mtf_batches_opts){0}))
+    else if (prepare_batches(b, d, p, opts ? opts : &(mtf_batches_opts){0}))
         return b;
     return NULL;
 }
@@ -252,7 +253,7 @@ static bool alive(const mtf_batches *b)
 bool mtf_batches_next(mtf_batches *b)
 {
     if (!alive(b) || b->fed == b->schedule.total) return false;
-    TRY(start(b) && await(b));
+    TRY(start_reading(b) && await(b));
     TRY(batch_lend(&b->plan, buffer_of(b, b->fed)));
     b->real = b->notes[b->fed % b->nbuffers].real;
     b->place = b->notes[b->fed % b->nbuffers].after;

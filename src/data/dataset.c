@@ -198,8 +198,8 @@ void field_expect(const field *f, int64_t example)
     if (f->format->expect) f->format->expect(f, part, example - part->first);
 }
 
-static const char *place_of(const field *f, const shard *part, int64_t k, int64_t element,
-                            char text[PLACE_ROOM])
+static const char *place_of_part(const field *f, const shard *part, int64_t k, int64_t element,
+                                 char text[PLACE_ROOM])
 {
     if (f->format->where)
         f->format->where(f, part, k, element, text);
@@ -216,14 +216,15 @@ static bool check_numbers(const field *f, const shard *part, int64_t k, const wa
     if (*w->misfit)
         return fail(why, ERR_FILE,
                     "\"%s\", %s: %s is out of the range of %s, the type of the input \"%s\"", path,
-                    place_of(f, part, k, w->misfit_at, place), w->misfit, mtf_dtype_name(w->type),
-                    f->as.name);
+                    place_of_part(f, part, k, w->misfit_at, place), w->misfit,
+                    mtf_dtype_name(w->type), f->as.name);
     if (f->as.least == 0 && f->as.most == 0) return true;
     int64_t at = wanted_outside(w, f->as.least, f->as.most);
     if (at < 0) return true;
     double x = dtype_load(w->type, w->out, at - w->begin);
-    return fail(why, ERR_FILE, "\"%s\", %s: %.15g is outside of %.15g to %.15g, the range of \"%s\"",
-                path, place_of(f, part, k, at, place), x, f->as.least, f->as.most, f->as.name);
+    return fail(why, ERR_FILE,
+                "\"%s\", %s: %.15g is outside of %.15g to %.15g, the range of \"%s\"", path,
+                place_of_part(f, part, k, at, place), x, f->as.least, f->as.most, f->as.name);
 }
 
 bool field_read(const field *f, int64_t example, int64_t elements, wanted *w, fault *why)

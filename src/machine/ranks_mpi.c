@@ -200,7 +200,7 @@ static double patience(const ranks *r)
     return r->session->opts.patience + (r->number ? 1 : 0);
 }
 
-static bool finish(ranks *r, MPI_Request *request, const char *what, int whom)
+static bool finish_transfer(ranks *r, MPI_Request *request, const char *what, int whom)
 {
     arrival a = await_message(r, request, patience(r));
     if (a == SOMEBODY_LOST) return ranks_say_lost(r, what);
@@ -213,14 +213,14 @@ bool ranks_meet(ranks *r, const char *what)
     char        word = 0; /* an empty broadcast would not wait */
     for (int k = 1; k < r->count && r->number == 0; k++) {
         MPI_Irecv(NULL, 0, MPI_BYTE, k, 0, r->comm, &request);
-        TRY(finish(r, &request, what, k));
+        TRY(finish_transfer(r, &request, what, k));
     }
     if (r->number) {
         MPI_Isend(NULL, 0, MPI_BYTE, 0, 0, r->comm, &request);
-        TRY(finish(r, &request, what, 0));
+        TRY(finish_transfer(r, &request, what, 0));
     }
     MPI_Ibcast(&word, 1, MPI_BYTE, 0, r->comm, &request);
-    return finish(r, &request, what, -1);
+    return finish_transfer(r, &request, what, -1);
 }
 
 bool ranks_gather(ranks *r, const char *what, const void *mine, void *all, int bytes)
@@ -228,7 +228,7 @@ bool ranks_gather(ranks *r, const char *what, const void *mine, void *all, int b
     MPI_Request request;
     TRY(ranks_meet(r, what));
     MPI_Iallgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, r->comm, &request);
-    return finish(r, &request, what, -1);
+    return finish_transfer(r, &request, what, -1);
 }
 
 bool ranks_spread(ranks *r, const char *what, int owner, const rank_block *b, void *array)
@@ -241,7 +241,7 @@ bool ranks_spread(ranks *r, const char *what, int owner, const rank_block *b, vo
     MPI_Ibcast(array, 1, block, owner, r->comm, &request);
     MPI_Type_free(&block); /* MPI frees both once the request is complete */
     MPI_Type_free(&element);
-    return finish(r, &request, what, owner);
+    return finish_transfer(r, &request, what, owner);
 }
 
 /* ---- closing ---- */

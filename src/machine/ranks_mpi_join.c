@@ -193,7 +193,7 @@ static bool meets_others(ranks *r)
 
 /* MPI is started even if the session has failed already: the other ranks need its error.  False if
  * there are no other ranks. */
-static bool start(ranks *r, bool threads)
+static bool start_mpi(ranks *r, bool threads)
 {
     int         running, has, wants = threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
     MPI_Request request;
@@ -233,7 +233,7 @@ ranks *ranks_open(mtf_session *s, bool threads)
     if (!r) return NULL;
     r->session = s;
     r->lost = -1;
-    if (start(r, threads)) return r;
+    if (start_mpi(r, threads)) return r;
     block_free(&s->allocator, r);
     return NULL;
 }

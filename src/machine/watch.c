@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/process_start.h"
 #include "machine/link.h"
 
 /* ---- which process ---- */
@@ -28,19 +29,6 @@ static bool read_text(const char *path, char *text, size_t room)
     return n > 0;
 }
 
-/* "PID (COMMAND) STATE ...": the 22nd field is the start time; COMMAND may contain spaces and
- * parentheses.  0: not known. */
-static uint64_t start_of(int process)
-{
-    enum { STATE = 3, STARTED = 22 };
-    char path[40], text[1024];
-    snprintf(path, sizeof path, "/proc/%d/stat", process);
-    if (!read_text(path, text, sizeof text)) return 0;
-    const char *at = strrchr(text, ')');
-    for (int word = STATE; at && word <= STARTED; word++) at = strchr(at + 1, ' ');
-    return at ? strtoull(at, NULL, 10) : 0;
-}
-
 process_address process_here(void)
 {
     struct stat     table;
@@ -48,7 +36,7 @@ process_address process_here(void)
     process_address here = {.table = known ? table.st_ino : 0, .process = (int)getpid()};
     char            boot[BOOT_TEXT];
     if (read_text("/proc/sys/kernel/random/boot_id", boot, sizeof boot)) strcpy(here.boot, boot);
-    here.started = start_of(here.process);
+    here.started = (uint64_t)process_start(here.process);
     return here;
 }
 
@@ -61,7 +49,7 @@ bool process_in_sight(const process_address *whom)
 {
     process_address here = process_here();
     return whom->table && whom->table == here.table && process_is_near(whom, &here) &&
-           whom->process != here.process && start_of(whom->process) == whom->started;
+           whom->process != here.process && (uint64_t)process_start(whom->process) == whom->started;
 }
 
 /* Checked again once the descriptor is open: the PID may have been reused meanwhile. */
@@ -79,7 +67,7 @@ static int descriptor_of(const process_address *whom)
 
 /* ---- watching ---- */
 
-static void add(watch *w, watch_end end)
+static void add_end(watch *w, watch_end end)
 {
     struct epoll_event ring = {.events = EPOLLIN | (end.link ? EPOLLRDHUP : 0),
                                .data.u32 = (uint32_t)w->count};
@@ -94,7 +82,7 @@ bool watch_open(watch *w, mtf_session *s, int n, const watched *whom, int links)
     w->ends = block_alloc(&s->allocator, &s->fault, sizeof *w->ends * most, true);
     for (int k = 0; w->ends && k < n; k++) {
         int end = descriptor_of(&whom[k].address);
-        if (end >= 0) add(w, (watch_end){.descriptor = end, .mark = whom[k].mark});
+        if (end >= 0) add_end(w, (watch_end){.descriptor = end, .mark = whom[k].mark});
     }
     return w->ends != NULL;
 }
@@ -102,7 +90,7 @@ bool watch_open(watch *w, mtf_session *s, int n, const watched *whom, int links)
 void watch_link(watch *w, int descriptor, int mark)
 {
     if (descriptor < 0 || !w->ends) return;
-    add(w, (watch_end){.descriptor = descriptor, .mark = mark, .link = true});
+    add_end(w, (watch_end){.descriptor = descriptor, .mark = mark, .link = true});
     w->links++;
 }
 

@@ -11,7 +11,7 @@
 
 /* ---- packing ---- */
 
-static void pack(const region *r, const char *from, char *to, int64_t bytes)
+static void pack_region(const region *r, const char *from, char *to, int64_t bytes)
 {
     region packed = packed_to(r);
     region_copy(&packed, from, to, bytes);
@@ -107,7 +107,7 @@ static void send_all(mpi_wire *w, int me, const instr *i, int64_t bytes, char *w
             continue;
         }
         if (!packed || !same_region(r, &last)) {
-            pack(r, in, work, bytes);
+            pack_region(r, in, work, bytes);
             packed = work;
             last = *r;
             work += mpi_aligned(size);

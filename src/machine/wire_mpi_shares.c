@@ -3,6 +3,7 @@
  * A member's share is one span of the operand or result, or one for each host of its group
  * (program/stages.h).  Rounds take as much of every share as mailboxes have room for.
  */
+#include "base/whole.h"
 #include "machine/wire.h"
 #include "mtf_build.h"
 
@@ -31,9 +32,9 @@ static share_plan plan_shares(const participant *g, const instr *i, const stages
         int64_t size = stages_shares(t, g->mesh, i, k);
         if (size > most) most = size;
     }
-    p.step = (most + line - 1) / line * line;
+    p.step = round_up(most, line);
     if (p.step > room) p.step = room;
-    p.rounds = most ? (most + p.step - 1) / p.step : 0;
+    p.rounds = most ? ceil_div(most, p.step) : 0;
     return p;
 }
 

@@ -1,13 +1,15 @@
 /* Working space of the wire between processes, computed in advance. */
 #include "machine/wire_room.h"
 
+#include "base/whole.h"
 #include "machine/legs.h"
 #include "program/exchange.h"
 #include "program/stages.h"
 
-int mpi_pieces(int64_t bytes)
+/* the number of messages for `bytes` bytes */
+static int mpi_pieces(int64_t bytes)
 {
-    return (int)((bytes + MOST_BYTES - 1) / MOST_BYTES);
+    return (int)ceil_div(bytes, MOST_BYTES);
 }
 
 int64_t mpi_aligned(int64_t bytes)
@@ -87,7 +89,8 @@ static unsigned group_axes(const mesh *m, int me, const instr *i)
     return gather ? group_long_axes(m, exchange_axes(i->exchange)) : 0;
 }
 
-int gpus_groups(const mesh *m, int me, const program *p)
+/* Groups for which a program on GPUs of several ranks has such buffers. */
+static int gpus_groups(const mesh *m, int me, const program *p)
 {
     enum { MOST_GROUPS = 64 };
     unsigned found[MOST_GROUPS] = {group_long_axes(m, (1u << m->naxes) - 1)};
@@ -110,7 +113,7 @@ static void reduce_needs(const place *p, const instr *i, needs *n)
     n->parts = g.n;
     if (site_meets(p->site, p->mesh, p->me, i->reduce.axes)) return;
     if (p->site->gpus && gpus_reduce(i)) return;
-    int64_t others = count_others(p, &g), largest = (i->size[0] + g.n - 1) / g.n * bytes;
+    int64_t others = count_others(p, &g), largest = ceil_div(i->size[0], g.n) * bytes;
     n->work = others * mpi_aligned(shard);
     n->messages = (int)others * 2 * (mpi_pieces(shard) + mpi_pieces(largest));
 }
@@ -125,7 +128,7 @@ static void scatter_needs(const place *p, const instr *i, needs *n)
     if (site_meets(p->site, p->mesh, p->me, scatter_axes(how))) return;
     if (p->site->gpus && gpus_reduce_scatter(p->mesh, p->me, i)) return;
     int64_t others = count_others(p, &g), parts = cut_parts(p->mesh, &how->to);
-    int64_t largest = (how->size + parts - 1) / parts * how->row * bytes;
+    int64_t largest = ceil_div(how->size, parts) * how->row * bytes;
     n->work = others * mpi_aligned(kept);
     n->messages = (int)others * (mpi_pieces(kept) + mpi_pieces(largest));
 }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/sorted.h"
+#include "measure/timing.h"
 #include "run/compiled.h"
 
 enum { MOST_FETCHES = 64, ROUNDS = 7, MOST_STEPS = 200 };
@@ -72,16 +73,6 @@ static gpu_time work_of(const program *q)
 
 /* ---- steps ---- */
 
-/* The slowest rank's time. */
-static bool take_slowest(const trial *t, double *seconds)
-{
-    ranks *r = store_of(t->session)->ranks;
-    if (!r) return true;
-    TRY(ranks_gather(r, "calibrating", seconds, t->of_ranks, (int)sizeof *seconds));
-    for (int k = 0; k < ranks_count(r); k++) *seconds = fmax(*seconds, t->of_ranks[k]);
-    return true;
-}
-
 /* Queues steps one after the other, and waits for the last. */
 static bool time_steps(const trial *t, mtf_program *p, int steps, double *each)
 {
@@ -89,7 +80,7 @@ static bool time_steps(const trial *t, mtf_program *p, int steps, double *each)
     for (int k = 0; k < steps; k++) TRY(mtf_step(p));
     store_wait(p->store);
     *each = (clock_seconds() - start) / steps;
-    return mtf_ok(t->session) && take_slowest(t, each);
+    return mtf_ok(t->session) && timing_slowest(t, each);
 }
 
 /* The first step is as usual, the second is captured: they are not counted. */

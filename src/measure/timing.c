@@ -15,9 +15,7 @@ enum { ROUNDS = 8, MOST_STEPS = 100, MOST_LINKS = 16 };
 /* The least fraction of a step's time that is attributed to what it does beyond another step. */
 #define LEAST_SHARE 0.05
 
-/* A step ends when the last processor ends it.  Threads wait for that anyway; ranks without
- * collectives do not, so they are synchronised here. */
-static bool take_slowest(const trial *t, double *seconds)
+bool timing_slowest(const trial *t, double *seconds)
 {
     ranks *r = store_of(t->session)->ranks;
     if (!r) return true;
@@ -47,7 +45,7 @@ bool timing_steps(const trial *t, int n, const char *const *texts, const double 
                 step[i] = clock_seconds() - start;
             }
             double each = lower_quarter(step, steps);
-            ok = ok && take_slowest(t, &each);
+            ok = ok && timing_slowest(t, &each);
             if (round >= 0) took[k][round] = each;
         }
     for (int k = 0; k < n; k++) {

@@ -7,7 +7,11 @@
 #define MEASURE_TIMING_H
 
 #include "base/textbuf.h"
-#include "measure/trial.h"
+#include "measure/trial_mesh.h"
+
+/* The time of the slowest rank.  A step ends when the last processor ends it: threads wait for that
+ * anyway; ranks without collectives do not, so they are synchronised here. */
+bool timing_slowest(const trial *t, double *seconds);
 
 enum { TIMING_MOST = 4 };
 

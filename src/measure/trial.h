@@ -7,15 +7,7 @@
 #ifndef MEASURE_TRIAL_H
 #define MEASURE_TRIAL_H
 
-#include "price/rates.h"
-
-typedef struct trial {
-    mtf_session *session;
-    mesh         mesh;
-    bool         divided;  /* the mesh's two axes divide the user's only one: see calibrate_begin */
-    bool         crowded;  /* more processors than cores */
-    double      *of_ranks; /* one number for each rank; NULL: no ranks */
-} trial;
+#include "measure/trial_mesh.h"
 
 /* The session's layout cuts dimension p along all axes, and along_NAME along axis NAME. */
 bool trial_begin(mtf_session *s, const mesh *m, bool divided, trial *t);

@@ -1,16 +1,18 @@
 /* Micro-batches: a graph whose batch comes in parts, one after the other. */
 #include "microbatch/microbatch.h"
 
+#include "base/whole.h"
 #include "microbatch/building.h"
 #include "ops/loop.h"
 #include "ops/state.h"
+#include "space/internal.h"
 
 /* ---- a whole tensor's examples, part by part ---- */
 
 /* Parts have one example less from `longer` on, where the batch cannot be divided evenly. */
 static int64_t most_examples(const building *b)
 {
-    return (b->batch.size + b->parts - 1) / b->parts;
+    return ceil_div(b->batch.size, b->parts);
 }
 
 static mtf_dim part_dim(const building *b, const mtf_shape *beside)
@@ -196,7 +198,8 @@ static bool copy_variables(building *b)
     return true;
 }
 
-static bool build(building *b, int nfetches, mtf_tensor *const *fetches, microbatched *m)
+static bool build_microbatched(building *b, int nfetches, mtf_tensor *const *fetches,
+                               microbatched *m)
 {
     TRY(parting_find(b->from, nfetches, fetches, b->batch, b->scratch, &b->parting) && copy_variables(b));
     for (int pass = 0; pass < b->parting.npasses; pass++)
@@ -235,7 +238,7 @@ bool microbatch_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, mi
     if (!g->batch.name || parts <= 1) return true;
     arena    scratch = arena_make(&s->allocator, &s->fault);
     building b = {.from = g, .batch = g->batch, .parts = parts, .scratch = &scratch};
-    bool     ok = building_open(&b) && build(&b, nfetches, fetches, m);
+    bool     ok = building_open(&b) && build_microbatched(&b, nfetches, fetches, m);
     m->graph = b.to;
     arena_free(&scratch);
     return ok;

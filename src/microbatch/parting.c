@@ -15,7 +15,8 @@ mtf_tensor *parting_tensor(const parting *p, mtf_tensor *x)
     return x;
 }
 
-part_state *parting_of(const parting *p, mtf_tensor *x)
+/* of the tensor that x is equal to */
+static part_state *parting_of(const parting *p, mtf_tensor *x)
 {
     return &p->of[parting_tensor(p, x)->id];
 }
@@ -102,7 +103,8 @@ static bool is_light(const parting *p, const node *n)
     return true;
 }
 
-bool parting_passes_on(const parting *p, const node *n)
+/* Does n, whose result is owed, add to it in each part what its owed inputs do? */
+static bool parting_passes_on(const parting *p, const node *n)
 {
     double smaller = 0;
     int    owed = 0;

@@ -47,9 +47,6 @@ enum { MOST_PASSES = 8 };
 bool parting_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, mtf_dim batch, arena *a, parting *p);
 /* The tensor that x is equal to. */
 mtf_tensor *parting_tensor(const parting *p, mtf_tensor *x);
-part_state *parting_of(const parting *p, mtf_tensor *x); /* of the tensor that x is equal to */
 bool        parting_has_batch(const parting *p, const mtf_tensor *x);
-/* Does n, whose result is owed, add to it in each part what its owed inputs do? */
-bool parting_passes_on(const parting *p, const node *n);
 
 #endif

@@ -30,7 +30,7 @@ static bool is_sign(char c)
            (c >= '(' && c <= '+') || (c >= ':' && c <= '@') || c == '/';
 }
 
-static void put(words_text *t, char c)
+static void put_char(words_text *t, char c)
 {
     t->bytes[t->n++] = c;
 }
@@ -54,21 +54,21 @@ static void replace_entities(words_text *t)
 }
 
 /* Without "<skipped>" and breaks at hyphens, newlines being spaces; a space at both ends. */
-static void prepare(const char *text, words_text *to)
+static void prepare_words(const char *text, words_text *to)
 {
     static const char skipped[] = "<skipped>";
-    put(to, ' ');
+    put_char(to, ' ');
     while (*text) {
         if (strncmp(text, skipped, sizeof skipped - 1) == 0) {
             text += sizeof skipped - 1;
         } else if (text[0] == '-' && text[1] == '\n') {
             text += 2;
         } else {
-            put(to, *text == '\n' ? ' ' : *text);
+            put_char(to, *text == '\n' ? ' ' : *text);
             text++;
         }
     }
-    put(to, ' ');
+    put_char(to, ' ');
     if (memchr(to->bytes, '&', to->n)) replace_entities(to);
 }
 
@@ -78,9 +78,9 @@ static void separate_signs(const words_text *from, words_text *to)
 {
     for (size_t i = 0; i < from->n; i++) {
         bool sign = is_sign(from->bytes[i]);
-        if (sign) put(to, ' ');
-        put(to, from->bytes[i]);
-        if (sign) put(to, ' ');
+        if (sign) put_char(to, ' ');
+        put_char(to, from->bytes[i]);
+        if (sign) put_char(to, ' ');
     }
 }
 
@@ -88,11 +88,11 @@ static void separate_signs(const words_text *from, words_text *to)
 static void separate_points_after_others(const words_text *from, words_text *to)
 {
     for (size_t i = 0; i < from->n; i++) {
-        put(to, from->bytes[i]);
+        put_char(to, from->bytes[i]);
         if (is_digit(from->bytes[i]) || i + 1 == from->n || !is_point(from->bytes[i + 1])) continue;
-        put(to, ' ');
-        put(to, from->bytes[++i]);
-        put(to, ' ');
+        put_char(to, ' ');
+        put_char(to, from->bytes[++i]);
+        put_char(to, ' ');
     }
 }
 
@@ -100,22 +100,22 @@ static void separate_points_before_others(const words_text *from, words_text *to
 {
     for (size_t i = 0; i < from->n; i++) {
         bool here = is_point(from->bytes[i]) && i + 1 < from->n && !is_digit(from->bytes[i + 1]);
-        if (here) put(to, ' ');
-        put(to, from->bytes[i]);
+        if (here) put_char(to, ' ');
+        put_char(to, from->bytes[i]);
         if (!here) continue;
-        put(to, ' ');
-        put(to, from->bytes[++i]);
+        put_char(to, ' ');
+        put_char(to, from->bytes[++i]);
     }
 }
 
 static void separate_dashes_after_digits(const words_text *from, words_text *to)
 {
     for (size_t i = 0; i < from->n; i++) {
-        put(to, from->bytes[i]);
+        put_char(to, from->bytes[i]);
         if (!is_digit(from->bytes[i]) || i + 1 == from->n || from->bytes[i + 1] != '-') continue;
-        put(to, ' ');
-        put(to, from->bytes[++i]);
-        put(to, ' ');
+        put_char(to, ' ');
+        put_char(to, from->bytes[++i]);
+        put_char(to, ' ');
     }
 }
 
@@ -159,7 +159,7 @@ char *bleu_words(mtf_session *s, const char *text)
     char      *block = block_alloc(&s->allocator, &s->fault, 2 * room, false);
     words_text now = {.bytes = block}, next = {.bytes = block ? block + room : NULL};
     if (!block) return NULL;
-    prepare(text, &now);
+    prepare_words(text, &now);
     for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) {
         words_text old = now;
         next.n = 0;

@@ -24,7 +24,7 @@ struct mtf_evaluation {
 
 /* ---- opening ---- */
 
-static bool check(const mtf_graph *g, const mtf_tensor *value, const char *batch)
+static bool check_value(const mtf_graph *g, const mtf_tensor *value, const char *batch)
 {
     fault *f = &g->session->fault;
     if (value->shape.ndims && mtf_shape_find(value->shape, batch) != 0)
@@ -73,7 +73,7 @@ static bool compile(mtf_evaluation *e, mtf_graph *g, mtf_dataset *data, mtf_batc
     for (int i = 0; i < e->nvalues; i++) {
         const mtf_tensor *x = e->values[i];
         size_t            bytes = (size_t)mtf_shape_size(x->shape) * mtf_dtype_bytes(x->type);
-        TRY(check(g, x, o.batch ? o.batch : "batch"));
+        TRY(check_value(g, x, o.batch ? o.batch : "batch"));
         if (!x->shape.ndims) o.remainder = MTF_REPEAT;
         if (bytes > most) most = bytes;
     }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/printable.h"
+#include "base/textbuf.h"
 #include "checkpoint/agree.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/load.h"

@@ -83,7 +83,7 @@ static bool can_write(training *t)
     return agree(t->program->store, "looking at what will be written", &why);
 }
 
-static bool begin(training *t)
+static bool begin_training(training *t)
 {
     const mtf_train_opts *o = t->opts;
     TRY(compile(t) && training_start(t));
@@ -257,7 +257,7 @@ static bool let_look(training *t)
     return o->look(o->look_context, t->step) || unwilling(t, when);
 }
 
-static bool run(training *t)
+static bool run_training(training *t)
 {
     const mtf_train_opts *o = t->opts;
     stopping              s = {.asked = clock_seconds(), .last = t->step};
@@ -287,7 +287,7 @@ static bool conclude(training *t)
     return !o->trace || timeline_write(t->program, o->trace);
 }
 
-static bool check(training *t)
+static bool check_training(training *t)
 {
     const mtf_train_opts *o = t->opts;
     if (t->loss->shape.ndims != 0)
@@ -306,13 +306,13 @@ bool mtf_train(mtf_graph *g, mtf_tensor *loss, const mtf_train_opts *opts)
     if (!g || !loss || !mtf_ok(g->session)) return false;
     training t = {.session = g->session, .graph = g, .loss = loss, .opts = opts ? opts : &none};
     t.lock.descriptor = -1;
-    TRY(check(&t));
+    TRY(check_training(&t));
     t.progress = progress_begin(t.session, t.opts->show, t.opts->show_context);
     t.progress.steps = t.opts->steps > 0 ? t.opts->steps : 0;
     t.progress.json = t.opts->json;
     t.progress.quiet = t.progress.quiet || t.opts->quiet;
     interrupt_watch(&t.interrupt);
-    bool ok = begin(&t) && run(&t);
+    bool ok = begin_training(&t) && run_training(&t);
     progress_end(&t.progress);
     interrupt_leave(&t.interrupt);
     if (ok && t.stopped)

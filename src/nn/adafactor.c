@@ -27,7 +27,7 @@ static mtf_adafactor_opts with_defaults(const mtf_adafactor_opts *opts)
     return o;
 }
 
-static bool check(const update *u, const mtf_adafactor_opts *o)
+static bool check_adafactor(const update *u, const mtf_adafactor_opts *o)
 {
     fault *f = &u->graph->session->fault;
     if (!(o->beta1 >= 0 && o->beta1 < 1) || !(o->decay_beta2 >= 0 && o->decay_beta2 < 1))
@@ -149,7 +149,7 @@ static void update_one(const update *u, const mtf_adafactor_opts *o, mtf_tensor 
 static void apply(const update *u, const void *opts)
 {
     mtf_adafactor_opts o = with_defaults(opts);
-    if (!check(u, &o)) return;
+    if (!check_adafactor(u, &o)) return;
     mtf_tensor *rho = decay_rate(u, &o);
     for (int i = 0; i < u->n && mtf_ok(u->graph->session); i++)
         update_one(u, &o, u->variables[i], u->gradients[i], rho);

@@ -29,7 +29,7 @@ static mtf_adam_opts with_defaults(const mtf_adam_opts *opts)
     return o;
 }
 
-static bool check(const update *u, const mtf_adam_opts *o)
+static bool check_adam(const update *u, const mtf_adam_opts *o)
 {
     fault *f = &u->graph->session->fault;
     if (!(o->beta1 > 0 && o->beta1 < 1) || !(o->beta2 > 0 && o->beta2 < 1))
@@ -52,7 +52,7 @@ static mtf_tensor *weight_so_far(mtf_graph *g, double beta, mtf_tensor *steps)
     return mtf_add_scalar(mtf_negative(mtf_pow(optimizer_constant(g, beta), steps)), 1);
 }
 
-static adam prepare(const update *u, const mtf_adam_opts *opts)
+static adam prepare_adam(const update *u, const mtf_adam_opts *opts)
 {
     mtf_graph *g = u->graph;
     adam       a = {.opts = *opts, .rate = u->rate};
@@ -87,8 +87,8 @@ static void update_one(const update *u, const adam *a, mtf_tensor *w, mtf_tensor
 static void apply(const update *u, const void *opts)
 {
     mtf_adam_opts o = with_defaults(opts);
-    if (!check(u, &o)) return;
-    adam a = prepare(u, &o);
+    if (!check_adam(u, &o)) return;
+    adam a = prepare_adam(u, &o);
     for (int i = 0; i < u->n && mtf_ok(u->graph->session); i++)
         update_one(u, &a, u->variables[i], u->gradients[i]);
 }

@@ -220,7 +220,7 @@ mtf_tensor *mtf_multihead_attention(mtf_tensor *query, mtf_tensor *memory, mtf_t
 /* ---- one step at a time ---- */
 
 /* The stored keys or values with those of position `step` added, where there were zeros. */
-static mtf_tensor *put(mtf_tensor *kept, mtf_tensor *now, mtf_tensor *step, mtf_dim length)
+static mtf_tensor *put_step(mtf_tensor *kept, mtf_tensor *now, mtf_tensor *step, mtf_dim length)
 {
     if (!now) return NULL;
     mtf_tensor *here = mtf_one_hot_as(step, length, 1, 0, now->type);
@@ -243,8 +243,8 @@ mtf_tensor *mtf_multihead_self_attention_incremental(mtf_tensor *query, mtf_tens
     if (!outside) return NULL;
     mtf_attention_weights w = attention_weights(query, heads, channels, kv, &o);
     mtf_tensor           *q = attention_project(query, w.q, heads, kv, 0, &o);
-    *k = put(*k, attention_project(query, w.k, heads, kv, 0, &o), step, length);
-    *v = put(*v, attention_project(query, w.v, heads, kv, 0, &o), step, length);
+    *k = put_step(*k, attention_project(query, w.k, heads, kv, 0, &o), step, length);
+    *v = put_step(*v, attention_project(query, w.v, heads, kv, 0, &o), step, length);
     mtf_tensor *later = mtf_greater(mtf_range(g, length, step->type), step);
     mtf_tensor *mask = mask_hide(later, query->type);
     mtf_tensor *y =

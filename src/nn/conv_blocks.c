@@ -4,6 +4,7 @@
  * block takes from its neighbours just the margins that SAME padding of the
  * whole image needs, so that any stride gives the result of the whole image.
  */
+#include "base/whole.h"
 #include "nn/conv_layer.h"
 
 /* What a spatial dimension needs around a block, and how the result is padded. */
@@ -13,16 +14,11 @@ typedef struct margin {
     int64_t missing;       /* transposed: zeros after its result */
 } margin;
 
-static int64_t at_least_0(int64_t n)
-{
-    return n > 0 ? n : 0;
-}
-
 /* Output o reads from o * stride - before on, and blocks begin at multiples of the stride. */
 static margin forward_margin(int64_t size, int64_t taps, int64_t stride, bool blocked)
 {
-    int64_t outputs = (size + stride - 1) / stride;
-    int64_t total = at_least_0((outputs - 1) * stride + taps - size);
+    int64_t outputs = ceil_div(size, stride);
+    int64_t total = max_of(0, (outputs - 1) * stride + taps - size);
     int64_t before = total / 2;
     return blocked ? (margin){.left = before, .right = total - before}
                    : (margin){.before = before, .after = total - before};
@@ -32,16 +28,16 @@ static margin forward_margin(int64_t size, int64_t taps, int64_t stride, bool bl
  * depend on `left` elements before it and `right` after it. */
 static margin backward_margin(int64_t taps, int64_t stride, bool blocked)
 {
-    int64_t p = at_least_0(taps - stride) / 2;
+    int64_t p = max_of(0, taps - stride) / 2;
     margin  m = {0};
     if (blocked) {
         m.left = (taps - 1 - p) / stride;
-        m.right = (p + stride - 1) / stride;
+        m.right = ceil_div(p, stride);
     }
     int64_t after = (m.right - 1) * stride + taps - p;
     m.before = p + m.left * stride;
-    m.after = at_least_0(after);
-    m.missing = at_least_0(-after);
+    m.after = max_of(0, after);
+    m.missing = max_of(0, -after);
     return m;
 }
 
@@ -55,7 +51,7 @@ static mtf_tensor *with_neighbours(mtf_tensor *x, mtf_dim blocks, mtf_dim size, 
     return mtf_slice(wide, size.name, halo - m->left, m->left + size.size + m->right, 1);
 }
 
-static bool check(const conv_call *c, const mtf_conv_layer_opts *o)
+static bool check_blocks(const conv_call *c, const mtf_conv_layer_opts *o)
 {
     fault *f = &c->x->node->graph->session->fault;
     char   text[SHAPE_TEXT];
@@ -112,7 +108,8 @@ static mtf_tensor *convolve(mtf_tensor *x, mtf_dim output, const mtf_conv_layer_
     mtf_graph          *g = graph_of(x);
     const char         *outside = g ? layer_enter(g, o.name, layer) : NULL;
     if (!outside) return NULL;
-    mtf_tensor *y = conv_prepare(&c, output, &o) && check(&c, &o) ? convolve_blocks(&c, &o) : NULL;
+    mtf_tensor *y =
+        conv_prepare(&c, output, &o) && check_blocks(&c, &o) ? convolve_blocks(&c, &o) : NULL;
     layer_leave(g, outside);
     return y;
 }

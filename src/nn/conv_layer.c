@@ -6,7 +6,7 @@
 /* Names of the filter's dimensions: the last ndims of these. */
 static const char *const tap_names[] = {"fd", "fh", "fw"};
 
-static bool check(const conv_call *c)
+static bool check_conv(const conv_call *c)
 {
     mtf_dim unused;
     TRY(layer_last(c->x, c->layer, c->ndims, &unused));
@@ -29,7 +29,7 @@ bool conv_prepare(conv_call *c, mtf_dim output, const mtf_conv_layer_opts *o)
         dims[i] = (mtf_dim){tap_names[3 - c->ndims + i], c->taps[i]};
         taps *= (double)c->taps[i];
     }
-    TRY(check(c));
+    TRY(check_conv(c));
     mtf_dim channels = c->x->shape.dims[c->x->shape.ndims - 1];
     if (strcmp(channels.name, output.name) == 0) { /* the kernel needs two different names */
         channels.name = layer_other_name(g, output.name, &c->x->shape);

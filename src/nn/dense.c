@@ -5,7 +5,7 @@
 static const char default_init[] = "variance_scaling(1, fan_in, normal)";
 
 /* x must have the reduced dimensions, and the new ones only where they are reduced. */
-static bool check(const mtf_tensor *x, const mtf_shape *reduced, const mtf_shape *new_dims)
+static bool check_dense(const mtf_tensor *x, const mtf_shape *reduced, const mtf_shape *new_dims)
 {
     fault *f = &x->node->graph->session->fault;
     char   a[SHAPE_TEXT], b[SHAPE_TEXT];
@@ -46,7 +46,7 @@ mtf_tensor *layer_dense(mtf_tensor *x, mtf_shape reduced, mtf_shape new_dims,
                         const mtf_dense_opts *o)
 {
     mtf_graph *g = graph_of(x);
-    if (!g || !check(x, &reduced, &new_dims)) return NULL;
+    if (!g || !check_dense(x, &reduced, &new_dims)) return NULL;
     x = set_apart(x, &reduced, &new_dims, &o->experts);
     if (!x) return NULL;
     mtf_tensor *w = o->kernel;

@@ -55,7 +55,7 @@ static bool find_method(minimization *m, mtf_minimize_opts *o)
                 name, *hint ? hint : "; there are ", *hint ? "" : all + 2);
 }
 
-static bool check(mtf_graph *g, const mtf_minimize_opts *o)
+static bool check_minimize(mtf_graph *g, const mtf_minimize_opts *o)
 {
     fault *f = &g->session->fault;
     if (!(o->clip_norm >= 0 && o->clip_value >= 0))
@@ -181,7 +181,7 @@ void mtf_minimize_apply(mtf_graph *g, int n, mtf_tensor *const *variables,
 {
     mtf_minimize_opts o = opts ? *opts : (mtf_minimize_opts){0};
     minimization      m = {.opts = &o, .all = {"minimize", g, n, variables, gradients, NULL, NULL}};
-    if (!g || !mtf_ok(g->session) || !find_method(&m, &o) || !check(g, &o)) return;
+    if (!g || !mtf_ok(g->session) || !find_method(&m, &o) || !check_minimize(g, &o)) return;
     mtf_tensor *scale = mtf_loss_scale(g, &o);
     if (!take_gradients(&m, scale)) return;
     mtf_tensor *norm = mtf_global_norm(n, m.all.gradients);

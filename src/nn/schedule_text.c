@@ -63,7 +63,7 @@ static bool wrong(const reader *r, const char *says)
     return fail(r->fault, ERR_SYNTAX, "schedule \"%s\": at \"%s\": %s", r->text, r->at, says);
 }
 
-static bool take(reader *r, char c)
+static bool take_char(reader *r, char c)
 {
     skip_blanks(r);
     if (*r->at != c) return false;
@@ -136,7 +136,7 @@ static bool read_argument(reader *r, const kind *k, int i, double *values)
     if (starts_word(r)) {
         take_word(r, word);
         TRY(find_argument(r, k, word, &i));
-        if (!take(r, '=')) return wrong(r, "expected \"=\" and a number");
+        if (!take_char(r, '=')) return wrong(r, "expected \"=\" and a number");
     } else if (i >= count_arguments(k))
         return fail(r->fault, ERR_SYNTAX, "schedule \"%s\": %s takes no more than %d argument%s",
                     r->text, k->name, count_arguments(k), count_arguments(k) == 1 ? "" : "s");
@@ -146,11 +146,11 @@ static bool read_argument(reader *r, const kind *k, int i, double *values)
 static bool read_arguments(reader *r, const kind *k, double *values)
 {
     for (int i = 0; i < count_arguments(k); i++) values[i] = k->arguments[i].otherwise;
-    if (!take(r, '(') || take(r, ')')) return true;
+    if (!take_char(r, '(') || take_char(r, ')')) return true;
     for (int i = 0;; i++) {
         TRY(read_argument(r, k, i, values));
-        if (take(r, ')')) return true;
-        if (!take(r, ',')) return wrong(r, "expected \",\" or \")\"");
+        if (take_char(r, ')')) return true;
+        if (!take_char(r, ',')) return wrong(r, "expected \",\" or \")\"");
     }
 }
 
@@ -180,7 +180,7 @@ static bool read_product(reader *r, mtf_tensor *step, double total, mtf_tensor *
         const kind *k = find_kind(r, word);
         TRY(k && read_arguments(r, k, values));
         if (product) *product = mtf_multiply(*product, call(k, step, total, values));
-    } while (take(r, '*'));
+    } while (take_char(r, '*'));
     char        last[LONGEST_WORD + 1];
     const char *here = (skip_blanks(r), r->at);
     take_word(r, last);

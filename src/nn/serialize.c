@@ -4,7 +4,8 @@
 
 static const char WHO[] = "serialize_training_step";
 
-static bool check(mtf_graph *g, int n, mtf_tensor *const *features, const mtf_serialize_opts *o)
+static bool check_serialize(mtf_graph *g, int n, mtf_tensor *const *features,
+                            const mtf_serialize_opts *o)
 {
     fault *f = &g->session->fault;
     char   shape[SHAPE_TEXT];
@@ -28,7 +29,7 @@ mtf_serialized mtf_serialize_training_step(mtf_graph *g, int nfeatures, mtf_tens
     mtf_serialized none = {0}, s = {0};
     for (int i = 0; i < nfeatures; i++)
         if (!features[i]) return none;
-    if (!g || !mtf_ok(g->session) || !check(g, nfeatures, features, opts)) return none;
+    if (!g || !mtf_ok(g->session) || !check_serialize(g, nfeatures, features, opts)) return none;
     mtf_tensor **out = arena_array(&g->arena, mtf_tensor *, 1 + opts->outputs);
     if (!out) return none;
     opts->model(g, opts->context, features, out);

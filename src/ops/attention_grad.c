@@ -7,6 +7,7 @@
 #include "ops/catalogue.h"
 #include "ops/reach.h"
 #include "ops/tape.h"
+#include "space/internal.h"
 
 static bool infer(node *n)
 {
@@ -147,7 +148,8 @@ static mtf_tensor *dropout_factor(const node *n, const attention_roles *r, mtf_d
                      mtf_constant(n->graph, 0, type, mtf_shape()));
 }
 
-bool attention_compose_grad(const node *n, const attention_roles *r, mtf_tensor *const *in,
+/* Gradients by ordinary ops: d[0..3] are those of q, k, v and the bias, NULL where there is none. */
+static bool attention_compose_grad(const node *n, const attention_roles *r, mtf_tensor *const *in,
                             mtf_tensor *d[4])
 {
     mtf_graph *g = n->graph;

@@ -8,6 +8,7 @@
 #include "base/dtype.h"
 #include "ops/call.h"
 #include "ops/tape.h"
+#include "space/internal.h"
 
 /* clang-format off */
 #define SHARED_ATTRS \
@@ -31,7 +32,7 @@
     {"whole", ATTR_INT, "0", "the size of the longer dimension"}, \
     {"parts", ATTR_INT, "1", "how many parts it has"},
 /* clang-format on */
-const attr_spec attention_attrs[] = {SHARED_ATTRS{0}};
+static const attr_spec attention_attrs[] = {SHARED_ATTRS{0}};
 const attr_spec attention_grad_attrs[] = {
     SHARED_ATTRS{"bias_grad", ATTR_BOOL, "true", "the gradient of the bias is a result"}, {0}};
 

@@ -26,7 +26,7 @@ enum {
     AT_BIAS_GRAD = AT_ATTRS, /* the gradient's only */
     AT_GRAD_ATTRS
 };
-extern const attr_spec attention_attrs[], attention_grad_attrs[];
+extern const attr_spec attention_grad_attrs[];
 
 /* A node's dimensions and inputs by their roles. */
 typedef struct attention_roles {
@@ -64,9 +64,5 @@ bool attention_bring(emitter *e, const node *n, const attention_roles *r, const 
 void attention_rename(slice *s, const char *from, const char *to);
 /* Makes a view of a bias, or its gradient, by row and position of the memory. */
 void attention_view_bias(const attention_roles *r, const attention_view *v, slice *s);
-
-/* Gradients by ordinary ops: d[0..3] are those of q, k, v and the bias, NULL where there is none. */
-bool attention_compose_grad(const node *n, const attention_roles *r, mtf_tensor *const *in,
-                            mtf_tensor *d[4]);
 
 #endif

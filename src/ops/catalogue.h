@@ -48,9 +48,7 @@
 ALL_OPS(DECLARE)
 #undef DECLARE
 
-/* The number of the iteration of the innermost loop; NULL outside of loops. */
-mtf_tensor *loop_turn(mtf_graph *g);
-/* Those of all enclosing loops, outermost first; NULL after an error. */
+/* The numbers of the iterations of all enclosing loops, outermost first; NULL after an error. */
 mtf_tensor **loop_turns(mtf_graph *g, int *n);
 
 #endif

@@ -1,6 +1,7 @@
 /* Convolutions as users write them: SAME, VALID, transposed. */
 #include <string.h>
 
+#include "base/whole.h"
 #include "ops/call.h"
 #include "ops/catalogue.h"
 
@@ -50,7 +51,7 @@ static bool spell(mtf_tensor *x, mtf_tensor *filter, int ns, bool transpose,
                            : (n - 1) * s->stride[i] + reach - s->before[i] - s->after[i];
             if (o.padding == MTF_SAME) pad_same(s, i, sizes[i], n, reach);
         } else if (o.padding == MTF_SAME) {
-            pad_same(s, i, n, (n + s->stride[i] - 1) / s->stride[i], reach);
+            pad_same(s, i, n, ceil_div(n, s->stride[i]), reach);
         }
     }
     return true;

@@ -27,7 +27,9 @@ static mtf_tensor *largest_of(mtf_tensor *x)
     return size ? mtf_reduce_max(size, size->shape) : NULL;
 }
 
-mtf_tensor *f8_scaled(mtf_tensor *x, mtf_dtype type, mtf_tensor **unit)
+/* x in an f8 type, scaled so that its largest magnitude is the type's; *unit, f32, is what it must be
+ * multiplied with to be x again.  The gradient passes through the rounding, not through the scale. */
+static mtf_tensor *f8_scaled(mtf_tensor *x, mtf_dtype type, mtf_tensor **unit)
 {
     mtf_graph *g = graph_of(x);
     *unit = NULL;

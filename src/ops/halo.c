@@ -7,6 +7,7 @@
 
 #include "ops/call.h"
 #include "ops/catalogue.h"
+#include "space/internal.h"
 
 /* The `halo` elements that lie before each block (side -1) or after it (side +1). */
 static int margins(mtf_tensor *x, mtf_dim blocks, mtf_dim size, int64_t halo, bool wrap, int side,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ops/lowering.h"
+#include "space/internal.h"
 
 /* ---- shape ---- */
 
@@ -113,7 +114,7 @@ typedef struct loop_state {
     slice        turn;
 } loop_state;
 
-static bool start(emitter *e, loop_state *l, const slice *in)
+static bool start_loop(emitter *e, loop_state *l, const slice *in)
 {
     arena *a = &e->program->arena;
     /* Sums owed on tensors from outside are paid once, before the loop: in the body they would be paid in
@@ -248,7 +249,7 @@ static bool advance(emitter *e, loop_state *l)
 
 static bool lower_turns(emitter *e, loop_state *l, int64_t trips, const slice *in, slice *out)
 {
-    TRY(start(e, l, in));
+    TRY(start_loop(e, l, in));
     int loop = emit_loop(e, trips);
     if (l->cond) {
         bind(e, l->cond, l);
@@ -326,7 +327,8 @@ const op op_loop = {
 
 /* ---- public functions ---- */
 
-mtf_tensor *loop_turn(mtf_graph *g)
+/* The number of the iteration of the innermost loop; NULL outside of loops. */
+static mtf_tensor *loop_turn(mtf_graph *g)
 {
     for (block *b = g->current; b; b = b->parent)
         if (b->turn) return b->turn;

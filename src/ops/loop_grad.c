@@ -82,7 +82,7 @@ static bool build_body(mtf_graph *g, const backward *b, block *into, arena *scra
     return block_close(into, idle + nx, results);
 }
 
-static bool prepare(tape *t, backward *b, arena *scratch)
+static bool prepare_backward(tape *t, backward *b, arena *scratch)
 {
     const node *n = b->n;
     b->real = arena_array(scratch, int, b->carried);
@@ -133,7 +133,7 @@ void loop_grad(tape *t, const node *n, mtf_tensor *const *dy)
     block   *here = n->graph->current;
     backward b = {
         .n = n, .body = n->blocks[0], .dy = dy, .carried = n->nargs, .sums = (int)n->attrs[1].i};
-    if (prepare(t, &b, &scratch)) differentiate(t, &b, &scratch);
+    if (prepare_backward(t, &b, &scratch)) differentiate(t, &b, &scratch);
     n->graph->current = here; /* also after an error inside the block */
     arena_free(&scratch);
 }

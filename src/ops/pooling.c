@@ -8,12 +8,14 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/whole.h"
 #include "ops/call.h"
 #include "ops/lowering.h"
 #include "ops/reach.h"
 #include "ops/reduce.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
+#include "space/internal.h"
 
 enum { DIM, TAPS, STEP, DILATION };
 
@@ -212,7 +214,7 @@ static bool resolve(mtf_tensor *x, int ns, const mtf_pool_opts *o, const char *n
             return fail(f, ERR_SHAPE, "%s: windows and strides are 1 or more", name);
         p->window[i] = k;
         p->stride[i] = s;
-        int64_t total = o->same ? ((dim.size + s - 1) / s - 1) * s + k - dim.size : 0;
+        int64_t total = o->same ? (ceil_div(dim.size, s) - 1) * s + k - dim.size : 0;
         if (total > 0) p->before[i] = total / 2, p->after[i] = total - total / 2;
         if (k > dim.size + p->before[i] + p->after[i])
             return fail(f, ERR_SHAPE,

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "base/dtype.h"
+#include "base/whole.h"
 #include "ops/call.h"
 #include "ops/lowering.h"
 
@@ -57,7 +58,7 @@ static bool part_is_right(const node *n, const mtf_shape *shape)
     dim_part p = part_in(n);
     if (!p.dim || !*p.dim) return true;
     int64_t size = mtf_shape_dim(*shape, p.dim).size;
-    if (size && n->nargs && p.parts > 0 && size <= (p.whole + p.parts - 1) / p.parts) return true;
+    if (size && n->nargs && p.parts > 0 && size <= ceil_div(p.whole, p.parts)) return true;
     return node_fail(n, ERR_VALUE,
                      "part_of=%s takes a dimension of the result, the number of the part as last input, "
                      "and `whole` and `parts` such that the part lies in the whole dimension",

@@ -8,6 +8,7 @@
 #define OPS_REACH_H
 
 #include "ops/lowering.h"
+#include "space/internal.h"
 
 /* Is dimension `dim` of s cut? */
 bool reach_is_cut(const slice *s, const char *dim);

@@ -9,6 +9,7 @@
 #include "ops/splits.h"
 #include "ops/tape.h"
 #include "program/scalar.h"
+#include "space/internal.h"
 
 static const attr_spec reduce_attrs[] = {
     {"over", ATTR_NAMES, "()", "dimensions to reduce; none given, and no output shape: all"},

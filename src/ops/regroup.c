@@ -12,6 +12,7 @@
 #include "ops/regroup.h"
 
 #include "program/exchange.h"
+#include "space/internal.h"
 
 typedef struct dim_group {
     int     y_end;      /* after its last dimension of the new shape */

@@ -16,7 +16,7 @@ static bool wanted_shape(const node *n, mtf_shape *shape)
     return shape_check(shape, n->op->name, &n->graph->session->fault);
 }
 
-static bool finish(node *n, const mtf_shape *shape)
+static bool finish_reshape(node *n, const mtf_shape *shape)
 {
     TRY(node_output(n, n->in[0]->type, shape));
     n->attrs[0].shape = &n->out[0]->shape;
@@ -38,7 +38,7 @@ static bool infer_broadcast(node *n)
                 "\"%s\" has dimension \"%s\" of size %lld; the output must have it too",
                 tensor_name(n->in[0]), x->dims[i].name, (long long)x->dims[i].size);
     }
-    return finish(n, &shape);
+    return finish_reshape(n, &shape);
 }
 
 static void grad_same(tape *t, const node *n, mtf_tensor *const *dy)
@@ -88,7 +88,7 @@ static bool infer_transpose(node *n)
                              "dimension \"%s\" differs in size between \"%s\" %s and the output %s",
                              shape.dims[i].name, tensor_name(n->in[0]), shape_text(x, a),
                              shape_text(&shape, b));
-    return finish(n, &shape);
+    return finish_reshape(n, &shape);
 }
 
 const op op_transpose = {.name = "transpose",
@@ -120,7 +120,7 @@ static bool infer_reshape(node *n)
                          tensor_name(n->in[0]), shape_text(&n->in[0]->shape, a),
                          (long long)shape_size(&n->in[0]->shape), shape_text(&shape, b),
                          (long long)shape_size(&shape));
-    return finish(n, &shape);
+    return finish_reshape(n, &shape);
 }
 
 static void grad_reshape(tape *t, const node *n, mtf_tensor *const *dy)

@@ -6,6 +6,7 @@
 #include "ops/reach.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
+#include "space/internal.h"
 
 /* Scatters the gradients of the k first values back to where these came from. */
 static void grad_order(tape *t, const node *n, mtf_tensor *const *dy)

@@ -12,6 +12,7 @@
 #include "ops/reach.h"
 #include "ops/splits.h"
 #include "ops/tape.h"
+#include "space/internal.h"
 
 enum { X, VALUE, POSITION };
 

@@ -87,6 +87,14 @@ static bool add_working_space(plan_view *v)
     return add_lifetime(v, t);
 }
 
+/* Of all kinds. */
+static int64_t view_alive(const plan_view *v, int k)
+{
+    int64_t sum = 0;
+    for (int j = 0; j < MEMORY_KINDS; j++) sum += v->alive[k][j];
+    return sum;
+}
+
 static bool find_alive(plan_view *v)
 {
     int n = v->e->program->ninstrs;
@@ -114,13 +122,6 @@ bool plan_view_make(plan_view *v, mtf_graph *g, estimate *e, arena *a)
     for (int k = 0; k < p->nfetches; k++) fetches[k] = g->all[p->fetches[k].tensor->id];
     return phases_find(g, p->nfetches, fetches, a, &v->phases) && find_times(v) && add_buffers(v) &&
            add_working_space(v) && find_alive(v);
-}
-
-int64_t view_alive(const plan_view *v, int k)
-{
-    int64_t sum = 0;
-    for (int j = 0; j < MEMORY_KINDS; j++) sum += v->alive[k][j];
-    return sum;
 }
 
 /* ---- parts ---- */

@@ -45,8 +45,6 @@ typedef struct plan_view {
 /* False: no memory. */
 bool plan_view_make(plan_view *v, mtf_graph *g, estimate *e, arena *a);
 
-int64_t view_alive(const plan_view *v, int k); /* of all kinds */
-
 /* How the tensor of an instruction is cut: by the layout, and stored variables also by the rules for
  * state. */
 void view_placement(const plan_view *v, const mtf_tensor *x, placement *where);

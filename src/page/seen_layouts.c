@@ -8,7 +8,7 @@ static const char *rules_text(arena *a, const layout_rule *rules, int n)
     return text_done(&t);
 }
 
-static bool add(seen_layouts *s, seen_layout x)
+static bool add_layout(seen_layouts *s, seen_layout x)
 {
     arena  *a = &s->session->arena;
     textbuf key = {.arena = a};
@@ -40,14 +40,14 @@ bool seen_add(void *context, const layout *l, const cost *c)
                      .layout = rules_text(a, l->rules, l->nrules),
                      .state = rules_text(a, l->state, l->nstate),
                      .cost = *c};
-    return x.mesh && x.layout && x.state && add(s, x);
+    return x.mesh && x.layout && x.state && add_layout(s, x);
 }
 
 bool seen_add_best(seen_layouts *s, const found_layout *x, const char *reason)
 {
-    return add(s, (seen_layout){.mesh = x->mesh_text,
-                                .layout = x->layout_text,
-                                .state = x->state_text,
-                                .cost = x->cost,
-                                .reason = reason});
+    return add_layout(s, (seen_layout){.mesh = x->mesh_text,
+                                       .layout = x->layout_text,
+                                       .state = x->state_text,
+                                       .cost = x->cost,
+                                       .reason = reason});
 }

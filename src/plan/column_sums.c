@@ -7,7 +7,7 @@
 #include "plan/column_sums.h"
 
 #include "base/dtype.h"
-#include "plan/fuse.h"
+#include "plan/fuse_into.h"
 #include "plan/passes.h"
 #include "plan/readers.h"
 #include "program/map_form.h"

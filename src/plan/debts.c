@@ -76,7 +76,7 @@ static int collect(emitter *e, const mtf_tensor *x, shard *h, shard **together,
 }
 
 /* The slice of value number i in the packed buffer. */
-static slice place_of(const slice *pack, shard *const *together, int i)
+static slice place_in_pack(const slice *pack, shard *const *together, int i)
 {
     slice place = slice_dense(pack->buffer, pack->type, &together[i]->now.shape);
     place.offset = pack->offset;
@@ -92,7 +92,7 @@ static bool pay_together(emitter *e, int n, shard *const *together, const mtf_te
     slice pack = emit_fresh(e, together[0]->now.type, &all);
     TRY(!slice_is_uniform(&pack));
     for (int i = 0; i < n; i++) {
-        slice place = place_of(&pack, together, i);
+        slice place = place_in_pack(&pack, together, i);
         e->cause = whose[i];
         TRY(emit_move(e, &together[i]->now, &place));
     }
@@ -100,7 +100,7 @@ static bool pay_together(emitter *e, int n, shard *const *together, const mtf_te
     TRY(emit_all_reduce(e, together[0]->now.owes, together[0]->now.owed, &pack));
     for (int i = 0; i < n; i++) {
         slice *s = &together[i]->now, old = *s;
-        *s = place_of(&pack, together, i);
+        *s = place_in_pack(&pack, together, i);
         e->cause = whose[i];
         TRY(shard_round(e, whose[i], together[i]));
         s->cut = old.cut;

@@ -217,7 +217,7 @@ static bool try_product(epilogue_pass *e, int k)
     return write_back(p, &m, &p->instrs[at]);
 }
 
-bool epilogues_of_maps(epilogue_pass *e)
+static bool epilogues_of_maps(epilogue_pass *e)
 {
     for (int k = 0; k < e->program->ninstrs; k++) TRY(try_product(e, k));
     return true;
@@ -225,7 +225,7 @@ bool epilogues_of_maps(epilogue_pass *e)
 
 /* ---- the pass ---- */
 
-static bool run(program *p, arena *scratch, bool (*kind)(epilogue_pass *))
+static bool find_epilogues(program *p, arena *scratch, bool (*kind)(epilogue_pass *))
 {
     epilogue_pass e = {.program = p, .gone = arena_array(scratch, bool, p->ninstrs + 1)};
     int          *now_at = arena_array(scratch, int, p->ninstrs + 1);
@@ -237,12 +237,13 @@ static bool run(program *p, arena *scratch, bool (*kind)(epilogue_pass *))
 bool fuse_epilogues(program *p, arena *scratch)
 {
     if (!p->session->can.epilogues) return true;
-    return run(p, scratch, epilogues_into_sums) && run(p, scratch, epilogues_of_maps) &&
-           run(p, scratch, epilogues_of_sums);
+    return find_epilogues(p, scratch, epilogues_into_sums) &&
+           find_epilogues(p, scratch, epilogues_of_maps) &&
+           find_epilogues(p, scratch, epilogues_of_sums);
 }
 
 bool fuse_totals(program *p, arena *scratch)
 {
     if (!(p->session->can.epilogues & EPILOGUE_TOTAL)) return true;
-    return run(p, scratch, epilogues_of_folds);
+    return find_epilogues(p, scratch, epilogues_of_folds);
 }

@@ -7,7 +7,7 @@
  * are made in passing, where the device can do that.  One pass over the program,
  * which records for each buffer its last writer and reader.
  */
-#include "plan/fuse.h"
+#include "plan/fuse_into.h"
 
 #include "base/dtype.h"
 #include "plan/column_sums.h"

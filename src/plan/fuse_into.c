@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
-#include "plan/fuse.h"
+#include "plan/fuse_into.h"
 #include "program/map_form.h"
 #include "program/scalar.h"
 

@@ -6,7 +6,7 @@
  * folds, if it folds.  A reader without such loops takes the writer's row.  Only a value
  * that may be computed more than once is repeated along any loops.
  */
-#include "plan/fuse.h"
+#include "plan/fuse_into.h"
 
 typedef struct matching {
     const instr *c, *p;

@@ -15,7 +15,7 @@
  */
 #include <string.h>
 
-#include "plan/fuse.h"
+#include "plan/fuse_into.h"
 #include "plan/passes.h"
 #include "plan/readers.h"
 #include "program/map_form.h"

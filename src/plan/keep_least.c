@@ -8,7 +8,7 @@
  * outputs, or values per row.
  */
 #include "plan/again.h"
-#include "plan/fuse.h"
+#include "plan/fuse_into.h"
 #include "plan/least_cut.h"
 #include "plan/passes.h"
 #include "plan/readers.h"

@@ -40,7 +40,7 @@ static void connect(network *n, int from, int to, int64_t room)
     n->first[to] = n->nedges++;
 }
 
-static void build(network *n, const least_cut *c)
+static void build_flow(network *n, const least_cut *c)
 {
     const instr *m = c->map;
     for (int k = 0; k < NODES; k++) n->first[k] = -1;
@@ -88,7 +88,7 @@ int64_t least_cut_find(least_cut *c)
 {
     network n;
     int64_t cost = 0;
-    build(&n, c);
+    build_flow(&n, c);
     for (reach(&n, SOURCE, false); n.came_by[SINK] >= 0; reach(&n, SOURCE, false)) {
         cost += fill_path(&n);
         if (cost >= NOT_AT_ANY_COST) return NOT_AT_ANY_COST;

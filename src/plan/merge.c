@@ -72,7 +72,8 @@ static void merge_block(survey *s, node **table, uint64_t mask, const block *b)
     }
 }
 
-bool survey_merge(survey *s)
+/* Finds live nodes with the same operation and inputs. */
+static bool survey_merge(survey *s)
 {
     mtf_graph *g = s->graph;
     uint64_t   room = 16;

@@ -20,8 +20,6 @@ bool survey_live(survey *s, int nfetches, mtf_tensor *const *fetches);
 /* The branch that a where(training, x, y) selects in this graph; NULL: not such a node, or the
  * branch has other dimensions. */
 mtf_tensor *survey_choice(const node *n);
-/* Finds live nodes with the same operation and inputs. */
-bool survey_merge(survey *s);
 /* Both, in this order. */
 bool survey_make(survey *s, int nfetches, mtf_tensor *const *fetches);
 /* Fuses elementwise instructions that feed each other. */

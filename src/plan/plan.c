@@ -4,6 +4,7 @@
 #include "base/saturate.h"
 #include "plan/planner.h"
 #include "plan/spread.h"
+#include "plan/spread_dims.h"
 
 static slice *slice_of(emitter *e, const mtf_tensor *x)
 {
@@ -197,7 +198,7 @@ const char *plan_pass_name(plan_pass pass)
     return names[pass];
 }
 
-static bool check(const program *p, const plan_opts *opts, const char *pass)
+static bool check_pass(const program *p, const plan_opts *opts, const char *pass)
 {
     return (opts && opts->draft) || program_verify(p, pass);
 }
@@ -218,27 +219,28 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
 {
     plan_pass last = opts ? opts->last : PASS_ALL;
     bool      apart = opts && opts->guard; /* so that each tensor can be inspected */
-    TRY(check(p, opts, plan_pass_name(PASS_LOWERING)));
+    TRY(check_pass(p, opts, plan_pass_name(PASS_LOWERING)));
     if (last == PASS_LOWERING) return true;
-    TRY(apart || (fuse_maps(p, scratch) && fuse_epilogues(p, scratch) && keep_least(p, scratch) &&
-                  join_sums(p, scratch) && fuse_totals(p, scratch) &&
-                  recompute_values(p, scratch) && check(p, opts, plan_pass_name(PASS_FUSING))));
+    TRY(apart ||
+        (fuse_maps(p, scratch) && fuse_epilogues(p, scratch) && keep_least(p, scratch) &&
+         join_sums(p, scratch) && fuse_totals(p, scratch) && recompute_values(p, scratch) &&
+         check_pass(p, opts, plan_pass_name(PASS_FUSING))));
     if (last == PASS_FUSING) return true;
-    TRY(apart || (remake_values(p, scratch) && check(p, opts, plan_pass_name(PASS_REMAKING))));
+    TRY(apart || (remake_values(p, scratch) && check_pass(p, opts, plan_pass_name(PASS_REMAKING))));
     if (last == PASS_REMAKING) return true;
     TRY(apart || (join_maps(p, scratch) && hoist_maps(p, scratch) &&
-                  check(p, opts, plan_pass_name(PASS_JOINING))));
+                  check_pass(p, opts, plan_pass_name(PASS_JOINING))));
     if (last == PASS_JOINING) return true;
     find_rows(p);
     TRY(read_attention(p) && turn_filters(p, scratch) && update_in_place(p, scratch) &&
-        store_in_place(p) && check(p, opts, plan_pass_name(PASS_STORING)));
+        store_in_place(p) && check_pass(p, opts, plan_pass_name(PASS_STORING)));
     if (last == PASS_STORING) return true;
     TRY(is_addressable(p));
     return (opts && opts->unplaced) || place_buffers(p, opts ? opts->guard : 0);
 }
 
-static bool build(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
-                  const plan_opts *opts, arena *scratch)
+static bool build_program(program *p, mtf_graph *g, int n, mtf_tensor *const *fetches,
+                          const plan_opts *opts, arena *scratch)
 {
     planner pl = {.survey = {.graph = g, .scratch = scratch}, .trace = opts ? opts->trace : NULL};
     emitter e = {.program = p,
@@ -276,7 +278,7 @@ program *plan_program(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, co
     program             *p = program_new(g->session, from);
     if (!p) return NULL;
     arena scratch = arena_make(from, &g->session->fault);
-    bool  ok = build(p, g, nfetches, fetches, opts, &scratch);
+    bool  ok = build_program(p, g, nfetches, fetches, opts, &scratch);
     arena_free(&scratch);
     if (ok) return p;
     program_free(p);

@@ -44,7 +44,7 @@ static bool match_loops(const instr *grad, const instr *map, const access *delta
 }
 
 /* Where the number of a register stands in memory: an input, or an output of the map; NULL: nowhere. */
-static const access *place_of(const instr *map, int reg)
+static const access *access_of(const instr *map, int reg)
 {
     if (reg < map->nin) return &map->in[reg];
     const scalar_step *s = &map->map.steps[reg - map->nin];
@@ -68,8 +68,8 @@ static bool find_y(const instr *grad, const instr *map, int o, access *y)
     const scalar_step *product = &map->map.steps[sum->a - map->nin];
     if (product->fn != FN_multiply) return false;
     for (int k = 0; k < 2; k++) {
-        const access *dy = place_of(map, k ? product->b : product->a);
-        const access *other = place_of(map, k ? product->a : product->b);
+        const access *dy = access_of(map, k ? product->b : product->a);
+        const access *other = access_of(map, k ? product->a : product->b);
         if (dy && other && dy->buffer == own_dy->buffer && dy->stride[last] == 1 &&
             other->stride[last] == 1 && other->type == dy->type &&
             match_loops(grad, map, &map->out[o], dy, other, y))

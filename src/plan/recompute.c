@@ -7,7 +7,7 @@
  * if all readers are maps themselves.
  */
 #include "plan/derive.h"
-#include "plan/fuse.h"
+#include "plan/fuse_into.h"
 #include "plan/passes.h"
 #include "plan/readers.h"
 #include "program/map_form.h"

@@ -13,12 +13,6 @@
 #include "plan/planner.h"
 #include "plan/spread_dims.h"
 
-unsigned spread_cut(const emitter *e, const mtf_tensor *x)
-{
-    const planner *p = e->planner;
-    return p->cut[p->survey.same[x->id]->id];
-}
-
 /* ---- debts ---- */
 
 static debt debt_of(const node *n, int input)
@@ -227,8 +221,8 @@ static void note_debt(const mtf_tensor *x, const cut_dims *f, unsigned carried, 
 }
 
 /* Completes an output: records what is owed, and cuts what was computed whole. */
-static bool finish(emitter *e, const mtf_tensor *x, cut_dims *f, unsigned carried, bool wide,
-                   slice *s)
+static bool finish_output(emitter *e, const mtf_tensor *x, cut_dims *f, unsigned carried, bool wide,
+                          slice *s)
 {
     unsigned cut = parted(e, x, f), missing = spread_cut(e, x) & ~cut;
     s->cut = cut;
@@ -297,7 +291,7 @@ bool spread_node(emitter *e, const node *n, shard **in, const shard *kept, slice
     for (int o = 0; o < n->nout; o++) {
         /* On some processors it may be a view of a part. */
         if (kept->wide || gives_wide(n, n->out[o], &f, parts)) TRY(emit_widened(e, &out[o]));
-        TRY(finish(e, n->out[o], &f, carried, kept->wide, &out[o]));
+        TRY(finish_output(e, n->out[o], &f, carried, kept->wide, &out[o]));
     }
     return true;
 }

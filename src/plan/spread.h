@@ -4,8 +4,6 @@
 
 #include "plan/shard.h"
 
-/* The dimensions of a tensor that the layout cuts, as bits; none if the axes have one processor. */
-unsigned spread_cut(const emitter *e, const mtf_tensor *x);
 /* Lowers n in parts: pays or carries debts, gathers what must be whole, lowers, cuts again.  `in`
  * points to the shards of the inputs, so that each is paid or gathered once; `parts` is room for as
  * many slices; `kept` is the shard of its first output. */

@@ -1,6 +1,14 @@
 /* The cut dimensions of a node: which stay in parts, how finely. */
 #include "plan/spread_dims.h"
 
+#include "plan/planner.h"
+
+unsigned spread_cut(const emitter *e, const mtf_tensor *x)
+{
+    const planner *p = e->planner;
+    return p->cut[p->survey.same[x->id]->id];
+}
+
 unsigned spread_rule_axes(const emitter *e, const char *dim)
 {
     const layout_rule *r = layout_find(e->layout, dim);

@@ -2,7 +2,7 @@
 #ifndef PLAN_SPREAD_DIMS_H
 #define PLAN_SPREAD_DIMS_H
 
-#include "plan/spread.h"
+#include "plan/shard.h"
 
 /* A cut dimension of a node, and how the op treats it. */
 typedef struct cut_dim {
@@ -19,6 +19,8 @@ typedef struct cut_dims {
     cut_dim of[4 * MTF_SHAPE_ROOM];
 } cut_dims;
 
+/* The dimensions of a tensor that the layout cuts, as bits; none if the axes have one processor. */
+unsigned spread_cut(const emitter *e, const mtf_tensor *x);
 /* The axes that cut dim; none if they have one processor each: then nothing is cut or moved. */
 unsigned spread_rule_axes(const emitter *e, const char *dim);
 

@@ -46,8 +46,8 @@ static unsigned axes_of(const tally *t, const char *dim)
     return r ? cut_axes(&r->cut) : 0;
 }
 
-static bool add(tally *t, const char *group, const char *member, int64_t elements,
-                int64_t bytes_each)
+static bool add_member(tally *t, const char *group, const char *member, int64_t elements,
+                       int64_t bytes_each)
 {
     textbuf name = {.arena = t->survey->scratch};
     text_add(&name, "%s/%s", group, member);
@@ -62,8 +62,8 @@ static bool count_output(tally *t, const mtf_tensor *x, int64_t turns)
     int64_t     each = (int64_t)mtf_dtype_bytes(x->type);
     int64_t     unique = saturate_times(shape_size(&x->shape), turns);
     const char *name = x->node->op->name;
-    return add(t, "output", name, saturate_times(unique, copies(t, axes)), each) &&
-           add(t, "output_unique", name, unique, each);
+    return add_member(t, "output", name, saturate_times(unique, copies(t, axes)), each) &&
+           add_member(t, "output_unique", name, unique, each);
 }
 
 /* A dimension that the op needs whole is not cut here.  If two dimensions are cut along one axis,
@@ -117,8 +117,8 @@ bool count_graph(program *p, const survey *s, const layout *l)
     TRY(count_block(&t, &s->graph->root, 1));
     for (int v = 0; v < p->nvariables; v++) {
         const mtf_tensor *w = p->variables[v].tensor;
-        TRY(add(&t, "variables", price_is_trained(w) ? "trainable" : "untrainable",
-                shape_size(&w->shape), (int64_t)mtf_dtype_bytes(w->type)));
+        TRY(add_member(&t, "variables", price_is_trained(w) ? "trainable" : "untrainable",
+                       shape_size(&w->shape), (int64_t)mtf_dtype_bytes(w->type)));
     }
     return counters_keep(p, &t.counters);
 }

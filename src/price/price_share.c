@@ -1,4 +1,5 @@
 /* How evenly the processors share an instruction's work. */
+#include "base/whole.h"
 #include "price/price.h"
 
 static int64_t size_of_dim(const node *n, const char *dim)
@@ -15,7 +16,7 @@ static int64_t size_of_dim(const node *n, const char *dim)
 static double share_of_rule(const price *p, const node *n, const layout_rule *rule)
 {
     int64_t size = size_of_dim(n, rule->dim), parts = cut_parts(p->mesh, &rule->cut);
-    return size ? (double)size / (double)((size + parts - 1) / parts * parts) : 0;
+    return size ? (double)size / (double)round_up(size, parts) : 0;
 }
 
 /* Does another rule decide how the axes of rule r divide the work?  Of several dimensions along one axis

@@ -4,7 +4,7 @@
 #include "base/saturate.h"
 #include "program/exchange.h"
 
-static void add(int64_t *sum, int64_t each, int64_t count)
+static void add_bytes(int64_t *sum, int64_t each, int64_t count)
 {
     *sum = saturate_plus(*sum, saturate_times(each, count));
 }
@@ -102,24 +102,24 @@ void traffic_sum_add(traffic_sum *sum, const site *s, const mesh *m, const instr
                      const mesh_point *here)
 {
     traffic t = traffic_of(s, m, i, here);
-    add(&sum->results, instr_elements(i), 1);
-    add(&sum->received, traffic_in(&t), 1);
-    add(&sum->flops, t.flops, 1);
+    add_bytes(&sum->results, instr_elements(i), 1);
+    add_bytes(&sum->received, traffic_in(&t), 1);
+    add_bytes(&sum->flops, t.flops, 1);
 }
 
 void traffic_sum_add_kind(traffic_sum *sum, const site *s, const mesh *m, const instr *i,
                           const mesh_point *here, int64_t count)
 {
-    add(&sum->results, instr_elements(i), count);
+    add_bytes(&sum->results, instr_elements(i), count);
     if (i->kind == INSTR_EXCHANGE) {
         int64_t kept = exchange_kept(m, i->exchange, here);
-        add(&sum->received, exchange_received(m, i->exchange, here) + kept, count);
+        add_bytes(&sum->received, exchange_received(m, i->exchange, here) + kept, count);
     } else if (i->kind == INSTR_REDUCE && traffic_is_sharded(s, m, i, here)) {
-        add(&sum->shards, i->size[0], count);
+        add_bytes(&sum->shards, i->size[0], count);
     } else { /* two stages of a reduce_scatter move as much as one, but not the same for each member */
         traffic t = traffic_of(i->kind == INSTR_REDUCE ? s : NULL, m, i, here);
-        add(&sum->received, traffic_in(&t), count);
-        add(&sum->flops, t.flops, count);
+        add_bytes(&sum->received, traffic_in(&t), count);
+        add_bytes(&sum->flops, t.flops, count);
     }
 }
 
@@ -137,6 +137,6 @@ void traffic_sum_end(traffic_sum *sum, const mesh *m, const instr *i)
         sum->received -= kept_by_all(m, i->exchange);
     if (i->kind != INSTR_REDUCE) return;
     int64_t n = traffic_group(m, i->reduce.axes);
-    add(&sum->received, by_groups(sum->shards, n, 2 * (n - 1)), 1);
-    add(&sum->flops, by_groups(sum->shards, n, n - 1), 1);
+    add_bytes(&sum->received, by_groups(sum->shards, n, 2 * (n - 1)), 1);
+    add_bytes(&sum->flops, by_groups(sum->shards, n, n - 1), 1);
 }

@@ -32,7 +32,7 @@ span attention_seen(const attention_args *a, int64_t query)
     return (span){begin, end - begin};
 }
 
-int64_t attention_pairs(const instr *i)
+static int64_t attention_pairs(const instr *i)
 {
     const attention_args *a = i->attention;
     int64_t               rows = instr_elements(i), queries = a->query < 0 ? 1 : i->size[a->query];

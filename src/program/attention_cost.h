@@ -14,7 +14,6 @@ bool attention_is_plain(const instr *i);
 span attention_seen(const attention_args *a, int64_t query);
 /* The number of pairs of a query and a position that it sees by index, or, where indices do not bound it,
  * of all pairs; saturates. */
-int64_t attention_pairs(const instr *i);
 int64_t attention_pair_flops(const instr *i); /* of one pair */
 int64_t attention_flops(const instr *i);
 

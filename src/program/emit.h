@@ -8,54 +8,8 @@
 #ifndef PROGRAM_EMIT_H
 #define PROGRAM_EMIT_H
 
-#include "program/program.h"
-#include "space/layout.h"
-
-typedef struct emitter emitter;
-
-/* A value assigned to a variable; it is stored at the end of the program. */
-typedef struct pending_store {
-    slice home, value;
-} pending_store;
-
-/* Inputs or variables by their tensor: an open-addressing hash table of their port numbers. */
-typedef struct port_table {
-    struct port_entry {
-        const mtf_tensor *tensor; /* NULL: free */
-        int               number;
-        int               store; /* its pending store; -1: none */
-    } * entries;
-    int room;       /* capacity: a power of two */
-    int ports_room; /* capacity of the program's list */
-} port_table;
-
-struct emitter {
-    program          *program;
-    const mtf_tensor *cause; /* the tensor that is being lowered */
-    /* Set by the planner: lowers the nodes of a block; for ops that own blocks. */
-    bool (*lower_block)(emitter *e, const void *block);
-    /* The slice of a lowered tensor; for ops that own blocks. */
-    slice *(*slice_of)(emitter *e, const mtf_tensor *x);
-    /* Brings a tensor to the layout's placement: owed sums paid, finer parts gathered. */
-    bool (*settle)(emitter *e, const mtf_tensor *x);
-    /* x, in a block that is not lowered yet, is a term of a longer sum.  Returns whether its short
-     * floats stay unrounded: if x is a sum itself and has no other reader. */
-    bool (*keep_wide)(emitter *e, const mtf_tensor *x);
-    /* The sum of an earlier loop with which a loop's sum y begins; NULL: it begins with 0. */
-    const mtf_tensor *(*begins_with)(emitter *e, const mtf_tensor *y);
-    /* Does a later loop's sum begin with y?  Then y stays unrounded. */
-    bool (*goes_on)(emitter *e, const mtf_tensor *y);
-    /* The number of readers of this tensor.  Unread outputs need not be computed. */
-    int (*readers)(emitter *e, const mtf_tensor *x);
-    void          *planner;
-    const layout  *layout; /* NULL: one processor */
-    mesh_point     here;
-    pending_store *stores;
-    int            nstores, stores_room;
-    int            nesting; /* of loops around this instruction */
-    port_table     inputs, variables;
-    bool           exact; /* floating-point constants are operands, and are not folded */
-};
+#include "program/emitter.h"
+#include "space/internal.h"
 
 /* A new row-major temporary; buffer NO_BUFFER after an error. */
 slice emit_fresh(emitter *e, mtf_dtype type, const mtf_shape *shape);
@@ -64,10 +18,6 @@ bool  emit_whole(emitter *e, slice *s); /* the same with all elements, as if it 
                                          * bits of floating-point sums depend on their layout */
 bool  emit_dense(emitter *e, slice *s); /* real and row-major; copied only if it is not */
 
-/* An expression over broadcast operands; loops run over the common shape of the outputs, which is
- * out[0]'s.  `steps` refer to registers as in instr.h. */
-bool emit_map(emitter *e, int nsteps, const scalar_step *steps, int nin, const slice *in, int nout,
-              const slice *out, const int *results);
 /* One function of one to three operands (SELECT), the usual case. */
 bool emit_scalar(emitter *e, scalar_fn fn, int nin, const slice *in, const slice *out);
 bool emit_cast(emitter *e, const slice *in, const slice *out);

@@ -1,4 +1,6 @@
 /* Attention: named dimensions to instructions. */
+#include "program/emit.h"
+
 #include <assert.h>
 
 #include "program/emit_one.h"
@@ -36,7 +38,7 @@ static access row_access(const slice *s, const mtf_shape *rows)
     return slice_access(&bare, rows);
 }
 
-static bool prepare(emitter *e, const attention_args *how, const slice *given, slice *in)
+static bool prepare_operands(emitter *e, const attention_args *how, const slice *given, slice *in)
 {
     static const char *const along[ATTENTION_OPERANDS] = {[ATTENTION_Q] = KEY_DIM,
                                                           [ATTENTION_K] = KEY_DIM,
@@ -56,7 +58,7 @@ bool emit_attention(emitter *e, instr_kind kind, const attention_args *given, co
     attention_args *how = arena_copy(&e->program->arena, given, sizeof *given);
     slice           in[ATTENTION_OPERANDS], at[MAX_NESTING + 1];
     int             nin = 0;
-    TRY(how && prepare(e, how, given_in, in));
+    TRY(how && prepare_operands(e, how, given_in, in));
     for (int k = 0; k < nturns; k++) {
         at[k] = turns[k];
         TRY(emit_real(e, &at[k]));

@@ -7,6 +7,8 @@
  * operands are packed, which the program shows as a move.  Factors in f8 must be
  * contiguous along k.
  */
+#include "program/emit.h"
+
 #include "program/emit_one.h"
 
 typedef struct groups {
@@ -86,8 +88,8 @@ static mtf_shape matrix_like(const slice *like, const mtf_shape *batch, const mt
 }
 
 /* Copies s into one matrix for each element of the batch. */
-static bool pack(emitter *e, slice *s, const mtf_shape *batch, const mtf_shape *rows,
-                 const mtf_shape *cols, mtf_dtype type)
+static bool pack_operand(emitter *e, slice *s, const mtf_shape *batch, const mtf_shape *rows,
+                         const mtf_shape *cols, mtf_dtype type)
 {
     mtf_shape shape = matrix_like(s, batch, rows, cols);
     slice     packed = emit_fresh(e, type, &shape);
@@ -192,9 +194,9 @@ static bool arrange(emitter *e, slice *a, slice *b, groups *g, mtf_dtype type)
         if (is_matrix(a, &g->m, &k) && is_matrix(b, &k, &g->n))
             g->k = k;
         else
-            TRY(pack(e, a, &g->batch, &g->m, &g->k, type));
+            TRY(pack_operand(e, a, &g->batch, &g->m, &g->k, type));
     }
-    return is_matrix(b, &g->k, &g->n) || pack(e, b, &g->batch, &g->k, &g->n, type);
+    return is_matrix(b, &g->k, &g->n) || pack_operand(e, b, &g->batch, &g->k, &g->n, type);
 }
 
 /* The larger factor decides about the order of k. */

@@ -1,4 +1,6 @@
 /* Emitting collectives, and computing each processor's parts. */
+#include "program/emit.h"
+
 #include <string.h>
 
 #include "program/emit_one.h"

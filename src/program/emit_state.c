@@ -1,4 +1,6 @@
 /* Inputs and variables: buffers that outlive the step. */
+#include "program/emit.h"
+
 #include "base/names.h"
 #include "program/emit_one.h"
 

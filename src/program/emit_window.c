@@ -1,4 +1,6 @@
 /* Convolutions: named dimensions to window instructions. */
+#include "program/emit.h"
+
 #include <assert.h>
 
 #include "program/emit_one.h"

@@ -1,6 +1,8 @@
 /* Exchanges: which processor has, and which needs, which part. */
 #include "program/exchange.h"
 
+#include "base/whole.h"
+
 #include <assert.h>
 
 static int64_t floor_div(int64_t a, int64_t b)
@@ -147,7 +149,7 @@ int64_t exchange_largest(const mesh *m, const exchange_args *how)
     int64_t n = 1;
     for (int d = 0; d < how->shape.ndims; d++) {
         int parts = cut_parts(m, &how->from.dim[d]);
-        n *= (how->shape.dims[d].size + parts - 1) / parts;
+        n *= ceil_div(how->shape.dims[d].size, parts);
     }
     return n;
 }

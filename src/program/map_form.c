@@ -31,6 +31,15 @@ bool map_is_row(const instr *i, const access *a)
     return i->map.nrow > 0;
 }
 
+const access *map_leading(const instr *i)
+{
+    for (int o = 0; o < i->nout; o++)
+        if (!map_is_row(i, &i->out[o])) return &i->out[o];
+    for (int k = 0; k < i->nin; k++)
+        if (!map_is_row(i, &i->in[k])) return &i->in[k];
+    return &i->out[0];
+}
+
 void map_forms(const instr *i, bool row[MAX_REGISTERS])
 {
     for (int k = 0; k < i->nin; k++) row[k] = map_is_row(i, &i->in[k]);

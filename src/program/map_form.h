@@ -28,6 +28,8 @@ static inline const scalar_step *map_register_step(const instr *i, int reg)
 int map_operands(const scalar_step *s, int reg[3]);
 /* Is the operand constant along the row? */
 bool map_is_row(const instr *i, const access *a);
+/* The operand that determines the order of loops: one with a value for each element. */
+const access *map_leading(const instr *i);
 /* row[k]: register k has one value per row.  Without a row none has. */
 void    map_forms(const instr *i, bool row[MAX_REGISTERS]);
 int64_t map_row(const instr *i);   /* elements in a row; 1: no row */

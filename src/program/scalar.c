@@ -26,14 +26,7 @@ const scalar_info scalar_infos[SCALAR_FNS] = {
 #define COMPARE(name, value, dx, dy, flops, says) [FN_##name] = {#name, 2, flops, true},
 #define LOGIC2(name, value, dx, dy, flops, says) [FN_##name] = {#name, 2, flops, true},
 #include "program/scalars.h"
-#undef REAL1
-#undef ANY1
-#undef TEST1
-#undef LOGIC1
-#undef REAL2
-#undef ANY2
-#undef COMPARE
-#undef LOGIC2
+#include "program/scalars_end.h"
 };
 
 #define REAL1(name, value, ...) REAL(name, value)

@@ -6,7 +6,7 @@
 #ifndef PROGRAM_SCALAR_F32_H
 #define PROGRAM_SCALAR_F32_H
 
-#include "program/scalar.h"
+#include "program/instr.h"
 #include "program/scalar_text.h"
 
 /* A row as a case of a switch: its value, or nothing if its class is illegal in the type. */
@@ -34,14 +34,7 @@ static scalar eval_f32(scalar_fn fn, float x, float y)
     return (scalar){.real = (double)x};
 }
 
-#undef REAL1
-#undef ANY1
-#undef TEST1
-#undef LOGIC1
-#undef REAL2
-#undef ANY2
-#undef COMPARE
-#undef LOGIC2
+#include "program/scalars_end.h"
 
 scalar scalar_eval_twice(scalar_fn fn, float x, float y); /* with ROUND_TWICE */
 

@@ -20,7 +20,8 @@ static int64_t block_of(const site *s, int rank)
     return (int64_t)rank * s->hosts / s->ranks;
 }
 
-int site_rank(const site *s, const mesh *m, int processor)
+/* the process of a processor */
+static int site_rank(const site *s, const mesh *m, int processor)
 {
     if (is_one_process(s)) return 0;
     return (int)(((processor + 1) * (int64_t)s->ranks - 1) / mesh_size(m));
@@ -39,7 +40,8 @@ int site_threads(const site *s, const mesh *m, int processor)
     return each > 1 ? (int)each : 1;
 }
 
-bool site_is_here(const site *s, const mesh *m, int me, int processor)
+/* in the same process? */
+static bool site_is_here(const site *s, const mesh *m, int me, int processor)
 {
     span here = site_process(s, m, me);
     return processor >= here.begin && processor < here.begin + here.size;

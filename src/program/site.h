@@ -27,9 +27,7 @@ site site_of_hosts(int ranks, const int *host);
 
 /* `s` may be NULL in all other functions: threads of one process. */
 
-int  site_rank(const site *s, const mesh *m, int processor);    /* the process of a processor */
 span site_process(const site *s, const mesh *m, int processor); /* all processors of that process */
-bool site_is_here(const site *s, const mesh *m, int me, int processor); /* in the same process? */
 int  site_threads(const site *s, const mesh *m, int processor);         /* for this processor */
 /* Are there several hosts whose traffic is counted?  GPUs have a library that finds its own ways. */
 bool site_has_hosts(const site *s);

@@ -51,7 +51,8 @@ slice slice_as(const slice *s, const mtf_shape *shape)
     return out;
 }
 
-slice slice_rename(const slice *s, const mtf_shape *shape)
+/* same sizes, other names, by position */
+static slice slice_rename(const slice *s, const mtf_shape *shape)
 {
     slice out = *s;
     assert(shape->ndims == s->shape.ndims);

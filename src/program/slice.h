@@ -37,8 +37,6 @@ bool  slice_is_dense(const slice *s); /* row-major without gaps */
 /* The same elements as another view. */
 slice slice_as(const slice *s, const mtf_shape *shape); /* permutes; repeats along dimensions that s
                                                          * lacks; drops nothing */
-slice slice_rename(const slice     *s,
-                   const mtf_shape *shape); /* same sizes, other names, by position */
 slice slice_cut(const slice *s, const char *dim, int64_t begin, int64_t size, int64_t step);
 slice slice_drop(const slice *s, const char *dim); /* of size 1, or its first index */
 /* Splits and merges dimensions in row-major order if strides allow it; false: a copy is needed. */

@@ -14,7 +14,7 @@ static int64_t turns_of(const price_line *line, const mtf_measured *m, int k)
     return line->open_ended ? m->turns[k] : saturate_times(line->turns, m->steps);
 }
 
-static void add(int64_t *sum, int64_t all_turns, int64_t turns, int64_t done)
+static void add_turns(int64_t *sum, int64_t all_turns, int64_t turns, int64_t done)
 {
     *sum = saturate_plus(*sum, saturate_times(all_turns / (turns ? turns : 1), done));
 }
@@ -49,12 +49,12 @@ static bool promise(const mtf_program *p, int number, const mtf_measured *m, aud
     for (int k = 0; k < q->ninstrs; k++) {
         const price_line *line = &cost.lines[k];
         int64_t           done = turns_of(line, m, k);
-        add(&x->flops, line->flops, line->turns, done);
-        add(&x->read, line->received_bytes - line->in_messages, line->turns, done);
-        add(&x->received, line->in_messages, line->turns, done);
-        add(&x->sent, line->out_messages, line->turns, done);
-        add(&x->received_outside, line->in_outside, line->turns, done);
-        add(&x->sent_outside, line->out_outside, line->turns, done);
+        add_turns(&x->flops, line->flops, line->turns, done);
+        add_turns(&x->read, line->received_bytes - line->in_messages, line->turns, done);
+        add_turns(&x->received, line->in_messages, line->turns, done);
+        add_turns(&x->sent, line->out_messages, line->turns, done);
+        add_turns(&x->received_outside, line->in_outside, line->turns, done);
+        add_turns(&x->sent_outside, line->out_outside, line->turns, done);
         if (line->collective) x->collectives += done;
     }
     const price_memory *y = &cost.memory;
@@ -64,7 +64,7 @@ static bool promise(const mtf_program *p, int number, const mtf_measured *m, aud
     return true;
 }
 
-static void find(const mtf_measured *m, const wire_moved *moved, account *x)
+static void find_account(const mtf_measured *m, const wire_moved *moved, account *x)
 {
     x->flops += m->flops;
     x->collectives += m->collectives;
@@ -119,7 +119,7 @@ bool audit_program(mtf_program *p, audit *a)
         if (!m.steps) continue;
         a->processors++;
         a->steps = m.steps;
-        find(&m, &p->processors[k].counts.moved, &a->measured);
+        find_account(&m, &p->processors[k].counts.moved, &a->measured);
         TRY(promise(p, k, &m, a));
     }
     return merge_ranks(p->store, a);

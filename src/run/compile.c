@@ -239,7 +239,7 @@ static void name_ports(program *q, int n, mtf_tensor *const *fetches)
     for (int i = 0; i < n; i++) q->fetches[i].tensor = fetches[i];
 }
 
-static bool build(mtf_program *p, const microbatched *m, mtf_tensor *const *fetches)
+static bool build_program(mtf_program *p, const microbatched *m, mtf_tensor *const *fetches)
 {
     store *s = p->store;
     for (int k = s->first; k < s->end; k++) {
@@ -362,7 +362,7 @@ static mtf_program *compile(mtf_graph *g, int n, mtf_tensor *const *fetches, boo
     p->device = contexts[s->first]->device;
     for (int k = s->first; k < s->end; k++) p->processors[k].context = contexts[k];
     if (!session_at_close(g->session, close_program, p)) return NULL;
-    return build(p, &m, fetches) ? p : NULL;
+    return build_program(p, &m, fetches) ? p : NULL;
 }
 
 mtf_program *mtf_compile_n(mtf_graph *g, int n, mtf_tensor *const *fetches)

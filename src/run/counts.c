@@ -39,7 +39,7 @@ void count_end(run_counts *c, const wire *w, int me)
     c->moved.flops += now->flops - c->before.flops;
 }
 
-static void add(run_counts *c, int k)
+static void add_instr(run_counts *c, int k)
 {
     c->turns[k]++;
     c->sum.collectives += instr_is_collective(&c->program->instrs[k]);
@@ -74,7 +74,7 @@ void count_instr(run_counts *c, int k)
     }
     c->current = k;
     if (k >= 0)
-        add(c, k);
+        add_instr(c, k);
     else
         end_step(c);
     clock_gettime(CLOCK_MONOTONIC, &c->since); /* excludes the time for counting */

@@ -20,7 +20,7 @@ static const struct {
 };
 enum { NDEVICES = sizeof devices / sizeof *devices };
 
-static int find(const char *name)
+static int find_device(const char *name)
 {
     int k = 0;
     while (k < NDEVICES && strcmp(devices[k].name, name) != 0) k++;
@@ -46,7 +46,7 @@ static device *checked(mtf_session *s, device *inner)
 
 device *devices_open(mtf_session *s)
 {
-    int k = find(s->opts.device);
+    int k = find_device(s->opts.device);
     if (k == NDEVICES) return refuse_name(s);
     if (devices[k].kind) return devices[k].checked ? checked(s, devices[k].kind->open(s)) : devices[k].kind->open(s);
     fail(&s->fault, ERR_USAGE, "this mtf was built without CUDA; configure it with -DMTF_CUDA=ON for the device cuda");
@@ -56,7 +56,7 @@ device *devices_open(mtf_session *s)
 /* A program without CUDA plans for GPUs as well, without what only they know. */
 static const device_kind *kind_of(const mtf_session *s)
 {
-    int k = find(s->opts.device);
+    int k = find_device(s->opts.device);
     return k < NDEVICES && devices[k].kind ? devices[k].kind : &device_cpu;
 }
 

@@ -9,7 +9,8 @@ typedef struct walk {
         at[MTF_SHAPE_ROOM];
 } walk;
 
-static bool start(const store *s, int p, const mtf_shape *shape, const placement *where, walk *w)
+static bool start_walk(const store *s, int p, const mtf_shape *shape, const placement *where,
+                       walk *w)
 {
     mesh_point here = mesh_place(&s->mesh, p);
     int64_t    stride = 1;
@@ -56,7 +57,7 @@ void part_pack(const store *s, int p, mtf_dtype type, const mtf_shape *shape,
 {
     walk    w;
     int64_t bytes = (int64_t)mtf_dtype_bytes(type);
-    if (!start(s, p, shape, where, &w)) return;
+    if (!start_walk(s, p, shape, where, &w)) return;
     /* Trailing dimensions that are not cut are contiguous. */
     int     fixed = 0;
     int64_t run = 1;
@@ -113,7 +114,7 @@ bool part_read(const store *s, int p, mtf_dtype type, const mtf_shape *shape,
 {
     walk    w;
     int64_t bytes = (int64_t)mtf_dtype_bytes(type), before, after;
-    if (!start(s, p, shape, where, &w)) return true;
+    if (!start_walk(s, p, shape, where, &w)) return true;
     if (s->device->host_memory) {
         unpack(&w, bytes, part, stride, whole);
         return true;

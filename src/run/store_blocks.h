@@ -5,7 +5,7 @@
 #ifndef RUN_STORE_BLOCKS_H
 #define RUN_STORE_BLOCKS_H
 
-#include "run/store.h"
+#include "run/stored.h"
 
 /* Memory for the parts of n entries, whose places are known.  False after an error. */
 bool store_take(store *s, int n, store_entry *const *entries);

@@ -15,7 +15,7 @@ static bool better(const candidates *c, const candidate *a, const candidate *b)
     return cuts_before(c->space, &a->cuts, &b->cuts);
 }
 
-static int find(const candidates *c, const cuts *with)
+static int find_candidate(const candidates *c, const cuts *with)
 {
     for (int k = 0; k < c->n; k++)
         if (memcmp(&c->list[k].cuts, with, sizeof *with) == 0) return k;
@@ -25,7 +25,8 @@ static int find(const candidates *c, const cuts *with)
 void candidates_add(candidates *c, const candidate *x)
 {
     bool full = c->n == MOST_KEPT;
-    if (find(c, &x->cuts) >= 0 || (full && !better(c, x, &c->list[MOST_KEPT - 1]))) return;
+    if (find_candidate(c, &x->cuts) >= 0 || (full && !better(c, x, &c->list[MOST_KEPT - 1])))
+        return;
     int at = full ? MOST_KEPT - 1 : c->n++;
     for (; at > 0 && better(c, x, &c->list[at - 1]); at--) c->list[at] = c->list[at - 1];
     c->list[at] = *x;
@@ -33,7 +34,7 @@ void candidates_add(candidates *c, const candidate *x)
 
 void candidates_drop(candidates *c, const cuts *with)
 {
-    int at = find(c, with);
+    int at = find_candidate(c, with);
     if (at < 0) return;
     for (c->n--; at < c->n; at++) c->list[at] = c->list[at + 1];
 }

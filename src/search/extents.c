@@ -1,6 +1,8 @@
 /* Amounts that shrink as dimensions are cut. */
 #include "search/extents.h"
 
+#include "base/whole.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -66,7 +68,7 @@ double extent_least(const space *s, const extents *e, int k, const cuts *c, uint
         even_only = even_only || used & axes || (open && may_share(s, x, c, decided, d));
         if (!axes) continue; /* the most frequent case */
         int64_t n = parts_of_axes(s->mesh, axes);
-        largest *= (double)((x->size[d] + n - 1) / n) / (double)x->size[d];
+        largest *= (double)ceil_div(x->size[d], n) / (double)x->size[d];
         used |= axes;
     }
     double even = x->amount / parts_of_axes(s->mesh, used);

@@ -103,7 +103,7 @@ static bool time_decides(const search *s)
     return !s->opts->smallest && !s->opts->tell && !s->opts->plain;
 }
 
-static bool prepare(search *s, mtf_graph *g, int nfetches, mtf_tensor *const *fetches)
+static bool prepare_search(search *s, mtf_graph *g, int nfetches, mtf_tensor *const *fetches)
 {
     const search_opts *o = s->opts;
     TRY(subject_whole(g, nfetches, fetches, s->scratch, &s->whole));
@@ -434,7 +434,7 @@ static bool too_far(const search *s, const candidates *exact, const candidate *x
 
 /* Where layers were left out, or some processors, more layouts than wanted are priced whole: their order may
  * change. */
-static bool finish(search *s)
+static bool finish_search(search *s)
 {
     search_answer *w = s->answer;
     candidates     few = {.space = &s->space, .smallest = s->opts->smallest}, sure = few;
@@ -474,7 +474,7 @@ static bool try_until_it_fits(search *s)
     s->kept = (candidates){.space = &s->space, .smallest = s->opts->smallest};
     for (int k = 0; k < ATTEMPTS; k++) {
         s->again = false;
-        TRY(try_all(s) && list_others(s) && finish(s));
+        TRY(try_all(s) && list_others(s) && finish_search(s));
         if (!s->again || out_of_time(s)) break;
         if (k < EXACT) continue;
         if (s->answer->n) break;
@@ -503,7 +503,7 @@ bool search_layout(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const
     if (ok) {
         *s = (search){.opts = opts, .answer = answer, .session = session, .scratch = &scratch, .begun = clock_thread()};
         free_list_open(&s->memory, &session->allocator);
-        ok = prepare(s, g, nfetches, fetches) && try_until_it_fits(s) && tell_all(s);
+        ok = prepare_search(s, g, nfetches, fetches) && try_until_it_fits(s) && tell_all(s);
         free_list_close(&s->memory);
     }
     arena_free(&scratch);

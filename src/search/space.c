@@ -130,7 +130,8 @@ void space_make_canonical(const space *s, const symmetry *y, cuts *c)
     for (int p; (p = find_uncanonical(s, y, c)) >= 0;) space_swap(s, y->a[p], y->b[p], c);
 }
 
-int cuts_rules(const space *s, const cuts *c)
+/* how many dimensions are cut */
+static int cuts_rules(const space *s, const cuts *c)
 {
     int n = 0;
     for (int d = 0; d < s->ndims; d++) n += c->of[d] != 0;

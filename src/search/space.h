@@ -52,7 +52,6 @@ bool space_is_canonical(const space *s, const symmetry *y, const cuts *c);
 void space_make_canonical(const space *s, const symmetry *y, cuts *c);
 void space_swap(const space *s, int a, int b, cuts *c); /* exchanges what they cut */
 
-int cuts_rules(const space *s, const cuts *c); /* how many dimensions are cut */
 /* Of equally good layouts the one with fewer rules comes first, then in order of names. */
 bool cuts_before(const space *s, const cuts *a, const cuts *b);
 /* The rules as a layout; `rules` has room for all dimensions and the given rules.  Texts are in the

@@ -40,7 +40,7 @@ static double bound(const void *context, const cuts *c, uint64_t decided)
            extents_least(&q->space, &p->loose, &none, 0);
 }
 
-static bool prepare(quest *q)
+static bool prepare_quest(quest *q)
 {
     state_task *t = q->task;
     TRY(subject_whole(t->graph, t->nfetches, t->fetches, q->scratch, &q->whole));
@@ -114,7 +114,7 @@ bool state_search(state_task *t)
     if (ok) {
         *q = (quest){.task = t, .scratch = &scratch, .best = INFINITY, .left = INFINITY};
         free_list_open(&q->memory, &s->allocator);
-        ok = prepare(q) && try_layouts(q);
+        ok = prepare_quest(q) && try_layouts(q);
         free_list_close(&q->memory);
     }
     arena_free(&scratch);

@@ -6,47 +6,28 @@
 
 bool choice_add_text(choice *c, const char *text)
 {
-    size_t n = strlen(text);
-    if (c->used + n + 1 > c->room) {
-        size_t room = 2 * (c->used + n) + 64;
-        char  *grown = realloc(c->text, room);
-        TRY(grown != NULL);
-        c->text = grown;
-        c->room = room;
-    }
-    memcpy(c->text + c->used, text, n + 1);
-    c->used += n;
-    return true;
+    return bytes_add(&c->text, text, strlen(text));
 }
 
 bool choice_add_token(choice *c, const char *text, double log_probability, cJSON *alternatives)
 {
-    if (c->ntokens == c->token_room) {
-        int    room = 2 * c->token_room + 16;
-        char **tokens = realloc(c->tokens, sizeof *tokens * (size_t)room);
-        if (tokens) c->tokens = tokens;
-        double *values = realloc(c->log_probabilities, sizeof *values * (size_t)room);
-        if (values) c->log_probabilities = values;
-        cJSON **others = realloc(c->alternatives, sizeof *others * (size_t)room);
-        if (others) c->alternatives = others;
-        if (tokens && values && others) c->token_room = room;
-    }
-    char *copy = c->ntokens < c->token_room ? strdup(text) : NULL;
+    reply_token *tokens = list_grow(NULL, NULL, c->tokens, sizeof *tokens, c->ntokens,
+                                    c->ntokens + 1, &c->token_room);
+    if (tokens) c->tokens = tokens;
+    char *copy = tokens ? strdup(text) : NULL;
     if (!copy) {
         cJSON_Delete(alternatives);
         return false;
     }
-    c->tokens[c->ntokens] = copy;
-    c->alternatives[c->ntokens] = alternatives;
-    c->log_probabilities[c->ntokens++] = log_probability;
+    c->tokens[c->ntokens++] = (reply_token){copy, log_probability, alternatives};
     return true;
 }
 
 void choice_forget_tokens(choice *c)
 {
     for (; c->ntokens; c->ntokens--) {
-        free(c->tokens[c->ntokens - 1]);
-        cJSON_Delete(c->alternatives[c->ntokens - 1]);
+        free(c->tokens[c->ntokens - 1].text);
+        cJSON_Delete(c->tokens[c->ntokens - 1].alternatives);
     }
 }
 
@@ -54,8 +35,6 @@ void choice_free(choice *c)
 {
     choice_forget_tokens(c);
     free(c->tokens);
-    free(c->alternatives);
-    free(c->log_probabilities);
-    free(c->text);
-    *c = (choice){.text = NULL};
+    bytes_free(&c->text);
+    *c = (choice){.ntokens = 0};
 }

@@ -2,20 +2,16 @@
 #ifndef SERVE_CHOICE_H
 #define SERVE_CHOICE_H
 
-#include <cjson/cJSON.h>
-
-#include "serve/answers.h"
+#include "base/byte_list.h"
+#include "serve/serve_reply.h"
 
 /* One choice, as far as it is decoded. */
 typedef struct choice {
-    char      *text;
-    size_t     used, room;
-    char     **tokens; /* with log probabilities */
-    double    *log_probabilities;
-    cJSON    **alternatives; /* to each token, an object; NULL where none were wanted */
-    int        ntokens, token_room;
-    answer_end end;
-    int64_t    offset; /* streams: bytes sent before */
+    byte_list     text;
+    reply_token  *tokens; /* with log probabilities */
+    int64_t       ntokens, token_room;
+    finish_reason end;
+    int64_t       offset; /* streams: bytes sent before */
 } choice;
 
 /* Each is false where there is no memory. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/textbuf.h"
+#include "base/utf8.h"
 #include "model/interrupt.h"
 #include "serve/line_reader.h"
 
@@ -38,21 +39,20 @@ bool output_close(const opened_model *m, const char *path, FILE *file)
 /* ---- lines ---- */
 
 /* A request whose results become lines. */
-typedef struct line_answer {
-    answer *answer;
-    char  **texts; /* by result */
-    size_t *lengths;
-} line_answer;
+typedef struct asked_line {
+    request *request;
+    byte_list *texts; /* by result */
+} asked_line;
 
 /* A ring buffer of answers. */
 typedef struct decoding {
     const opened_model *model;
-    question            like;
+    request_spec            like;
     int                 results;
-    answers            *engine;
+    engine            *engine;
     line_reader         reader;
     const line_source  *source; /* of the prompts; NULL: they are read */
-    line_answer        *ring;
+    asked_line        *ring;
     int                 room, first, count;
     FILE               *to;
     char                refused[400]; /* why a line was refused; "": none was */
@@ -64,30 +64,24 @@ static bool no_memory(const decoding *d)
                 d->reader.name);
 }
 
-static bool append(line_answer *l, const answer_piece *p)
+static bool append(asked_line *l, const request_piece *p)
 {
-    size_t n = strlen(p->text), *used = &l->lengths[p->result];
-    char  *text = realloc(l->texts[p->result], *used + n + 1);
-    TRY(text != NULL);
-    for (size_t k = 0; k <= n; k++) {
-        bool breaks = p->text[k] == '\n' || p->text[k] == '\r';
-        text[*used + k] = breaks ? ' ' : p->text[k];
-    }
-    l->texts[p->result] = text;
-    *used += n;
+    byte_list *text = &l->texts[p->result];
+    int64_t    begun = text->count;
+    TRY(bytes_add(text, p->text, strlen(p->text)));
+    text_on_one_line(text->bytes + begun);
     return true;
 }
 
-static void free_line(const decoding *d, line_answer *l)
+static void free_line(const decoding *d, asked_line *l)
 {
-    if (l->answer) answer_free(l->answer);
-    for (int k = 0; l->texts && k < d->results; k++) free(l->texts[k]);
+    if (l->request) request_free(l->request);
+    for (int k = 0; l->texts && k < d->results; k++) bytes_free(&l->texts[k]);
     free(l->texts);
-    free(l->lengths);
-    *l = (line_answer){.answer = NULL};
+    *l = (asked_line){.request = NULL};
 }
 
-static line_state next_given(decoding *d, question *q)
+static line_state next_given(decoding *d, request_spec *q)
 {
     given_line line;
     bool       there;
@@ -104,7 +98,7 @@ static line_state next_given(decoding *d, question *q)
 }
 
 /* The next prompt, if one is there. */
-static line_state next_prompt(decoding *d, question *q)
+static line_state next_prompt(decoding *d, request_spec *q)
 {
     *q = d->like;
     line_state state = d->source ? next_given(d, q)
@@ -113,16 +107,15 @@ static line_state next_prompt(decoding *d, question *q)
     return state;
 }
 
-static bool ask(decoding *d, const question *q)
+static bool ask(decoding *d, const request_spec *q)
 {
-    line_answer *l = &d->ring[(d->first + d->count) % d->room];
+    asked_line *l = &d->ring[(d->first + d->count) % d->room];
     refusal      why;
-    *l = (line_answer){.texts = calloc((size_t)d->results, sizeof *l->texts),
-                       .lengths = calloc((size_t)d->results, sizeof *l->lengths)};
+    *l = (asked_line){.texts = calloc((size_t)d->results, sizeof *l->texts)};
     d->count++;
-    if (!l->texts || !l->lengths) return no_memory(d);
-    l->answer = answers_ask(d->engine, q, &why);
-    if (l->answer) return true;
+    if (!l->texts) return no_memory(d);
+    l->request = engine_submit(d->engine, q, &why);
+    if (l->request) return true;
     snprintf(d->refused, sizeof d->refused, "line %lld: %s", (long long)d->reader.number, why.text);
     return false;
 }
@@ -130,7 +123,7 @@ static bool ask(decoding *d, const question *q)
 /* Reads available lines, as long as there is room. */
 static line_state read_lines(decoding *d)
 {
-    question   q;
+    request_spec   q;
     line_state state = LINE_READ;
     while (d->count < d->room && state == LINE_READ) {
         state = next_prompt(d, &q);
@@ -145,18 +138,18 @@ static line_state read_lines(decoding *d)
 /* Collects decoded pieces, and writes complete answers in the order of their lines. */
 static bool write_answers(decoding *d)
 {
-    answer_piece p;
+    request_piece p;
     for (int k = 0; k < d->count; k++) {
-        line_answer *l = &d->ring[(d->first + k) % d->room];
-        while (answer_next(l->answer, 0, &p)) {
-            if (p.end == ANSWER_FAILED)
+        asked_line *l = &d->ring[(d->first + k) % d->room];
+        while (request_next(l->request, 0, &p)) {
+            if (p.end == FINISH_FAILED)
                 return fail(&d->model->session->fault, ERR_VALUE, "%s", p.text);
             if (!append(l, &p)) return no_memory(d);
         }
     }
-    while (d->count && answer_over(d->ring[d->first].answer)) {
-        line_answer *l = &d->ring[d->first];
-        for (int k = 0; k < d->results; k++) fprintf(d->to, "%s\n", l->texts[k] ? l->texts[k] : "");
+    while (d->count && request_over(d->ring[d->first].request)) {
+        asked_line *l = &d->ring[d->first];
+        for (int k = 0; k < d->results; k++) fprintf(d->to, "%s\n", l->texts[k].bytes ? l->texts[k].bytes : "");
         fflush(d->to);
         free_line(d, l);
         d->first = (d->first + 1) % d->room;
@@ -170,7 +163,7 @@ static bool answer_all(decoding *d)
     line_state state = LINE_READ;
     while (state != LINE_END || d->count) {
         if (state != LINE_END) state = read_lines(d);
-        TRY(state != LINE_FAILED && answers_turn(d->engine, 0) && write_answers(d));
+        TRY(state != LINE_FAILED && engine_step(d->engine, 0) && write_answers(d));
     }
     /* Reports the refused line after the answers to the lines before it. */
     return !d->refused[0] ||
@@ -182,18 +175,18 @@ bool decode_lines(const opened_model *m, const decode_lines_opts *o)
     const char *path = o->output ? step_path(m, o->output, "") : "standard output";
     decoding    d = {.model = m, .like = o->like, .source = o->source, .to = stdout};
     TRY(path != NULL);
-    answers_opts limits = o->limits;
+    engine_opts limits = o->limits;
     limits.led = true;
-    d.engine = answers_open(m, &limits);
+    d.engine = engine_open(m, &limits);
     TRY(d.engine != NULL);
     if (!mtf_is_first(m->session)) {
-        bool followed = answers_follow(d.engine);
-        answers_close(d.engine);
+        bool followed = engine_follow(d.engine);
+        engine_close(d.engine);
         return followed;
     }
     d.results = o->like.results > 0 ? o->like.results : 1;
-    d.room = 2 * (int)answers_limits(d.engine)->batch;
-    d.ring = arena_array(&m->session->arena, line_answer, d.room);
+    d.room = 2 * (int)engine_limits(d.engine)->batch;
+    d.ring = arena_array(&m->session->arena, asked_line, d.room);
     bool ok = d.ring != NULL;
     if (o->source)
         d.reader = (line_reader){.session = m->session, .name = o->source->name, .file = -1};
@@ -206,8 +199,8 @@ bool decode_lines(const opened_model *m, const decode_lines_opts *o)
     }
     for (; d.count; d.count--) free_line(&d, &d.ring[(d.first + d.count - 1) % d.room]);
     lines_close(&d.reader);
-    ok = ok && answers_dismiss(d.engine);
-    answers_close(d.engine);
+    ok = ok && engine_dismiss(d.engine);
+    engine_close(d.engine);
     return ok;
 }
 
@@ -216,28 +209,32 @@ bool decode_lines(const opened_model *m, const decode_lines_opts *o)
 /* Prints text on a terminal, with '?' for control characters, which it would execute. */
 static void put_plain(const char *text, FILE *to)
 {
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        bool wide = *p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0; /* U+0080 to U+009F */
-        bool control = (*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f || wide;
-        fputc(control ? '?' : *p, to);
-        p += wide;
+    for (size_t n; *text; text += n) {
+        uint32_t code;
+        bool     valid = utf8_take(text, UTF8_MOST, &n, &code) == UTF8_CHARACTER;
+        bool     control = valid && ((code < 0x20 && code != '\n' && code != '\t') ||
+                                 (code >= 0x7f && code < 0xa0));
+        if (control)
+            fputc('?', to);
+        else
+            fwrite(text, 1, n, to);
     }
 }
 
 /* Prints one answer as it is decoded; false after an error. */
-static bool say_answer(answers *engine, answer *x, FILE *to)
+static bool say_reply(engine *e, request *x, FILE *to)
 {
     interrupt    stop;
-    answer_piece p;
+    request_piece p;
     bool         ok = true;
     int          last = 0, came = 0;
     interrupt_watch(&stop);
-    while (ok && !came && !answer_over(x)) {
-        ok = answers_turn(engine, 0);
-        while (answer_next(x, 0, &p)) {
+    while (ok && !came && !request_over(x)) {
+        ok = engine_step(e, 0);
+        while (request_next(x, 0, &p)) {
             if (p.result != last) fputc('\n', to);
             last = p.result;
-            if (p.end != ANSWER_FAILED) put_plain(p.text, to);
+            if (p.end != FINISH_FAILED) put_plain(p.text, to);
         }
         fflush(to);
         came = interrupt_came(&stop);
@@ -250,32 +247,32 @@ static bool say_answer(answers *engine, answer *x, FILE *to)
 
 bool decode_dialogue(const opened_model *m, const decode_lines_opts *o, FILE *from, FILE *to)
 {
-    answers *engine = answers_open(m, &o->limits);
+    engine *e = engine_open(m, &o->limits);
     char    *line = NULL;
     size_t   room = 0;
     int64_t  asked = 0;
-    bool     ok = engine != NULL;
+    bool     ok = e != NULL;
     while (ok) {
         fputs("> ", to);
         fflush(to);
         ssize_t n = getline(&line, &room, from);
         if (n < 0) break;
         while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r')) n--;
-        question q = o->like;
+        request_spec q = o->like;
         refusal  why;
         q.text = line;
         q.bytes = (size_t)n;
         q.how.row = asked++;
-        answer *x = answers_ask(engine, &q, &why);
+        request *x = engine_submit(e, &q, &why);
         if (!x) {
             fprintf(to, "%s\n", why.text);
             continue;
         }
-        ok = say_answer(engine, x, to);
-        answer_free(x);
+        ok = say_reply(e, x, to);
+        request_free(x);
     }
     fputc('\n', to);
     free(line);
-    if (engine) answers_close(engine);
+    if (e) engine_close(e);
     return ok;
 }

@@ -4,12 +4,12 @@
 
 #include <stdio.h>
 
-#include "serve/answers.h"
+#include "serve/engine.h"
 #include "serve/line_source.h"
 
 typedef struct decode_lines_opts {
-    answers_opts limits;
-    question     like;   /* the settings for each prompt */
+    engine_opts limits;
+    request_spec     like;   /* the settings for each prompt */
     const char  *inputs; /* a file; NULL or "-": standard input */
     const line_source *source; /* where the prompts come from, if not from `inputs`; else NULL */
     const char  *output; /* OUTPUT-STEP is written; NULL: standard output */

@@ -1,13 +1,15 @@
 /* Decodes answers to a list of prompts. */
 #include "serve/decode_texts.h"
 
+#include "serve/line_reader.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 struct text_decoder {
     const opened_model *model;
-    answers            *engine;
-    question            like;
+    engine            *engine;
+    request_spec            like;
     char              **texts;
     int64_t             count;
 };
@@ -23,14 +25,14 @@ static void forget_texts(text_decoder *d)
     d->count = 0;
 }
 
-text_decoder *text_decoder_new(const opened_model *m, const answers_opts *limits,
-                               const question *like)
+text_decoder *text_decoder_new(const opened_model *m, const engine_opts *limits,
+                               const request_spec *like)
 {
     text_decoder *d = arena_new(&m->session->arena, text_decoder);
     if (!d) return NULL;
-    answers_opts all = *limits;
+    engine_opts all = *limits;
     all.max_waiting = AT_ONCE;
-    *d = (text_decoder){.model = m, .like = *like, .engine = answers_open(m, &all)};
+    *d = (text_decoder){.model = m, .like = *like, .engine = engine_open(m, &all)};
     d->like.results = 1;
     return d->engine ? d : NULL;
 }
@@ -39,7 +41,7 @@ void text_decoder_free(text_decoder *d)
 {
     if (!d) return;
     forget_texts(d);
-    answers_close(d->engine);
+    engine_close(d->engine);
 }
 
 /* Cuts a prompt that is too long, but keeps its end token. */
@@ -53,60 +55,58 @@ static void cut(const text_decoder *d, id_list *ids)
     if (ended && most > 0) ids->ids[most - 1] = end;
 }
 
-static answer *ask(text_decoder *d, const char *prompt)
+static request *ask(text_decoder *d, const char *prompt)
 {
     mtf_session *s = d->model->session;
     id_list      ids = model_ids(&s->fault);
-    question     q = d->like;
+    request_spec     q = d->like;
     refusal      why;
-    answer      *x = NULL;
+    request      *x = NULL;
     if (model_encode_prompt(d->model, prompt, strlen(prompt), &ids)) {
         static const int32_t none[1] = {0};
         cut(d, &ids);
         q.ids = ids.count ? ids.ids : none;
         q.nids = ids.count;
         q.complete = true;
-        x = answers_ask(d->engine, &q, &why);
+        x = engine_submit(d->engine, &q, &why);
         if (!x) fail(&s->fault, ERR_VALUE, "%s", why.text);
     }
     ids_free(&ids);
     return x;
 }
 
-static bool append(char **text, const char *more)
+/* The whole text of a request, on one line. */
+static bool collect(text_decoder *d, request *x, char **text)
 {
-    size_t used = *text ? strlen(*text) : 0, n = strlen(more);
-    char  *grown = realloc(*text, used + n + 1);
-    TRY(grown != NULL);
-    for (size_t k = 0; k <= n; k++)
-        grown[used + k] = more[k] == '\n' || more[k] == '\r' ? ' ' : more[k];
-    *text = grown;
-    return true;
-}
-
-static bool collect(text_decoder *d, answer *x, char **text)
-{
-    mtf_session *s = d->model->session;
-    answer_piece p;
-    while (answer_next(x, 0, &p)) {
-        if (p.end == ANSWER_FAILED) return fail(&s->fault, ERR_VALUE, "%s", p.text);
-        if (!append(text, p.text)) return fail(&s->fault, ERR_MEMORY, "no memory for an answer");
+    fault        *why = &d->model->session->fault;
+    byte_list     all = {.why = NULL};
+    request_piece p = {.end = FINISH_NOT_YET};
+    bool          ok = bytes_add(&all, "", 0);
+    while (ok && request_next(x, 0, &p) && p.end != FINISH_FAILED)
+        ok = bytes_add(&all, p.text, strlen(p.text));
+    if (!ok) fail(why, ERR_MEMORY, "no memory for an answer");
+    if (ok && p.end == FINISH_FAILED) ok = fail(why, ERR_VALUE, "%s", p.text);
+    if (!ok) {
+        bytes_free(&all);
+        return false;
     }
+    text_on_one_line(all.bytes);
+    *text = all.bytes;
     return true;
 }
 
 static bool run_some(text_decoder *d, int64_t n, const char *const *prompts, char **texts)
 {
-    answer *asked[AT_ONCE];
+    request *asked[AT_ONCE];
     int64_t count = 0;
     bool    ok = true;
     for (; ok && count < n; count += ok) ok = (asked[count] = ask(d, prompts[count])) != NULL;
-    while (ok && !answers_idle(d->engine)) ok = answers_turn(d->engine, 0);
+    while (ok && !engine_idle(d->engine)) ok = engine_step(d->engine, 0);
     for (int64_t k = 0; k < count; k++) {
         ok = ok && collect(d, asked[k], &texts[k]);
-        answer_free(asked[k]);
+        request_free(asked[k]);
     }
-    return ok && answers_turn(d->engine, 0); /* frees the answers */
+    return ok && engine_step(d->engine, 0); /* frees the engine */
 }
 
 bool text_decoder_run(text_decoder *d, int64_t n, const char *const *prompts,
@@ -121,9 +121,6 @@ bool text_decoder_run(text_decoder *d, int64_t n, const char *const *prompts,
         int64_t some = n - at < AT_ONCE ? n - at : AT_ONCE;
         TRY(run_some(d, some, prompts + at, d->texts + at));
     }
-    for (int64_t k = 0; k < n; k++)
-        if (!d->texts[k] && !append(&d->texts[k], ""))
-            return fail(why, ERR_MEMORY, "no memory for an answer");
     *results = (const char *const *)d->texts;
     return true;
 }

@@ -14,7 +14,7 @@
 typedef struct completion {
     http_exchange      exchange; /* a copy, which outlives the caller's */
     completion_request request;
-    answer           **answers; /* one for each prompt; NULL where no new tokens are wanted */
+    request           **requests; /* one for each prompt; NULL where no new tokens are wanted */
     int                results; /* of each prompt */
     int                nchoices;
     choice            *choices;
@@ -23,8 +23,8 @@ typedef struct completion {
     reply_usage        usage;
     char               failed[300];
     /* streams */
-    choice out; /* events that are not sent yet */
-    size_t sent;
+    byte_list out; /* events that are not sent yet */
+    int64_t sent;
     bool   begun, over;
 } completion;
 
@@ -33,11 +33,11 @@ typedef struct completion {
 static void completion_end(void *context)
 {
     completion *c = context;
-    for (int k = 0; c->answers && k < c->request.nprompts; k++)
-        if (c->answers[k]) answer_free(c->answers[k]);
+    for (int k = 0; c->requests && k < c->request.nprompts; k++)
+        if (c->requests[k]) request_free(c->requests[k]);
     for (int k = 0; c->choices && k < c->nchoices; k++) choice_free(&c->choices[k]);
-    choice_free(&c->out);
-    free(c->answers);
+    bytes_free(&c->out);
+    free(c->requests);
     free(c->choices);
     completion_free(&c->request);
     free(c);
@@ -52,7 +52,7 @@ static void make_head(completion *c)
     snprintf(c->id, sizeof c->id, "cmpl-%016llx", (unsigned long long)random[0]);
     if (!c->request.seeded) c->request.like.how.seed = random[1];
     c->head = (reply_head){.id = c->id,
-                           .model = answers_model(c->exchange.engine)->name,
+                           .model = engine_model(c->exchange.engine)->name,
                            .created = (int64_t)time(NULL),
                            .log_probabilities = c->request.log_probabilities,
                            .alternatives = c->request.like.how.alternatives > 0};
@@ -62,7 +62,7 @@ static void make_head(completion *c)
 static bool ask_engine(completion *c, refusal *why)
 {
     int       n = c->request.nprompts;
-    question *all = calloc((size_t)n, sizeof *all);
+    request_spec *all = calloc((size_t)n, sizeof *all);
     TRY(all != NULL);
     for (int k = 0; k < n; k++) {
         const request_prompt *p = &c->request.prompts[k];
@@ -70,10 +70,10 @@ static bool ask_engine(completion *c, refusal *why)
         all[k].text = p->text, all[k].bytes = p->bytes, all[k].ids = p->ids, all[k].nids = p->nids;
         all[k].how.row = k;
     }
-    bool ok = answers_ask_all(c->exchange.engine, n, all, c->answers, why);
+    bool ok = engine_submit_all(c->exchange.engine, n, all, c->requests, why);
     free(all);
     c->usage.prompt_tokens = 0;
-    for (int k = 0; ok && k < n; k++) c->usage.prompt_tokens += answer_prompt_tokens(c->answers[k]);
+    for (int k = 0; ok && k < n; k++) c->usage.prompt_tokens += request_prompt_tokens(c->requests[k]);
     return ok;
 }
 
@@ -81,43 +81,43 @@ static bool ask(completion *c, refusal *why)
 {
     int n = c->request.nprompts;
     c->results = c->request.like.results;
-    if (c->results > answers_limits(c->exchange.engine)->max_results) {
+    if (c->results > engine_limits(c->exchange.engine)->max_results) {
         *why = (refusal){.kind = REFUSED_WRONG};
         snprintf(why->text, sizeof why->text, "\"n\" is %d; there can be %lld results", c->results,
-                 (long long)answers_limits(c->exchange.engine)->max_results);
+                 (long long)engine_limits(c->exchange.engine)->max_results);
         return false;
     }
     c->nchoices = n * c->results;
     c->choices = calloc((size_t)c->nchoices, sizeof *c->choices);
-    if (!c->request.nothing_new) c->answers = calloc((size_t)n, sizeof *c->answers);
+    if (!c->request.nothing_new) c->requests = calloc((size_t)n, sizeof *c->requests);
     *why = (refusal){.kind = REFUSED_BUSY, .text = "there is no memory for the request"};
-    TRY(c->choices && (c->answers || c->request.nothing_new));
+    TRY(c->choices && (c->requests || c->request.nothing_new));
     for (int k = 0; k < c->nchoices; k++) {
-        if (!c->answers) c->choices[k].end = ANSWER_LENGTH;
+        if (!c->requests) c->choices[k].end = FINISH_LENGTH;
         TRY(choice_add_text(&c->choices[k], ""));
     }
     if (c->request.echo)
         TRY(http_echo(c->exchange.engine, &c->request, c->results, c->choices,
                       &c->usage.prompt_tokens, why));
-    return !c->answers || ask_engine(c, why);
+    return !c->requests || ask_engine(c, why);
 }
 
 /* ---- complete replies ---- */
 
-static void take_piece(completion *c, int prompt, const answer_piece *p)
+static void take_piece(completion *c, int prompt, const request_piece *p)
 {
     choice *to = &c->choices[prompt * c->results + p->result];
     c->usage.completion_tokens += p->tokens;
     if (p->end) to->end = p->end;
     bool ok = true;
-    if (p->end == ANSWER_FAILED) {
+    if (p->end == FINISH_FAILED) {
         snprintf(c->failed, sizeof c->failed, "%s", p->text);
     } else {
         ok = choice_add_text(to, p->text);
         if (ok && c->request.log_probabilities && p->tokens)
             ok = choice_add_token(to, p->text, p->log_probability,
                            p->nalternatives
-                               ? reply_alternatives(answers_model(c->exchange.engine),
+                               ? reply_alternatives(engine_model(c->exchange.engine),
                                                     p->nalternatives, p->alternatives, p->id,
                                                     p->log_probability)
                                : NULL);
@@ -128,10 +128,10 @@ static void take_piece(completion *c, int prompt, const answer_piece *p)
 /* Waits for the complete answer; false: the client disconnected. */
 static bool collect(completion *c)
 {
-    answer_piece p;
-    for (int k = 0; c->answers && k < c->request.nprompts; k++)
-        while (!answer_over(c->answers[k])) {
-            if (answer_next(c->answers[k], 0.2, &p))
+    request_piece p;
+    for (int k = 0; c->requests && k < c->request.nprompts; k++)
+        while (!request_over(c->requests[k])) {
+            if (request_next(c->requests[k], 0.2, &p))
                 take_piece(c, k, &p);
             else if (http_hung_up(&c->exchange))
                 return false;
@@ -142,12 +142,10 @@ static bool collect(completion *c)
 static reply_choice as_reply(const choice *c, int index)
 {
     return (reply_choice){.index = index,
-                          .text = c->text,
+                          .text = c->text.bytes,
                           .end = c->end,
                           .ntokens = c->ntokens,
-                          .tokens = (const char **)c->tokens,
-                          .log_probabilities = c->log_probabilities,
-                          .alternatives = c->alternatives,
+                          .tokens = c->tokens,
                           .offset = c->offset};
 }
 
@@ -155,7 +153,7 @@ static reply_choice as_reply(const choice *c, int index)
 static bool only_late(const completion *c)
 {
     for (int k = 0; k < c->nchoices; k++)
-        if (c->choices[k].end != ANSWER_LATE) return false;
+        if (c->choices[k].end != FINISH_LATE) return false;
     return c->usage.completion_tokens == 0;
 }
 
@@ -169,7 +167,7 @@ static enum MHD_Result reply_whole(http_exchange *x, completion *c)
     if (only_late(c))
         return http_error(x, MHD_HTTP_SERVICE_UNAVAILABLE,
                           "there was no room for the request in the %g seconds that it may take",
-                          answers_limits(x->engine)->max_seconds);
+                          engine_limits(x->engine)->max_seconds);
     reply_choice *list = calloc((size_t)c->nchoices, sizeof *list);
     if (!list) return MHD_NO;
     for (int k = 0; k < c->nchoices; k++) list[k] = as_reply(&c->choices[k], k);
@@ -181,10 +179,16 @@ static enum MHD_Result reply_whole(http_exchange *x, completion *c)
 
 /* ---- streams ---- */
 
+static bool add_text_event(completion *c, const char *data)
+{
+    static const char before[] = "data: ", after[] = "\n\n";
+    return bytes_add(&c->out, before, sizeof before - 1) && bytes_add(&c->out, data, strlen(data)) &&
+           bytes_add(&c->out, after, sizeof after - 1);
+}
+
 static bool add_event(completion *c, char *json)
 {
-    bool ok =
-        json && choice_add_text(&c->out, "data: ") && choice_add_text(&c->out, json) && choice_add_text(&c->out, "\n\n");
+    bool ok = json && add_text_event(c, json);
     cJSON_free(json);
     return ok;
 }
@@ -195,16 +199,16 @@ static bool add_choice_event(completion *c, int index)
     choice      *from = &c->choices[index];
     reply_choice reply = as_reply(from, index);
     bool         ok = add_event(c, reply_completion(&c->head, 1, &reply, NULL));
-    from->offset += (int64_t)from->used;
-    from->used = 0;
-    from->text[0] = 0;
+    from->offset += from->text.count;
+    from->text.count = 0;
+    from->text.bytes[0] = 0;
     choice_forget_tokens(from);
     return ok;
 }
 
-static bool add_piece_event(completion *c, int prompt, const answer_piece *p)
+static bool add_piece_event(completion *c, int prompt, const request_piece *p)
 {
-    if (p->end == ANSWER_FAILED) {
+    if (p->end == FINISH_FAILED) {
         c->choices[prompt * c->results + p->result].end = p->end;
         return add_event(c, reply_error(MHD_HTTP_SERVICE_UNAVAILABLE, p->text));
     }
@@ -217,29 +221,29 @@ static bool add_last_events(completion *c)
 {
     c->over = true;
     if (c->request.usage) TRY(add_event(c, reply_completion(&c->head, 0, NULL, &c->usage)));
-    return choice_add_text(&c->out, "data: [DONE]\n\n");
+    return add_text_event(c, "[DONE]");
 }
 
 /* Waits for something to send; false: the client disconnected, or there is no memory. */
 static bool fill(completion *c)
 {
-    answer_piece p;
+    request_piece p;
     int          open = -1, nopen = 0;
-    c->out.used = c->sent = 0;
+    c->out.count = c->sent = 0;
     if (!c->begun) {
         c->begun = true;
         for (int k = 0; k < c->nchoices; k++)
             if (c->request.echo) TRY(add_choice_event(c, k));
-        if (c->out.used) return true;
+        if (c->out.count) return true;
     }
-    for (int k = 0; c->answers && k < c->request.nprompts; k++) {
-        while (answer_next(c->answers[k], 0, &p)) TRY(add_piece_event(c, k, &p));
-        if (!answer_over(c->answers[k])) open = k, nopen++;
+    for (int k = 0; c->requests && k < c->request.nprompts; k++) {
+        while (request_next(c->requests[k], 0, &p)) TRY(add_piece_event(c, k, &p));
+        if (!request_over(c->requests[k])) open = k, nopen++;
     }
-    if (c->out.used) return true;
+    if (c->out.count) return true;
     if (open < 0) return add_last_events(c);
     /* Polls several answers in rotation. */
-    if (answer_next(c->answers[open], nopen > 1 ? 0.01 : 0.2, &p))
+    if (request_next(c->requests[open], nopen > 1 ? 0.01 : 0.2, &p))
         return add_piece_event(c, open, &p);
     return !http_hung_up(&c->exchange);
 }
@@ -248,17 +252,17 @@ static ssize_t read_stream(void *context, uint64_t position, char *to, size_t ro
 {
     completion *c = context;
     (void)position;
-    while (c->sent == c->out.used) {
+    while (c->sent == c->out.count) {
         if (c->over) return MHD_CONTENT_READER_END_OF_STREAM;
         http_patience(&c->exchange, true);
         bool filled = fill(c);
         http_patience(&c->exchange, false);
         if (!filled) return MHD_CONTENT_READER_END_WITH_ERROR;
     }
-    size_t n = c->out.used - c->sent;
+    size_t n = (size_t)(c->out.count - c->sent);
     if (n > room) n = room;
-    memcpy(to, c->out.text + c->sent, n);
-    c->sent += n;
+    memcpy(to, c->out.bytes + c->sent, n);
+    c->sent += (int64_t)n;
     return (ssize_t)n;
 }
 
@@ -284,9 +288,9 @@ enum MHD_Result http_completions(http_exchange *x)
     if (!c) return MHD_NO;
     c->exchange = *x;
     enum MHD_Result     result;
-    const opened_model *m = answers_model(x->engine);
+    const opened_model *m = engine_model(x->engine);
     bool                ok =
-        completion_parse(x->body ? x->body : "", x->used, &c->request, why.text, sizeof why.text);
+        completion_parse(x->body.bytes ? x->body.bytes : "", (size_t)x->body.count, &c->request, why.text, sizeof why.text);
     if (!ok) {
         result = http_error(x, MHD_HTTP_BAD_REQUEST, "%s", why.text);
     } else if (c->request.model && strcmp(c->request.model, m->name) != 0) {

@@ -50,15 +50,15 @@ static bool make_item(const opened_model *m, echoed *e, int64_t alternatives, re
     return takes;
 }
 
-static bool score(answers *engine, int n, echoed *all, int64_t alternatives, refusal *why)
+static bool score(engine *e, int n, echoed *all, int64_t alternatives, refusal *why)
 {
     score_item *items = calloc((size_t)n, sizeof *items);
     bool        ok = items != NULL;
     for (int k = 0; ok && k < n; k++) {
-        ok = make_item(answers_model(engine), &all[k], alternatives, why);
+        ok = make_item(engine_model(e), &all[k], alternatives, why);
         items[k] = all[k].score;
     }
-    ok = ok && answers_score(engine, n, items, why);
+    ok = ok && engine_score(e, n, items, why);
     free(items);
     return ok;
 }
@@ -92,16 +92,16 @@ static void free_echoed(int n, echoed *all)
     free(all);
 }
 
-bool http_echo(answers *engine, const completion_request *r, int results, choice *choices,
+bool http_echo(engine *e, const completion_request *r, int results, choice *choices,
                int64_t *tokens, refusal *why)
 {
-    const opened_model *m = answers_model(engine);
+    const opened_model *m = engine_model(e);
     int                 n = r->nprompts;
     echoed             *all = calloc((size_t)n, sizeof *all);
     bool                ok = all != NULL;
     *why = (refusal){.kind = REFUSED_BUSY, .text = "there is no memory for the prompt"};
     for (int k = 0; ok && k < n; k++) ok = read_prompt(m, &r->prompts[k], &all[k], why);
-    if (ok && r->log_probabilities) ok = score(engine, n, all, r->like.how.alternatives, why);
+    if (ok && r->log_probabilities) ok = score(e, n, all, r->like.how.alternatives, why);
     *tokens = 0;
     for (int k = 0; ok && k < n; k++) {
         *tokens += all[k].ids.count;

@@ -3,16 +3,16 @@
 #define SERVE_HTTP_EXCHANGE_H
 
 #include "mtf_build.h"
-#include "serve/answers.h"
+#include "base/byte_list.h"
+#include "serve/engine.h"
 
 #if MTF_HAVE_MICROHTTPD
 #include <microhttpd.h>
 
 typedef struct http_exchange {
-    answers               *engine;
+    engine               *engine;
     struct MHD_Connection *connection;
-    char                  *body;
-    size_t                 used, room;
+    byte_list              body;
     bool                   too_large;
     bool                   last; /* there are too many clients: the connection ends with the reply */
     const char            *allow; /* the methods that the path allows, where this one is not allowed */

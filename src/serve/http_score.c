@@ -78,11 +78,11 @@ static bool make_items(const opened_model *m, scoring_job *j, refusal *why)
 
 enum MHD_Result http_scores(http_exchange *x)
 {
-    const opened_model *m = answers_model(x->engine);
+    const opened_model *m = engine_model(x->engine);
     scoring_job         j = {.items = NULL};
     refusal             why;
     enum MHD_Result     result;
-    bool ok = score_parse(x->body ? x->body : "", x->used, &j.request, why.text, sizeof why.text);
+    bool ok = score_parse(x->body.bytes ? x->body.bytes : "", (size_t)x->body.count, &j.request, why.text, sizeof why.text);
     if (!ok) {
         result = http_error(x, MHD_HTTP_BAD_REQUEST, "%s", why.text);
     } else if (j.request.model && strcmp(j.request.model, m->name) != 0) {
@@ -90,7 +90,7 @@ enum MHD_Result http_scores(http_exchange *x)
                             j.request.model, m->name);
     } else {
         http_patience(x, true);
-        ok = make_items(m, &j, &why) && answers_score(x->engine, j.request.count, j.items, &why);
+        ok = make_items(m, &j, &why) && engine_score(x->engine, j.request.count, j.items, &why);
         http_patience(x, false);
         result = ok ? http_reply(x, MHD_HTTP_OK, reply_scores(m, j.request.count, j.items))
                     : http_refused(x, &why);

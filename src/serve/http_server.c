@@ -22,7 +22,7 @@
 #include "serve/serve_reply.h"
 
 struct http_server {
-    answers           *engine;
+    engine           *engine;
     http_sockets       at;
     struct MHD_Daemon *daemon[HTTP_ADDRESSES]; /* one for each socket */
     http_clients      *clients;
@@ -112,7 +112,7 @@ static enum MHD_Result get_health(http_server *h, http_exchange *x)
 
 static enum MHD_Result get_models(http_server *h, http_exchange *x)
 {
-    return http_reply(x, MHD_HTTP_OK, reply_models(answers_model(h->engine), (int64_t)h->started));
+    return http_reply(x, MHD_HTTP_OK, reply_models(engine_model(h->engine), (int64_t)h->started));
 }
 
 static enum MHD_Result post_completions(http_server *h, http_exchange *x)
@@ -183,22 +183,12 @@ static enum MHD_Result too_large(const http_server *h, http_exchange *x)
 
 static bool keep(const http_server *h, http_exchange *x, const char *data, size_t n)
 {
-    if (x->used + n > h->max_body) x->too_large = true;
-    if (x->too_large || x->last) return true;
-    if (x->used + n + 1 > x->room) {
-        size_t room = 2 * (x->used + n) + 1000;
-        char  *body = realloc(x->body, room);
-        if (!body) return false;
-        x->body = body;
-        x->room = room;
-    }
-    memcpy(x->body + x->used, data, n);
-    x->used += n;
-    return true;
+    if ((size_t)x->body.count + n > h->max_body) x->too_large = true;
+    return x->too_large || x->last || bytes_add(&x->body, data, n);
 }
 
 /* The header has arrived. */
-static enum MHD_Result begin(http_server *h, http_exchange *x)
+static enum MHD_Result begin_exchange(http_server *h, http_exchange *x)
 {
     size_t bytes = announced(h, x->connection);
     x->last = !http_clients_admit(h->clients, client_of(x->connection), bytes);
@@ -226,7 +216,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         if (!x) return MHD_NO;
         *x = (http_exchange){.engine = h->engine, .connection = connection};
         h->exchanges++;
-        return begin(h, x);
+        return begin_exchange(h, x);
     }
     if (*bytes) {
         if (!keep(h, x, data, *bytes)) return MHD_NO;
@@ -243,7 +233,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     http_exchange *x = *state;
     (void)how;
     if (!x) return;
-    free(x->body);
+    bytes_free(&x->body);
     free(x);
     *state = NULL;
     h->exchanges--;
@@ -267,7 +257,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 /* ---- listening ---- */
 
 /* Starts the daemon of a socket, which closes it in the end. */
-static bool start(http_server *h, int k, int max_clients)
+static bool start_listening(http_server *h, int k, int max_clients)
 {
     h->daemon[k] = MHD_start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC, 0,
@@ -278,20 +268,20 @@ static bool start(http_server *h, int k, int max_clients)
     return h->daemon[k] != NULL;
 }
 
-http_server *http_start(answers *engine, const http_opts *o)
+http_server *http_start(engine *e, const http_opts *o)
 {
-    mtf_session *s = answers_model(engine)->session;
+    mtf_session *s = engine_model(e)->session;
     http_server *h = arena_new(&s->arena, http_server);
     int          most = o->max_clients ? o->max_clients : 64;
     if (!h) return NULL;
-    h->engine = engine;
+    h->engine = e;
     h->max_body = o->max_body ? o->max_body : 1 << 20;
     h->started = time(NULL);
     if (!http_listen(s, o->host ? o->host : "127.0.0.1", o->port, &h->at)) return NULL;
     h->clients = http_clients_new(most);
     int      started = 0;
     sigset_t before = thread_block_signals(); /* its threads inherit the mask */
-    while (h->clients && started < h->at.n && start(h, started, most)) started++;
+    while (h->clients && started < h->at.n && start_listening(h, started, most)) started++;
     thread_restore_signals(&before);
     if (started == h->at.n) return h;
     for (int k = started; k < h->at.n; k++) close(h->at.socket[k]);
@@ -327,10 +317,10 @@ void http_stop(http_server *h)
 
 #else
 
-http_server *http_start(answers *engine, const http_opts *o)
+http_server *http_start(engine *e, const http_opts *o)
 {
     (void)o;
-    fail(&answers_model(engine)->session->fault, ERR_USAGE,
+    fail(&engine_model(e)->session->fault, ERR_USAGE,
          "this build of mtf has no HTTP: install libmicrohttpd-dev, and build it again");
     return NULL;
 }

@@ -2,7 +2,7 @@
 #ifndef SERVE_HTTP_SERVER_H
 #define SERVE_HTTP_SERVER_H
 
-#include "serve/answers.h"
+#include "serve/engine.h"
 
 typedef struct http_opts {
     const char *host;        /* default 127.0.0.1 */
@@ -14,7 +14,7 @@ typedef struct http_opts {
 typedef struct http_server http_server;
 
 /* Starts the server.  NULL after an error, which is in the session. */
-http_server *http_start(answers *engine, const http_opts *o);
+http_server *http_start(engine *e, const http_opts *o);
 const char  *http_address(const http_server *h); /* http://127.0.0.1:8080 */
 void         http_quiet(http_server *h);         /* accepts no new connections */
 bool         http_busy(const http_server *h);    /* a request is still being answered */

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,23 +20,19 @@ static bool fails(line_reader *r, const char *why)
 /* Reads more bytes; false at the end, or after an error. */
 static bool read_more(line_reader *r)
 {
-    if (r->begin) memmove(r->text, r->text + r->begin, r->end - r->begin);
-    r->end -= r->begin;
+    size_t left = (size_t)r->text.count - r->begin;
+    if (r->begin) memmove(r->text.bytes, r->text.bytes + r->begin, left);
+    r->text.count = (int64_t)left;
     r->begin = 0;
-    if (r->end + A_READ + 1 > r->room) {
-        size_t room = 2 * r->room + A_READ + 1;
-        char  *text = realloc(r->text, room);
-        if (!text) return fail(&r->session->fault, ERR_MEMORY, "%s: no memory for a line", r->name);
-        r->text = text;
-        r->room = room;
-    }
+    if (!bytes_reserve(&r->text, A_READ))
+        return fail(&r->session->fault, ERR_MEMORY, "%s: no memory for a line", r->name);
     ssize_t got;
     do {
-        got = read(r->file, r->text + r->end, A_READ);
+        got = read(r->file, r->text.bytes + left, A_READ);
     } while (got < 0 && errno == EINTR);
     if (got < 0) return fails(r, strerror(errno));
-    r->end += (size_t)got;
-    r->text[r->end] = 0;
+    r->text.count += got;
+    r->text.bytes[r->text.count] = 0;
     if (got > 0) return true;
     if (r->file > STDERR_FILENO) close(r->file);
     r->file = -1;
@@ -50,18 +45,17 @@ static bool share(line_reader *r)
     const char *text = "";
     if (mtf_is_first(r->session)) {
         while (r->file >= 0 && (read_more(r) || mtf_ok(r->session))) continue;
-        if (r->text && memchr(r->text, 0, r->end)) fails(r, "a zero byte; this is not text");
-        if (r->text) text = r->text;
+        if (r->text.bytes && memchr(r->text.bytes, 0, (size_t)r->text.count)) fails(r, "a zero byte; this is not text");
+        if (r->text.bytes) text = r->text.bytes;
     }
     r->file = -1;
     TRY(shared_text(r->session, &text));
-    char *copy = strdup(text);
-    if (!copy) return fail(&r->session->fault, ERR_MEMORY, "%s: no memory for its text", r->name);
-    free(r->text);
+    byte_list copy = {.why = NULL};
+    if (!bytes_add(&copy, text, strlen(text)))
+        return fail(&r->session->fault, ERR_MEMORY, "%s: no memory for its text", r->name);
+    bytes_free(&r->text);
     r->text = copy;
     r->begin = 0;
-    r->end = strlen(copy);
-    r->room = r->end + 1;
     return true;
 }
 
@@ -88,13 +82,19 @@ const char *line_trim(const char *text, size_t *n)
     return text;
 }
 
+void text_on_one_line(char *text)
+{
+    for (; *text; text++)
+        if (*text == '\n' || *text == '\r') *text = ' ';
+}
+
 static line_state give(line_reader *r, size_t length, const char **line, size_t *bytes)
 {
-    const char *text = r->text + r->begin;
+    const char *text = r->text.bytes + r->begin;
     size_t      n = length;
     r->number++;
     r->begin += length;
-    if (r->begin < r->end) r->begin++; /* the newline */
+    if (r->begin < (size_t)r->text.count) r->begin++; /* the newline */
     if (memchr(text, 0, n)) {
         fail(&r->session->fault, ERR_FILE, "%s: line %lld has a zero byte; this is not text",
              r->name, (long long)r->number);
@@ -114,9 +114,9 @@ static bool comes_now(const line_reader *r)
 line_state lines_next(line_reader *r, bool wait, const char **line, size_t *bytes)
 {
     for (;;) {
-        size_t left = r->end - r->begin;
-        char  *newline = left ? memchr(r->text + r->begin, '\n', left) : NULL;
-        if (newline) return give(r, (size_t)(newline - (r->text + r->begin)), line, bytes);
+        size_t left = (size_t)r->text.count - r->begin;
+        char  *newline = left ? memchr(r->text.bytes + r->begin, '\n', left) : NULL;
+        if (newline) return give(r, (size_t)(newline - (r->text.bytes + r->begin)), line, bytes);
         if (r->file < 0) return left ? give(r, left, line, bytes) : LINE_END;
         if (left > MOST_LINE) {
             fail(&r->session->fault, ERR_FILE, "%s: line %lld is longer than %d bytes", r->name,
@@ -131,6 +131,6 @@ line_state lines_next(line_reader *r, bool wait, const char **line, size_t *byte
 void lines_close(line_reader *r)
 {
     if (r->file > STDERR_FILENO) close(r->file);
-    free(r->text);
+    bytes_free(&r->text);
     *r = (line_reader){.file = -1};
 }

@@ -2,17 +2,16 @@
 #ifndef SERVE_LINE_READER_H
 #define SERVE_LINE_READER_H
 
-#include <stddef.h>
-
+#include "base/byte_list.h"
 #include "base/session.h"
 
 typedef struct line_reader {
     mtf_session *session;
-    const char  *name; /* in messages */
-    int          file; /* -1: at the end */
-    char        *text;
-    size_t       begin, end, room; /* the bytes that were read and not yet returned */
-    int64_t      number;           /* of the last line, from 1 on */
+    const char  *name;   /* in messages */
+    int          file;   /* -1: at the end */
+    byte_list    text;   /* the bytes that were read, */
+    size_t       begin;  /* of which these were returned */
+    int64_t      number; /* of the last line, from 1 on */
 } line_reader;
 
 typedef enum line_state { LINE_READ, LINE_NOT_YET, LINE_END, LINE_FAILED } line_state;
@@ -24,6 +23,8 @@ bool lines_open(line_reader *r, mtf_session *s, const char *path, bool shared);
  * where `wait`. */
 line_state lines_next(line_reader *r, bool wait, const char **line, size_t *bytes);
 void       lines_close(line_reader *r);
+/* Puts spaces in place of ends of lines. */
+void text_on_one_line(char *text);
 /* A text of n bytes without the spaces around it. */
 const char *line_trim(const char *text, size_t *n);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *take(void *context, size_t bytes)
+static void *take_memory(void *context, size_t bytes)
 {
     (void)context;
     return malloc(bytes);
@@ -16,7 +16,7 @@ static void give(void *context, void *memory)
     free(memory);
 }
 
-static const mtf_allocator system_memory = {take, give, NULL};
+static const mtf_allocator system_memory = {take_memory, give, NULL};
 
 id_list model_ids(fault *why)
 {

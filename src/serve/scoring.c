@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/whole.h"
 #include "graph/node.h"
 
 enum { SIZES = 5, TOKENS = 1024, ALTERNATIVES = 20 };
@@ -39,11 +40,6 @@ static int size_for(int64_t length)
     return k;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Tokens of a row; without an encoder it includes the prompt. */
 static int64_t row_length(const opened_model *m, const score_item *x)
 {
@@ -52,7 +48,7 @@ static int64_t row_length(const opened_model *m, const score_item *x)
 
 static int64_t longest_row(const opened_model *m)
 {
-    return smaller(model_max_length(m), sizes[SIZES - 1]);
+    return min_of(model_max_length(m), sizes[SIZES - 1]);
 }
 
 /* Tokens of a step. */
@@ -95,9 +91,9 @@ bool scorer_takes(const opened_model *m, const score_item *x, char *why, size_t 
                  "the text to score has %lld tokens, its prompt included; this model takes "
                  "%lld",
                  (long long)length, (long long)most);
-    else if (inputs && x->nprompt > smaller(inputs, sizes[SIZES - 1]))
+    else if (inputs && x->nprompt > min_of(inputs, sizes[SIZES - 1]))
         snprintf(why, room, "the prompt has %lld tokens; this model takes %lld",
-                 (long long)x->nprompt, (long long)smaller(inputs, sizes[SIZES - 1]));
+                 (long long)x->nprompt, (long long)min_of(inputs, sizes[SIZES - 1]));
     return !why[0];
 }
 
@@ -127,7 +123,7 @@ static bool log_probabilities(const mtf_transformer *m, mtf_tensor *logits, bool
     mtf_tensor *all = mtf_reduce_logsumexp(logits, vocab, NULL);
     to->result = mtf_sub(at_target, all);
     if (alternatives) {
-        mtf_dim choices = {"choices", smaller(ALTERNATIVES, vocab.size)};
+        mtf_dim choices = {"choices", min_of(ALTERNATIVES, vocab.size)};
         to->best = mtf_sub(mtf_top_k(logits, vocab, choices, &to->best_ids), all);
     }
     return mtf_ok(m->session);
@@ -138,10 +134,10 @@ static bool make_graph(const scorer *s, int inputs_size, int size, bool alternat
 {
     const mtf_transformer *m = s->model->model;
     bool                   encodes = transformer_has_encoder(m);
-    int64_t                length = smaller(sizes[size], longest_row(s->model)), most = length;
-    int64_t inputs = encodes ? smaller(sizes[inputs_size], model_max_inputs(s->model)) : 0;
+    int64_t                length = min_of(sizes[size], longest_row(s->model)), most = length;
+    int64_t inputs = encodes ? min_of(sizes[inputs_size], model_max_inputs(s->model)) : 0;
     if (inputs > most) most = inputs;
-    int64_t    rows = most < TOKENS ? smaller(s->batch, TOKENS / most) : 1;
+    int64_t    rows = most < TOKENS ? min_of(s->batch, TOKENS / most) : 1;
     mtf_dim    batch = {"batch", rows};
     mtf_graph *g = mtf_graph_new(s->model->session);
     TRY(g != NULL);
@@ -196,7 +192,7 @@ static void clear(scorer *s, int64_t elements)
     memset(s->segment, 0, sizeof *s->segment * (size_t)elements);
 }
 
-static int64_t put(scorer *s, int64_t at, const int32_t *ids, int64_t n)
+static int64_t put_ids(scorer *s, int64_t at, const int32_t *ids, int64_t n)
 {
     for (int64_t k = 0; k < n; k++) s->ids[at + k] = ids[k], s->segment[at + k] = 1;
     return at + n;
@@ -206,15 +202,16 @@ static bool feed(scorer *s, const score_graph *g, int n, const score_item *items
 {
     if (g->inputs) {
         clear(s, g->rows * g->inputs_length);
-        for (int k = 0; k < n; k++) put(s, k * g->inputs_length, items[k].prompt, items[k].nprompt);
+        for (int k = 0; k < n; k++)
+            put_ids(s, k * g->inputs_length, items[k].prompt, items[k].nprompt);
         TRY(mtf_feed(g->program, g->inputs, s->ids) &&
             mtf_feed(g->program, g->inputs_segment, s->segment));
     }
     clear(s, g->rows * g->length);
     for (int k = 0; k < n; k++) {
         int64_t at = k * g->length;
-        if (!g->inputs) at = put(s, at, items[k].prompt, items[k].nprompt);
-        put(s, at, items[k].ids, items[k].nids);
+        if (!g->inputs) at = put_ids(s, at, items[k].prompt, items[k].nprompt);
+        put_ids(s, at, items[k].ids, items[k].nids);
     }
     return mtf_feed(g->program, g->targets, s->ids) &&
            mtf_feed(g->program, g->targets_segment, s->segment);
@@ -233,7 +230,7 @@ static void take_alternatives(const scorer *s, const score_graph *g, int64_t pla
 }
 
 /* Copies the results of one text, whose row begins at `row`. */
-static void take(const scorer *s, const score_graph *g, int64_t row, score_item *x)
+static void take_scores(const scorer *s, const score_graph *g, int64_t row, score_item *x)
 {
     bool    late = s->model->model->opts.no_shift; /* the output at a position predicts the next token */
     int64_t begin = g->inputs ? 0 : x->nprompt;
@@ -269,7 +266,7 @@ int scorer_step(scorer *s, int n, score_item *items)
            (!g->inputs || items[count].nprompt <= g->inputs_length))
         count++;
     if (!feed(s, g, count, items) || !mtf_step(g->program) || !fetch(s, g)) return 0;
-    for (int k = 0; k < count; k++) take(s, g, k * g->length, &items[k]);
+    for (int k = 0; k < count; k++) take_scores(s, g, k * g->length, &items[k]);
     return count;
 }
 

@@ -13,57 +13,57 @@ static const char   shutting_down[] = "the server is shutting down";
 static const double grace = 3; /* seconds for answers to complete at shutdown */
 
 /* Decodes one token of n sequences together. */
-static bool try_together(answers *engine, int64_t n, bool drawn)
+static bool try_together(engine *e, int64_t n, bool drawn)
 {
-    answer **all = calloc((size_t)n, sizeof *all);
+    request **all = calloc((size_t)n, sizeof *all);
     bool     ok = all != NULL;
     refusal  why = {.text = "there is no memory"};
     for (int64_t k = 0; ok && k < n; k++) {
-        question q = {.text = "", .how = {.temperature = drawn, .max_tokens = 1}};
-        ok = (all[k] = answers_ask(engine, &q, &why)) != NULL;
+        request_spec q = {.text = "", .how = {.temperature = drawn, .max_tokens = 1}};
+        ok = (all[k] = engine_submit(e, &q, &why)) != NULL;
     }
-    if (!ok) fail(&answers_model(engine)->session->fault, ERR_VALUE, "%s", why.text);
-    while (ok && !answers_idle(engine)) ok = answers_turn(engine, 0);
-    for (int64_t k = 0; all && k < n && all[k]; k++) answer_free(all[k]);
+    if (!ok) fail(&engine_model(e)->session->fault, ERR_VALUE, "%s", why.text);
+    while (ok && !engine_idle(e)) ok = engine_step(e, 0);
+    for (int64_t k = 0; all && k < n && all[k]; k++) request_free(all[k]);
     free(all);
-    return ok && answers_turn(engine, 0);
+    return ok && engine_step(e, 0);
 }
 
 /* Compiles the programs for decoding, of every number of rows, so that no request need wait for it. */
-static bool warm_up(answers *engine)
+static bool warm_up(engine *e)
 {
-    const answers_opts *o = answers_limits(engine);
+    const engine_opts *o = engine_limits(e);
     int64_t             most = o->batch < o->max_waiting ? o->batch : o->max_waiting;
     for (int64_t n = 1; n <= most; n += n < 3 ? 1 : n / 3) { /* as close as the sizes of programs */
-        TRY(try_together(engine, n, false));
-        if (o->beams == 1) TRY(try_together(engine, n, true));
+        TRY(try_together(e, n, false));
+        if (o->beams == 1) TRY(try_together(e, n, true));
     }
-    return try_together(engine, most, false) && (o->beams > 1 || try_together(engine, most, true));
+    return try_together(e, most, false) && (o->beams > 1 || try_together(e, most, true));
 }
 
 /* Waits a while for current answers to complete, and then ends them. */
-static bool wind_down(answers *engine, http_server *h)
+static bool wind_down(engine *e, http_server *h)
 {
     double until = clock_seconds() + grace;
     bool   ok = true;
     http_quiet(h);
-    answers_refuse(engine, shutting_down);
-    while (ok && http_busy(h) && clock_seconds() < until) ok = answers_turn(engine, 0.02);
-    answers_end(engine, shutting_down);
+    engine_refuse(e, shutting_down);
+    while (ok && http_busy(h) && clock_seconds() < until) ok = engine_step(e, 0.02);
+    engine_end(e, shutting_down);
     until = clock_seconds() + 1;
     while (http_busy(h) && clock_seconds() < until) usleep(10000); /* until the last text is sent */
     http_stop(h);
-    return ok && answers_dismiss(engine);
+    return ok && engine_dismiss(e);
 }
 
 /* mpirun and srun send signals to all ranks: the first rank decides. */
-static bool follow(answers *engine)
+static bool follow(engine *e)
 {
     interrupt stop;
     interrupt_watch(&stop);
-    bool ok = answers_follow(engine);
+    bool ok = engine_follow(e);
     interrupt_leave(&stop);
-    answers_close(engine);
+    engine_close(e);
     return ok;
 }
 
@@ -71,21 +71,21 @@ bool serve(const opened_model *m, const serve_opts *o, int *signal)
 {
     interrupt stop;
     *signal = 0;
-    answers_opts limits = o->limits;
+    engine_opts limits = o->limits;
     limits.led = true;
-    answers *engine = answers_open(m, &limits);
-    TRY(engine != NULL);
-    if (!mtf_is_first(m->session)) return follow(engine);
-    http_server *h = warm_up(engine) ? http_start(engine, &o->http) : NULL;
+    engine *e = engine_open(m, &limits);
+    TRY(e != NULL);
+    if (!mtf_is_first(m->session)) return follow(e);
+    http_server *h = warm_up(e) ? http_start(e, &o->http) : NULL;
     bool         ok = h != NULL;
     if (ok) {
         interrupt_watch(&stop);
         printable_print(stdout, "mtf serve: %s answers at %s\n", m->name, http_address(h));
         fflush(stdout);
-        while (ok && (*signal = interrupt_came(&stop)) == 0) ok = answers_turn(engine, 0.1);
-        ok = wind_down(engine, h) && ok;
+        while (ok && (*signal = interrupt_came(&stop)) == 0) ok = engine_step(e, 0.1);
+        ok = wind_down(e, h) && ok;
         interrupt_leave(&stop);
     }
-    answers_close(engine);
+    engine_close(e);
     return ok;
 }

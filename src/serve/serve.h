@@ -5,7 +5,7 @@
 #include "serve/http_server.h"
 
 typedef struct serve_opts {
-    answers_opts limits;
+    engine_opts limits;
     http_opts    http;
 } serve_opts;
 

@@ -29,13 +29,13 @@ static char *printed(cJSON *root)
     return text;
 }
 
-static void add_end(cJSON *to, answer_end end)
+static void add_end(cJSON *to, finish_reason end)
 {
-    static const char *const words[] = {[ANSWER_STOPPED] = "stop",
-                                        [ANSWER_LENGTH] = "length",
-                                        [ANSWER_LATE] = "timeout",
-                                        [ANSWER_FAILED] = "error"};
-    if (end == ANSWER_GOES_ON)
+    static const char *const words[] = {[FINISH_STOP] = "stop",
+                                        [FINISH_LENGTH] = "length",
+                                        [FINISH_LATE] = "timeout",
+                                        [FINISH_FAILED] = "error"};
+    if (end == FINISH_NOT_YET)
         cJSON_AddNullToObject(to, "finish_reason");
     else
         cJSON_AddStringToObject(to, "finish_reason", words[end]);
@@ -73,15 +73,15 @@ static void add_log_probabilities(cJSON *to, const reply_choice *c, bool alterna
     int64_t at = c->offset;
     cJSON *others = alternatives ? cJSON_AddArrayToObject(l, "top_logprobs") : NULL;
     if (!alternatives) cJSON_AddNullToObject(l, "top_logprobs");
-    for (int k = 0; k < c->ntokens; k++) {
-        append(tokens, cJSON_CreateString(c->tokens[k]));
-        append(values, cJSON_CreateNumber(c->log_probabilities[k]));
+    for (int64_t k = 0; k < c->ntokens; k++) {
+        append(tokens, cJSON_CreateString(c->tokens[k].text));
+        append(values, cJSON_CreateNumber(c->tokens[k].log_probability));
         append(offsets, cJSON_CreateNumber((double)at));
-        if (alternatives && c->alternatives[k])
-            cJSON_AddItemReferenceToArray(others, c->alternatives[k]);
+        if (alternatives && c->tokens[k].alternatives)
+            cJSON_AddItemReferenceToArray(others, c->tokens[k].alternatives);
         else if (alternatives)
             append(others, cJSON_CreateNull());
-        at += (int64_t)strlen(c->tokens[k]);
+        at += (int64_t)strlen(c->tokens[k].text);
     }
 }
 

@@ -4,16 +4,21 @@
 
 #include "serve/serve_request.h"
 
+/* A token of a reply with its log probability. */
+typedef struct reply_token {
+    char  *text;
+    double log_probability;
+    cJSON *alternatives; /* as reply_alternatives makes them; NULL where none were wanted */
+} reply_token;
+
 /* One choice of a completion, as far as it is decoded. */
 typedef struct reply_choice {
-    int           index;
-    const char   *text;
-    answer_end    end;
-    int           ntokens; /* number of tokens with log probabilities */
-    const char  **tokens;
-    const double *log_probabilities;
-    cJSON *const *alternatives; /* to each of them, as reply_alternatives makes them */
-    int64_t       offset; /* bytes of text before the first of them */
+    int                index;
+    const char        *text;
+    finish_reason      end;
+    int64_t            ntokens; /* number of tokens with log probabilities */
+    const reply_token *tokens;
+    int64_t            offset; /* bytes of text before the first of them */
 } reply_choice;
 
 typedef struct reply_head {

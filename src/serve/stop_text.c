@@ -1,26 +1,14 @@
 /* Finds stop strings in a text that arrives in pieces. */
 #include "serve/stop_text.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-/* Makes room for n more bytes and two zero bytes: one after the held text, one after the returned text. */
-static bool make_room(stop_text *s, size_t n)
-{
-    if (s->used + n + 2 <= s->room) return true;
-    size_t room = 2 * (s->used + n) + 64;
-    char  *held = realloc(s->held, room);
-    if (!held) return false;
-    s->held = held;
-    s->room = room;
-    return true;
-}
 
 /* Drops the text that the last call returned. */
 static void drop_given(stop_text *s)
 {
-    if (s->given) memmove(s->held, s->held + s->given + 1, s->used - s->given);
-    s->used -= s->given;
+    if (s->given)
+        memmove(s->held.bytes, s->held.bytes + s->given + 1, (size_t)s->held.count - s->given);
+    s->held.count -= (int64_t)s->given;
     s->given = 0;
 }
 
@@ -28,10 +16,10 @@ static void drop_given(stop_text *s)
 static const char *give(stop_text *s, size_t n)
 {
     if (n == 0) return "";
-    memmove(s->held + n + 1, s->held + n, s->used - n);
-    s->held[n] = 0;
+    memmove(s->held.bytes + n + 1, s->held.bytes + n, (size_t)s->held.count - n);
+    s->held.bytes[n] = 0;
     s->given = n;
-    return s->held;
+    return s->held.bytes;
 }
 
 /* How many bytes at the end may be the beginning of a stop string. */
@@ -40,8 +28,9 @@ static size_t doubtful(const stop_text *s)
     size_t most = 0;
     for (int k = 0; s->stops && s->stops[k]; k++) {
         size_t length = strlen(s->stops[k]), n = length ? length - 1 : 0;
-        if (n > s->used) n = s->used;
-        while (n > most && memcmp(s->held + s->used - n, s->stops[k], n) != 0) n--;
+        if (n > (size_t)s->held.count) n = (size_t)s->held.count;
+        while (n > most && memcmp(s->held.bytes + (size_t)s->held.count - n, s->stops[k], n) != 0)
+            n--;
         if (n > most) most = n;
     }
     return most;
@@ -51,31 +40,29 @@ const char *stop_text_add(stop_text *s, const char *piece)
 {
     size_t n = strlen(piece);
     if (s->found) return "";
-    if (!make_room(s, n)) return NULL;
     drop_given(s);
-    memcpy(s->held + s->used, piece, n);
-    s->used += n;
-    s->held[s->used] = 0;
+    /* Two zero bytes: one behind the held text, one behind what is given. */
+    if (!bytes_reserve(&s->held, n + 1) || !bytes_add(&s->held, piece, n)) return NULL;
     const char *first = NULL;
     for (int k = 0; s->stops && s->stops[k]; k++) {
-        const char *at = *s->stops[k] ? strstr(s->held, s->stops[k]) : NULL;
+        const char *at = *s->stops[k] ? strstr(s->held.bytes, s->stops[k]) : NULL;
         if (at && (!first || at < first)) first = at;
     }
-    if (!first) return give(s, s->used - doubtful(s));
+    if (!first) return give(s, (size_t)s->held.count - doubtful(s));
     s->found = true;
-    s->used = (size_t)(first - s->held);
-    return give(s, s->used);
+    s->held.count = first - s->held.bytes;
+    return give(s, (size_t)s->held.count);
 }
 
 const char *stop_text_end(stop_text *s)
 {
-    if (s->found || !s->held) return "";
+    if (s->found || !s->held.bytes) return "";
     drop_given(s);
-    return give(s, s->used);
+    return give(s, (size_t)s->held.count);
 }
 
 void stop_text_free(stop_text *s)
 {
-    free(s->held);
+    bytes_free(&s->held);
     *s = (stop_text){.stops = NULL};
 }

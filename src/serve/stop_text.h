@@ -6,13 +6,11 @@
 #ifndef SERVE_STOP_TEXT_H
 #define SERVE_STOP_TEXT_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/byte_list.h"
 
 typedef struct stop_text {
     const char *const *stops; /* ended by NULL; NULL: none */
-    char              *held;  /* text that is not yet returned, and room for more */
-    size_t             used, room;
+    byte_list          held;  /* text that is not yet returned */
     size_t             given; /* bytes of it that the last call returned */
     bool               found;
 } stop_text;

@@ -20,11 +20,6 @@ mtf_dim internal_dim(internal_kind kind, int64_t size, const mtf_shape *beside)
     return (mtf_dim){names[kind][k], size};
 }
 
-bool name_is_internal(const char *name)
-{
-    return name && (name[0] == '.' || name[0] == '|');
-}
-
 bool shape_has_internal(const mtf_shape *s)
 {
     for (int i = 0; i < s->ndims; i++)

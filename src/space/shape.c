@@ -28,6 +28,11 @@ bool name_is_legal(const char *name)
     return !*name;
 }
 
+bool name_is_internal(const char *name)
+{
+    return name && (name[0] == '.' || name[0] == '|');
+}
+
 /* Internal dimensions do not count. */
 static bool too_many(int ndims, const mtf_dim *dims)
 {

@@ -9,7 +9,6 @@
 #include "base/fault.h"
 #include "base/textbuf.h"
 #include "mtf.h"
-#include "space/internal.h"
 
 /* Why a shape could not be made: mtf_shape values with ndims < 0.  Where the name or the size
  * of one dimension is wrong, it is the first of dims. */
@@ -39,6 +38,7 @@ bool    shape_within(const mtf_shape *part, const mtf_shape *whole); /* by name 
 bool    shape_same_set(const mtf_shape *a, const mtf_shape *b);
 bool    shape_is_subsequence(const mtf_shape *part, const mtf_shape *whole);
 bool    name_is_legal(const char *name); /* no space, none of , . ; : + ? = ( ) [ ] { } " # */
+bool    name_is_internal(const char *name); /* of a dimension that no user can name: space/internal.h */
 void    shape_write(const mtf_shape *s, textbuf *t); /* [batch=100, hidden=8] */
 
 /* The shape as messages print it, "[batch=100, hidden=8]", in a buffer of the caller. */

@@ -51,7 +51,7 @@ static cell *element(const table *t, const turns *at, int64_t m, int64_t d)
     return t->view.at + offset;
 }
 
-static cell add(cell a, cell b)
+static cell add_cells(cell a, cell b)
 {
     return field_add(a, b);
 }
@@ -78,14 +78,14 @@ static cell dot(const attention *t, attention_operand a, attention_operand b, co
 {
     cell sum = 0;
     for (int64_t d = 0; d < n; d++)
-        sum = add(sum, times(*element(&t->in[a], at, 0, d), *element(&t->in[b], at, m, d)));
+        sum = add_cells(sum, times(*element(&t->in[a], at, 0, d), *element(&t->in[b], at, m, d)));
     return sum;
 }
 
 static cell weight(const attention *t, const turns *at, int64_t m)
 {
     cell s = times(t->scale, dot(t, ATTENTION_Q, ATTENTION_K, at, m, t->args->key));
-    if (t->in[ATTENTION_BIAS].present) s = add(s, *element(&t->in[ATTENTION_BIAS], at, m, 0));
+    if (t->in[ATTENTION_BIAS].present) s = add_cells(s, *element(&t->in[ATTENTION_BIAS], at, m, 0));
     return exact_scalar(t->x, FN_exp, MTF_F64, s, 0);
 }
 
@@ -113,10 +113,10 @@ bool exact_attention(exact *x, const instr *i)
         for (int64_t m = 0; m < t.args->memory; m++) {
             if (!sees(&t, &at, m)) continue;
             cell w = weight(&t, &at, m), kept = times(w, factor(&t, &at, m));
-            sum = add(sum, w);
+            sum = add_cells(sum, w);
             for (int64_t d = 0; d < t.args->value; d++) {
                 cell *y = element(&t.out[0], &at, 0, d);
-                *y = add(*y, times(kept, *element(&t.in[ATTENTION_V], &at, m, d)));
+                *y = add_cells(*y, times(kept, *element(&t.in[ATTENTION_V], &at, m, d)));
             }
         }
         *element(&t.out[1], &at, 0, 0) = sum;
@@ -161,7 +161,7 @@ static void add_to(const attention *t, int out, const turns *at, int64_t m, int6
                    cell b)
 {
     cell *to = element(&t->out[out], at, m, d);
-    *to = add(*to, times(a, b));
+    *to = add_cells(*to, times(a, b));
 }
 
 bool exact_attention_grad(exact *x, const instr *i)

@@ -59,7 +59,7 @@ static int set_of(const relations *r, int variable)
     return variable;
 }
 
-static int find(const relations *r, mtf_dim d)
+static int find_dim(const relations *r, mtf_dim d)
 {
     for (int k = 0; k < r->n; k++)
         if (r->size[k] == d.size && strcmp(r->name[k], d.name) == 0) return k;
@@ -105,7 +105,7 @@ static int list_own(const relations *r, const mtf_shape *a, const mtf_shape *b, 
     int n = 0;
     for (int k = 0; k < a->ndims; k++) {
         int at = shape_find(b, a->dims[k].name);
-        if (at < 0 || b->dims[at].size != a->dims[k].size) own[n++] = find(r, a->dims[k]);
+        if (at < 0 || b->dims[at].size != a->dims[k].size) own[n++] = find_dim(r, a->dims[k]);
     }
     return n;
 }
@@ -141,13 +141,13 @@ static void relate_distances(relations *r, const node *n)
     for (int i = 0; i < n->nargs; i++) {
         const mtf_shape *s = &n->in[i]->shape;
         int              d = shape_find(s, n->attrs[at].text);
-        if (d >= 0) m.whole = find(r, s->dims[d]);
+        if (d >= 0) m.whole = find_dim(r, s->dims[d]);
     }
     int q = shape_find(&n->in[0]->shape, n->attrs[query].text),
         k = shape_find(&n->in[1]->shape, n->attrs[memory].text);
     if (m.whole < 0 || q < 0 || k < 0) return;
-    m.factor[0] = find(r, n->in[0]->shape.dims[q]);
-    m.factor[1] = find(r, n->in[1]->shape.dims[k]);
+    m.factor[0] = find_dim(r, n->in[0]->shape.dims[q]);
+    m.factor[1] = find_dim(r, n->in[1]->shape.dims[k]);
     note_made(r, m);
 }
 

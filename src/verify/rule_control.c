@@ -17,7 +17,7 @@ static void copy_cells(const tensor_value *from, tensor_value *to)
 }
 
 /* The state lives in the outputs' room: results carried, then sums. */
-static void begin(looping *t, const tensor_value *in)
+static void begin_loop(looping *t, const tensor_value *in)
 {
     for (int i = 0; i < t->carried; i++) copy_cells(&in[i], &t->state[i]);
 }
@@ -59,7 +59,7 @@ static bool rule_loop(reference *r, const node *n, const tensor_value *in, tenso
 {
     looping t = {n->blocks[0], n->nargs, (int)node_attr(n, "sums")->i, out};
     int64_t trips = node_attr(n, "trips")->i;
-    begin(&t, in);
+    begin_loop(&t, in);
     for (int64_t k = 0; k < trips; k++) {
         arena_mark mark = arena_here(&r->scratch);
         for (int i = 0; i < t.carried; i++) {
@@ -78,7 +78,7 @@ static bool rule_while(reference *r, const node *n, const tensor_value *in, tens
 {
     looping      t = {n->blocks[1], n->nargs, (int)node_attr(n, "sums")->i, out};
     const block *cond = n->blocks[0];
-    begin(&t, in);
+    begin_loop(&t, in);
     for (int64_t k = 0;; k++) {
         if (k == REFERENCE_TURNS) {
             r->cut_short = true;

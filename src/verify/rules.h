@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "verify/reference.h"
+#include "verify/reference_state.h"
 #include "verify/tour.h"
 
 /* Computes the outputs, which come with type, shape and room, from the inputs.  False after an

@@ -21,7 +21,7 @@ static uint64_t hash_of(const void *data, size_t bytes)
     return h;
 }
 
-static shared_piece *place_of(const shared *s, uint64_t hash, const void *data, size_t bytes)
+static shared_piece *piece_of(const shared *s, uint64_t hash, const void *data, size_t bytes)
 {
     uint64_t mask = (uint64_t)s->room - 1, at = hash & mask;
     for (;; at = (at + 1) & mask) {
@@ -38,7 +38,7 @@ static bool grow(shared *s)
     TRY(larger.pieces != NULL);
     for (int k = 0; k < s->room; k++) {
         const shared_piece *p = &s->pieces[k];
-        if (p->data) *place_of(&larger, p->hash, p->data, p->bytes) = *p;
+        if (p->data) *piece_of(&larger, p->hash, p->data, p->bytes) = *p;
     }
     *s = larger;
     return true;
@@ -49,7 +49,7 @@ const void *shared_copy(shared *s, const void *data, size_t bytes)
     if (2 * s->n >= s->room && !grow(s)) return NULL;
     if (!bytes) return "";
     uint64_t      hash = hash_of(data, bytes);
-    shared_piece *p = place_of(s, hash, data, bytes);
+    shared_piece *p = piece_of(s, hash, data, bytes);
     if (p->data) return p->data;
     const void *copy = arena_copy(s->arena, data, bytes);
     if (!copy) return NULL;

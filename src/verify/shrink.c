@@ -34,7 +34,7 @@ static bool has(const name_set *s, int k)
     return s->word[k / 64] >> k % 64 & 1;
 }
 
-static void put(name_set *s, int k)
+static void put_name(name_set *s, int k)
 {
     s->word[k / 64] |= (uint64_t)1 << k % 64;
 }
@@ -63,7 +63,7 @@ static void list_names(shrinking *s)
         if (k < 0 && s->nnames < MOST_NAMES) s->names[k = s->nnames++] = r->name;
         if (k >= 0 && r->from > s->largest[k]) s->largest[k] = r->from;
     }
-    for (int k = 0; k < s->nnames; k++) put(&s->alike[k], k);
+    for (int k = 0; k < s->nnames; k++) put_name(&s->alike[k], k);
 }
 
 /* Relates the dimensions that only one side has: a reshape makes one of the other. */
@@ -76,8 +76,8 @@ static void relate_shapes(shrinking *s, const mtf_shape *in, const mtf_shape *ou
             if (shape_find(out, in->dims[a].name) >= 0 || shape_find(in, out->dims[b].name) >= 0)
                 continue;
             name_set *to = in->dims[a].size == out->dims[b].size ? s->alike : s->related;
-            put(&to[i], j);
-            put(&to[j], i);
+            put_name(&to[i], j);
+            put_name(&to[j], i);
         }
 }
 
@@ -152,7 +152,7 @@ static bool shrink_name(shrinking *s, int name)
 {
     int64_t  size = s->largest[name], target = relations_target(s->layout, s->names[name], size);
     name_set alone = {0};
-    put(&alone, name);
+    put_name(&alone, name);
     if (target == size) return true;
     if (try_sizes(s, &alone, less, size - target)) return true;
     if (try_sizes(s, &s->alike[name], less, size - target)) return true;
@@ -190,7 +190,7 @@ static void shrink_names(shrinking *s)
         int next = -1;
         for (int k = 0; k < s->nnames; k++)
             if (!has(&done, k) && (next < 0 || s->largest[k] > s->largest[next])) next = k;
-        put(&done, next);
+        put_name(&done, next);
         bool whole = true; /* not yet made smaller together with another */
         for (int i = 0; i < s->rules.n; i++)
             whole = whole && (strcmp(s->rules.list[i].name, s->names[next]) != 0 ||

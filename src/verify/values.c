@@ -144,7 +144,7 @@ static bool fill_port(lockstep *l, int number, const port *p, const placement *w
     return true;
 }
 
-static placement place_of(const layout *l, const mtf_shape *shape, bool variable)
+static placement placement_of(const layout *l, const mtf_shape *shape, bool variable)
 {
     placement where = {0};
     if (l && layout_place(l, shape, "", NULL, &where) && variable) layout_refine(l, shape, &where);
@@ -158,7 +158,7 @@ bool values_fill(lockstep *l, const layout *rules, const reference *r, bool agai
         for (int v = again ? k->ninputs : 0; v < k->ninputs + k->nvariables; v++) {
             bool        variable = v >= k->ninputs;
             const port *q = variable ? &k->variables[v - k->ninputs] : &k->inputs[v];
-            placement   where = place_of(rules, &q->tensor->shape, variable);
+            placement   where = placement_of(rules, &q->tensor->shape, variable);
             TRY(fill_port(l, n, q, &where, r));
         }
     }
@@ -249,7 +249,7 @@ bool values_differ(const lockstep *l, const reference *r, mtf_tensor *const *fet
         bool         variable = v >= first->nfetches;
         int          at = variable ? v - first->nfetches : v;
         const port  *q = &(variable ? first->variables : first->fetches)[at];
-        placement    where = place_of(rules, &q->tensor->shape, variable);
+        placement    where = placement_of(rules, &q->tensor->shape, variable);
         tensor_value whole = expected(l, r, fetches, variable, at);
         for (int n = 0; n < l->nlanes; n++) {
             const lane *k = &l->lanes[n];

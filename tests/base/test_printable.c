@@ -2,6 +2,7 @@
 #include "base/printable.h"
 
 #include "base/session.h"
+#include "base/textbuf.h"
 #include "ground.h"
 
 static void test_escapes(void **state)

@@ -1,6 +1,6 @@
 /* What GPUs keep in memory has a limit, and what programs use is never dropped. */
-#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_device.h"
+#include "cuda/driver/cuda_use.h"
 #include "cuda/library/dnn_plans.h"
 #include "machine/gpu_product.h"
 #include "machine/trial.h"

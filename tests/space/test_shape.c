@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "space/internal.h"
 #include "space/shape.h"
 
 #include <cmocka.h>

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/byte_list.h"
 #include "cuda/driver/cache_folder.h"
 
 enum { NAME = 32 }; /* hexadecimal digits */
@@ -18,7 +19,7 @@ typedef struct cached_file {
 
 typedef struct file_list {
     cached_file *files;
-    size_t       n, room;
+    int64_t      n, room;
 } file_list;
 
 void cache_used(const char *path)
@@ -32,22 +33,19 @@ static bool is_ours(const char *name)
     return strlen(name) == NAME && strspn(name, "0123456789abcdef") == NAME;
 }
 
-static bool add(file_list *l, const char *name)
+static bool add_file(file_list *l, const char *name)
 {
-    if (l->n == l->room) {
-        size_t       room = 2 * l->room + 256;
-        cached_file *grown = realloc(l->files, sizeof *grown * room);
-        if (!grown) return false;
-        l->files = grown;
-        l->room = room;
-    }
+    cached_file *files = list_grow(NULL, NULL, l->files, sizeof *files, l->n, l->n + 1, &l->room);
+    TRY(files != NULL);
+    l->files = files;
     memcpy(l->files[l->n++].name, name, NAME + 1);
     return true;
 }
 
 static int by_use(const void *a, const void *b)
 {
-    const struct timespec *x = &((const cached_file *)a)->used, *y = &((const cached_file *)b)->used;
+    const struct timespec *x = &((const cached_file *)a)->used,
+                          *y = &((const cached_file *)b)->used;
     if (x->tv_sec != y->tv_sec) return x->tv_sec < y->tv_sec ? -1 : 1;
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
@@ -55,12 +53,12 @@ static int by_use(const void *a, const void *b)
 static void delete_oldest(int folder, file_list *l)
 {
     struct stat about;
-    for (size_t k = 0; k < l->n; k++) {
+    for (int64_t k = 0; k < l->n; k++) {
         bool found = fstatat(folder, l->files[k].name, &about, 0) == 0;
         l->files[k].used = found ? about.st_mtim : (struct timespec){0};
     }
-    qsort(l->files, l->n, sizeof *l->files, by_use);
-    for (size_t k = 0; k < l->n - CACHE_FILES / 4 * 3; k++) unlinkat(folder, l->files[k].name, 0);
+    qsort(l->files, (size_t)l->n, sizeof *l->files, by_use);
+    for (int64_t k = 0; k < l->n - CACHE_FILES / 4 * 3; k++) unlinkat(folder, l->files[k].name, 0);
 }
 
 void cache_trim(const char *path)
@@ -74,7 +72,7 @@ void cache_trim(const char *path)
     DIR *d = opendir(folder);
     if (!d) return;
     for (struct dirent *e; ok && (e = readdir(d)) != NULL;)
-        if (is_ours(e->d_name)) ok = add(&l, e->d_name);
+        if (is_ours(e->d_name)) ok = add_file(&l, e->d_name);
     if (ok && l.n > CACHE_FILES) delete_oldest(dirfd(d), &l);
     closedir(d);
     free(l.files);

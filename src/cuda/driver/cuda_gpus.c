@@ -102,12 +102,6 @@ bool cuda_open_gpus(cuda_device *d)
     return true;
 }
 
-bool cuda_use(cuda_context *c)
-{
-    CUDA_TRY(c, cuCtxSetCurrent(c->gpu->context), "be used by this thread");
-    return true;
-}
-
 void cuda_close_gpus(cuda_device *d)
 {
     for (int k = 0; k < d->ngpus; k++) {

@@ -7,7 +7,5 @@
 bool cuda_open_gpus(cuda_device *d);
 bool cuda_start_gpu(cuda_device *d, cuda_gpu *gpu); /* before its first use */
 void cuda_close_gpus(cuda_device *d);
-/* The calling thread uses the context's GPU from now on. */
-bool cuda_use(cuda_context *c);
 
 #endif

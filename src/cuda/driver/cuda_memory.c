@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "base/whole.h"
 #include "cuda/driver/cuda_device.h"
 
 /* The least memory of a GPU, and the number of GPUs. */
@@ -28,7 +29,7 @@ int64_t cuda_memory_each(int processors)
     int      gpus = 0;
     int64_t  each = 0;
     if (cuda_api_open(&api, &ignored) && find_gpus(&api.driver, &least, &gpus))
-        each = (int64_t)least / ((processors + gpus - 1) / gpus);
+        each = (int64_t)least / ceil_div(processors, gpus);
     cuda_api_close(&api);
     return each;
 }

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_device.h"
+#include "cuda/driver/cuda_use.h"
 
 typedef struct named_kernel {
     uint64_t    hash; /* of the name */
@@ -37,7 +37,7 @@ static const named_kernel *find_in(const kernel_module *m, const char *name, uin
 }
 
 /* The module that has it; NULL: none. */
-static kernel_module *find(const cuda_gpu *k, const char *name, CUfunction *function)
+static kernel_module *find_module(const cuda_gpu *k, const char *name, CUfunction *function)
 {
     uint64_t hash = hash_text(name);
     for (int m = k->nmodules - 1; m >= 0; m--) {
@@ -53,7 +53,7 @@ CUfunction cuda_kernel(cuda_context *c, const char *name)
 {
     CUfunction f = NULL;
     pthread_mutex_lock(&c->gpu->lock);
-    find(c->gpu, name, &f);
+    find_module(c->gpu, name, &f);
     pthread_mutex_unlock(&c->gpu->lock);
     return f;
 }
@@ -64,7 +64,7 @@ static const char *missing_text(const cuda_gpu *k, const kernel_source *s)
     textbuf    t = {.arena = s->arena};
     CUfunction f;
     for (int i = 0; i < s->nkernels; i++)
-        if (!find(k, s->kernels[i].name, &f)) text_add(&t, "%s", s->kernels[i].text);
+        if (!find_module(k, s->kernels[i].name, &f)) text_add(&t, "%s", s->kernels[i].text);
     return t.used ? text_done(&t) : NULL;
 }
 
@@ -83,7 +83,7 @@ static bool take_functions(cuda_context *c, const kernel_source *s, kernel_modul
     for (int i = 0; i < s->nkernels; i++) {
         const char *name = s->kernels[i].name;
         CUfunction  f;
-        if (find(c->gpu, name, &f)) continue;
+        if (find_module(c->gpu, name, &f)) continue;
         CUresult found = c->device->api.driver.cuModuleGetFunction(&f, m->module, name);
         if (found == CUDA_ERROR_NOT_FOUND) continue;
         TRY(cuda_ok(&c->device->api, cuda_fault(c), found, "find a kernel"));
@@ -163,7 +163,7 @@ static bool hold_all(cuda_gpu *k, const kernel_source *s, kernel_hold *h, bool *
     k->clock++;
     for (int i = 0; i < s->nkernels; i++) {
         CUfunction     f;
-        kernel_module *m = find(k, s->kernels[i].name, &f);
+        kernel_module *m = find_module(k, s->kernels[i].name, &f);
         if (m)
             TRY(hold(k, m, h));
         else

@@ -2,8 +2,9 @@
 #ifndef CUDA_DRIVER_KERNEL_CACHE_H
 #define CUDA_DRIVER_KERNEL_CACHE_H
 
+#include "base/memory.h"
 #include "cuda/driver/cache_folder.h"
-#include "cuda/driver/kernel_compile.h"
+#include "cuda/driver/kernel_images.h"
 
 /* True where the cache has the images of a key, undamaged; false also where there is no cache. */
 bool kernel_cache_read(arena *a, cache_key key, kernel_images *images);

@@ -122,7 +122,8 @@ static int most_parts(void)
     return cores < 2 ? 2 : cores > MOST_IMAGES ? MOST_IMAGES : cores;
 }
 
-static bool start(kernel_job *j, const cuda_api *api, const char *text, const char *architecture)
+static bool start_parts(kernel_job *j, const cuda_api *api, const char *text,
+                        const char *architecture)
 {
     arena *a = j->arena;
     TRY(j->scalars = arena_alloc(a, asset_scalars_bytes + 1));
@@ -158,7 +159,7 @@ kernel_job *kernel_compile_start(const cuda_api *api, fault *f, arena *a, const 
     j->arena = a;
     j->key = key_of(api, text, architecture);
     if (!*text || kernel_cache_read(a, j->key, &j->images)) return j;
-    if (!f->kind && start(j, api, text, architecture)) return j;
+    if (!f->kind && start_parts(j, api, text, architecture)) return j;
     free_parts(j);
     return NULL;
 }

@@ -10,16 +10,7 @@
 
 #include "base/memory.h"
 #include "cuda/driver/cuda_api.h"
-
-enum { MOST_IMAGES = 16 };
-
-typedef struct kernel_images {
-    int n;
-    struct kernel_image {
-        const void *bytes; /* in the arena; as cuModuleLoadData takes it */
-        size_t      size;
-    } image[MOST_IMAGES];
-} kernel_images;
+#include "cuda/driver/kernel_images.h"
 
 /* Kernels that are being compiled. */
 typedef struct kernel_job kernel_job;

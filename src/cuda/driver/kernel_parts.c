@@ -85,7 +85,7 @@ static int by_cost(const void *x, const void *y)
 
 /* ---- parts ---- */
 
-static size_t put(char *to, size_t at, const void *from, size_t bytes)
+static size_t put_bytes(char *to, size_t at, const void *from, size_t bytes)
 {
     if (to) memcpy(to + at, from, bytes);
     return at + bytes;
@@ -98,10 +98,10 @@ static size_t put_part(char *to, const shared_kernel *kernels, const int *part_o
     size_t at = 0;
     for (int k = 0; k < n; k++) long_one = long_one || (part_of[k] == part && attends(&kernels[k]));
     for (int k = 0; k < (long_one ? BEFORE : OF_ALL); k++)
-        at = put(to, at, before[k].bytes, *before[k].size);
+        at = put_bytes(to, at, before[k].bytes, *before[k].size);
     for (int k = 0; k < n; k++)
-        if (part_of[k] == part) at = put(to, at, kernels[k].text, kernels[k].bytes);
-    return put(to, at, "", 1);
+        if (part_of[k] == part) at = put_bytes(to, at, kernels[k].text, kernels[k].bytes);
+    return put_bytes(to, at, "", 1);
 }
 
 /* The longest kernel takes its time, however few the others' parts have: half as much is little enough. */

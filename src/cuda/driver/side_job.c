@@ -3,7 +3,7 @@
 
 #include "base/thread.h"
 
-static void *run(void *context)
+static void *run_side_job(void *context)
 {
     side_job *j = context;
     j->work(j->context);
@@ -13,7 +13,7 @@ static void *run(void *context)
 void side_job_start(side_job *j, void (*work)(void *context), void *context)
 {
     *j = (side_job){.work = work, .context = context};
-    j->running = thread_start(&j->thread, run, j);
+    j->running = thread_start(&j->thread, run_side_job, j);
     if (!j->running) work(context);
 }
 

@@ -1,8 +1,8 @@
 /* Pinned memory of the host, from which writes are queued. */
 #include "cuda/driver/staging.h"
 
-#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_device.h"
+#include "cuda/driver/cuda_use.h"
 #include "cuda/driver/cuda_wait.h"
 
 staging_block *cuda_staged(cuda_context *c, const void *memory)

@@ -7,8 +7,8 @@
  */
 #include "cuda/step/cuda_capture.h"
 
-#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_device.h"
+#include "cuda/driver/cuda_use.h"
 #include "cuda/driver/cuda_wait.h"
 #include "cuda/step/cuda_loops.h"
 #include "cuda/step/fetch_mirror.h"
@@ -103,7 +103,7 @@ static bool make_mirrors(const device_step *s, capture *r)
     return true;
 }
 
-static bool begin(const device_step *s, capture *r)
+static bool begin_capture(const device_step *s, capture *r)
 {
     cuda_context *first = context_of(s, 0);
     TRY(make_mirrors(s, r) && cuda_use(first));
@@ -114,7 +114,7 @@ static bool begin(const device_step *s, capture *r)
     return true;
 }
 
-static bool finish(const device_step *s, capture *r)
+static bool finish_capture(const device_step *s, capture *r)
 {
     cuda_context *first = context_of(s, 0);
     CUgraph       graph = NULL;
@@ -166,7 +166,7 @@ void cuda_enter(device *d, device_step *s)
     if (r->graph)
         s->replayed = replay(s, r);
     else if (r->steps > 0)
-        s->captured = r->begun = begin(s, r);
+        s->captured = r->begun = begin_capture(s, r);
 }
 
 /* The step's numbers have been counted on already: the captured step is the one before. */
@@ -178,7 +178,7 @@ void cuda_leave(device *d, device_step *s)
     r->steps++;
     if (!r->begun) return;
     s->captured = r->begun = false;
-    if (!finish(s, r)) return;
+    if (!finish_capture(s, r)) return;
     for (int k = 0; k < s->n; k++) s->states[k]->step--;
     replay(s, r);
     for (int k = 0; k < s->n; k++) s->states[k]->step++;

@@ -10,15 +10,9 @@
 #include "cuda/library/library_calls.h"
 #include "cuda/library/products.h"
 #include "cuda/step/cuda_scratch.h"
+#include "cuda/step/own_kernels.h"
 #include "cuda/write/slim_groups.h"
 #include "program/epilogue.h"
-
-bool cuda_write_kernels(kernel_source *s, const instr *i, kernel_plan *plan)
-{
-    if (instr_is_collective(i) || instr_elements(i) == 0) return true;
-    if (i->kind == INSTR_CONTRACT && (product_suits(i) || epilogue_is_any(i))) return true;
-    return !kernel_writer_of(i->kind) || kernel_write(s, i, plan);
-}
 
 /* Products with few columns, and what one kernel does with them. */
 static bool write_slim_group(program_kernels *k, const slim_group *g, int at)
@@ -78,7 +72,7 @@ static bool write_all(cuda_context *c, program_kernels *k)
     return true;
 }
 
-static program_kernels *start(cuda_context *c, const program *p, bool one_by_one)
+static program_kernels *start_kernels(cuda_context *c, const program *p, bool one_by_one)
 {
     mtf_session     *s = c->device->face.session;
     program_kernels *k = block_alloc(&s->allocator, &s->fault, sizeof *k, true);
@@ -98,13 +92,14 @@ void cuda_announce(device_context *face, const program *p)
 {
     cuda_context *c = cuda_of(face);
     cuda_drop_announced(c, NULL);
-    c->announced = start(c, p, c->device->face.session->opts.measure);
+    c->announced = start_kernels(c, p, c->device->face.session->opts.measure);
 }
 
 program_kernels *cuda_kernels_of(cuda_context *c, const program *p, bool one_by_one)
 {
     program_kernels *k = c->announced;
-    if (!k || k->program != p || k->one_by_one != one_by_one) return start(c, p, one_by_one);
+    if (!k || k->program != p || k->one_by_one != one_by_one)
+        return start_kernels(c, p, one_by_one);
     c->announced = NULL;
     return k;
 }

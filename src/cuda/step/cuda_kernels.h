@@ -18,8 +18,6 @@ typedef struct program_kernels {
     struct library_hold *library; /* plans that its instructions may get */
 } program_kernels;
 
-/* Of one instruction; products have none, and those with epilogues are written in parts if need be. */
-bool cuda_write_kernels(kernel_source *s, const instr *i, kernel_plan *plan);
 void cuda_announce(device_context *c, const program *p);
 /* Those of a program, written and being compiled; NULL after an error. */
 program_kernels *cuda_kernels_of(cuda_context *c, const program *p, bool one_by_one);

@@ -7,8 +7,8 @@
  */
 #include "cuda/step/cuda_loops.h"
 
-#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_device.h"
+#include "cuda/driver/cuda_use.h"
 #include "cuda/driver/kernel_compile.h"
 
 enum { LEAST_DRIVER = 12040 };

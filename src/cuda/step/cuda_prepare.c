@@ -1,6 +1,6 @@
 /* Programs on a GPU before their first step: kernels, addresses, plans. */
-#include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_modules.h"
+#include "cuda/driver/cuda_use.h"
 #include "cuda/driver/cuda_wait.h"
 #include "cuda/library/library_attention.h"
 #include "cuda/step/cuda_beside.h"
@@ -9,6 +9,7 @@
 #include "cuda/step/cuda_program.h"
 #include "cuda/step/cuda_scratch.h"
 #include "cuda/step/cuda_tables.h"
+#include "cuda/step/own_kernels.h"
 #include "program/epilogue.h"
 
 /* ---- one instruction ---- */

@@ -1,7 +1,7 @@
 /* Steps of programs on a GPU, queued instruction by instruction. */
 #include "cuda/step/cuda_program.h"
 
-#include "cuda/driver/cuda_gpus.h"
+#include "cuda/driver/cuda_use.h"
 #include "cuda/driver/cuda_wait.h"
 #include "cuda/step/cuda_beside.h"
 #include "cuda/step/cuda_loops.h"
@@ -43,7 +43,7 @@ static bool not_computed(cuda_context *c, const instr *i, CUresult why)
 
 /* A kernel after another one is started before that one ends, and waits by itself: so it costs less to
  * start. */
-static CUresult start(cuda_context *c, const prepared_launch *l, void **parameters)
+static CUresult start_kernel(cuda_context *c, const prepared_launch *l, void **parameters)
 {
     CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                                .value = {.programmaticStreamSerializationAllowed = 1}};
@@ -64,7 +64,7 @@ static CUresult start(cuda_context *c, const prepared_launch *l, void **paramete
 static bool launch(cuda_context *c, const instr *i, const prepared_instr *q)
 {
     for (int k = 0; k < q->nlaunches; k++) {
-        CUresult started = start(c, &q->launch[k], q->parameters);
+        CUresult started = start_kernel(c, &q->launch[k], q->parameters);
         if (started == CUDA_SUCCESS) continue;
         /* What failed before, on this stream or another of the GPU, is not this instruction.  A stream
          * that captures cannot be waited for. */

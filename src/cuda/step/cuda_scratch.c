@@ -4,7 +4,7 @@
 #include "cuda/driver/cuda_device.h"
 #include "cuda/library/library_calls.h"
 #include "cuda/library/products.h"
-#include "cuda/step/cuda_kernels.h"
+#include "cuda/step/own_kernels.h"
 #include "cuda/write/slim.h"
 #include "program/epilogue.h"
 

@@ -8,6 +8,7 @@
 #include "cuda/driver/cuda_gpus.h"
 #include "cuda/driver/cuda_device.h"
 #include "cuda/driver/cuda_memory.h"
+#include "cuda/driver/cuda_use.h"
 #include "cuda/driver/cuda_wait.h"
 #include "cuda/driver/staging.h"
 #include "cuda/library/library_calls.h"

@@ -8,9 +8,10 @@
 
 #include <stdio.h>
 
-#include "cuda/driver/cuda_gpus.h"
+#include "base/whole.h"
 #include "cuda/driver/cuda_device.h"
 #include "cuda/driver/cuda_modules.h"
+#include "cuda/driver/cuda_use.h"
 #include "machine/overlap.h"
 #include "program/group.h"
 
@@ -86,7 +87,7 @@ static bool start_sum(cuda_context *c, const char *name, int nouts, char *const 
                       const char *const *parts, int64_t elements)
 {
     void   *parameters[MOST_PARAMETERS];
-    int64_t each = SUM_THREADS * SUM_ELEMENTS, blocks = (elements + each - 1) / each;
+    int64_t each = SUM_THREADS * SUM_ELEMENTS, blocks = ceil_div(elements, each);
     if (elements == 0) return true;
     for (int k = 0; k < nouts; k++) parameters[k] = (void *)(uintptr_t)&outs[k];
     for (int k = 0; k < n; k++) parameters[nouts + k] = (void *)(uintptr_t)&parts[k];

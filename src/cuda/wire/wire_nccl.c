@@ -5,7 +5,7 @@
  */
 #include "cuda/wire/wire_nccl.h"
 
-#include "cuda/driver/cuda_gpus.h"
+#include "cuda/driver/cuda_use.h"
 #include "cuda/driver/cuda_wait.h"
 #include "cuda/wire/cuda_peers.h"
 #include "machine/wire_room.h"
@@ -67,7 +67,7 @@ static bool make_room(nccl_wire *w, const needs *n)
     return true;
 }
 
-static bool prepare(wire *face, int me, const program *p)
+static bool prepare_program(wire *face, int me, const program *p)
 {
     nccl_wire *w = (nccl_wire *)face;
     needs      most = wire_needs(&w->site, face->mesh, me, p);
@@ -78,7 +78,7 @@ static bool prepare(wire *face, int me, const program *p)
 
 enum { PACE = 32 }; /* collectives between points of cuda_pace */
 
-static bool run(wire *face, int me, const instr *i, void *const *base)
+static bool run_collective(wire *face, int me, const instr *i, void *const *base)
 {
     nccl_wire    *w = (nccl_wire *)face;
     int64_t       bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
@@ -143,8 +143,8 @@ wire *cuda_open_wire(device_context *c, const mesh *m, ranks *r)
     nccl_wire *w = one_each(s, m, r) ? arena_new(&s->arena, nccl_wire) : NULL;
     if (!w) return NULL;
     w->face = (wire){.name = "nccl",
-                     .prepare = prepare,
-                     .run = run,
+                     .prepare = prepare_program,
+                     .run = run_collective,
                      .abort = wire_give_up,
                      .reset = reset,
                      .close = close_wire,

@@ -1,5 +1,5 @@
 /* Communicators: one for all ranks, one for each set of mesh axes. */
-#include "cuda/driver/cuda_gpus.h"
+#include "cuda/driver/cuda_use.h"
 #include "cuda/driver/cuda_wait.h"
 #include "cuda/wire/wire_nccl.h"
 

@@ -6,7 +6,7 @@
  * killed, the launcher soon ends the others.
  */
 #include "base/clock.h"
-#include "cuda/driver/cuda_gpus.h"
+#include "cuda/driver/cuda_use.h"
 #include "cuda/wire/wire_nccl.h"
 
 #if MTF_HAVE_NCCL

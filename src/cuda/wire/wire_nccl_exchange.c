@@ -11,7 +11,7 @@
 
 #if MTF_HAVE_NCCL
 
-static bool pack(nccl_wire *w, const region *r, const char *from, char *to, int64_t bytes)
+static bool pack_region(nccl_wire *w, const region *r, const char *from, char *to, int64_t bytes)
 {
     region packed = packed_to(r);
     return cuda_peers.copy_region(&w->context->face, &packed, from, to, bytes);
@@ -87,7 +87,7 @@ static bool visit_out(nccl_wire *w, const instr *i, const nccl_operands *x, bool
         const char   *from = x->in + run_offset(r, r->from_begin, r->from_size) * x->bytes;
         if (!is_run(r, r->from_size)) {
             if (!packed || !same_region(r, &last)) {
-                if (!sends) TRY(pack(w, r, x->in, work, x->bytes));
+                if (!sends) TRY(pack_region(w, r, x->in, work, x->bytes));
                 packed = work;
                 last = *r;
                 work += mpi_aligned(size);

@@ -43,7 +43,8 @@ void pair_table_put(pair_table *t, pair_merge m)
     if (slot->left < 0) *slot = m;
 }
 
-const pair_merge *pair_table_find(const pair_table *t, int32_t left, int32_t right)
+/* or NULL */
+static const pair_merge *pair_table_find(const pair_table *t, int32_t left, int32_t right)
 {
     const pair_merge *m = slot_of(t, left, right);
     return m->left < 0 ? NULL : m;

@@ -17,7 +17,6 @@ typedef struct pair_table {
 bool pair_table_make(mtf_session *s, int64_t count, pair_table *t);
 /* Of equal pairs the first stays. */
 void              pair_table_put(pair_table *t, pair_merge m);
-const pair_merge *pair_table_find(const pair_table *t, int32_t left, int32_t right); /* or NULL */
 
 /* Working space for merging, kept from word to word. */
 typedef struct pair_room {

@@ -27,7 +27,8 @@ static stretch window_of(const text_examples *e, int64_t k)
     return (stretch){run->first + begin, rest < e->longest ? rest : e->longest};
 }
 
-stretch example_stretch(const text_examples *e, int64_t k, int side)
+/* The stretch of its text that an example is made of. */
+static stretch example_stretch(const text_examples *e, int64_t k, int side)
 {
     if (e->stretches[TARGETS]) return e->stretches[side] ? e->stretches[side][k] : (stretch){0};
     return side == TARGETS ? window_of(e, k) : (stretch){0};

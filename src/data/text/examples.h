@@ -40,7 +40,4 @@ int64_t example_tokens(const text_examples *e, int64_t k, int side);
 /* Offers the ids of an example on one side. */
 bool example_offer(const text_examples *e, int64_t k, int side, wanted *w, fault *why);
 
-/* The stretch of its text that an example is made of. */
-stretch example_stretch(const text_examples *e, int64_t k, int side);
-
 #endif

@@ -1,6 +1,7 @@
 /* Divides text into examples, and packs examples into rows. */
 #include <string.h>
 
+#include "base/whole.h"
 #include "data/text/examples.h"
 #include "data/text/spans.h"
 
@@ -136,23 +137,18 @@ static bool plan_texts(mtf_session *s, text_examples *e)
     return true;
 }
 
-static int64_t lesser(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* In a pair in one sequence, inputs may take the room that targets leave, and at least their
  * own. */
 static void cut_pair(const text_examples *e, int64_t *inputs, int64_t *targets)
 {
     if (e->opts.objective == MTF_TEXT_DELIMITED) {
-        int64_t room = e->length[TARGETS] - 2, share = lesser(e->length[INPUTS], room + 1) - 1;
+        int64_t room = e->length[TARGETS] - 2, share = min_of(e->length[INPUTS], room + 1) - 1;
         int64_t left = room - *targets;
-        *inputs = lesser(*inputs, left > share ? left : share);
-        *targets = lesser(*targets, room - *inputs);
+        *inputs = min_of(*inputs, left > share ? left : share);
+        *targets = min_of(*targets, room - *inputs);
     } else {
-        *inputs = lesser(*inputs, e->length[INPUTS]);
-        *targets = lesser(*targets, e->length[TARGETS]);
+        *inputs = min_of(*inputs, e->length[INPUTS]);
+        *targets = min_of(*targets, e->length[TARGETS]);
     }
 }
 
@@ -201,7 +197,7 @@ bool example_made(text_examples *e, int64_t k)
 /* ---- rows ---- */
 
 /* Fills rows with examples in order, as many as fit on every side; returns the number of rows. */
-static int64_t pack(const text_examples *e, int64_t *rows)
+static int64_t pack_rows(const text_examples *e, int64_t *rows)
 {
     int64_t used[SIDES] = {0}, nrows = 0;
     for (int64_t k = 0; k < e->count; k++) {
@@ -229,10 +225,10 @@ bool examples_plan(mtf_session *s, text_examples *e)
         TRY(plan_texts(s, e));
     e->nrows = e->count;
     if (!e->opts.pack || !e->count) return true;
-    e->nrows = pack(e, NULL);
+    e->nrows = pack_rows(e, NULL);
     size_t bytes = (size_t)(e->nrows + 1) * sizeof *e->rows;
     TRY((e->rows = block_alloc(&s->allocator, &s->fault, bytes, false)) != NULL);
-    pack(e, e->rows);
+    pack_rows(e, e->rows);
     return true;
 }
 

@@ -1,20 +1,14 @@
 /* A growing list of token ids. */
 #include "data/text/id_list.h"
 
-#include <string.h>
+#include "base/byte_list.h"
 
 bool ids_reserve(id_list *l, int64_t more)
 {
-    int64_t room = l->count + more;
-    if (room <= l->room) return true;
-    if (room < 2 * l->room) room = 2 * l->room;
-    if (room < 64) room = 64;
-    int32_t *ids = block_alloc(l->from, l->why, (size_t)room * sizeof *ids, false);
-    TRY(ids != NULL);
-    if (l->count) memcpy(ids, l->ids, (size_t)l->count * sizeof *ids);
-    block_free(l->from, l->ids);
+    int32_t *ids =
+        list_grow(l->from, l->why, l->ids, sizeof *ids, l->count, l->count + more, &l->room);
+    TRY(ids != NULL || l->count + more == 0);
     l->ids = ids;
-    l->room = room;
     return true;
 }
 

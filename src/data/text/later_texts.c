@@ -42,7 +42,7 @@ static bool resize(later_texts *l, int64_t room)
     return true;
 }
 
-static void put(const later_texts *l, int side, const text_span *text, later_text *to)
+static void put_text(const later_texts *l, int side, const text_span *text, later_text *to)
 {
     if (!text || !text->size) return;
     to->at[side] = (uint32_t)(text->at - l->bytes);
@@ -60,8 +60,8 @@ bool later_note(void *later, const text_span *inputs, const text_span *targets)
     if (l->count == l->room) TRY(resize(l, l->room ? 2 * l->room : 256));
     later_text *to = &l->all[l->count++];
     *to = (later_text){0};
-    put(l, INPUTS, inputs, to);
-    put(l, TARGETS, targets, to);
+    put_text(l, INPUTS, inputs, to);
+    put_text(l, TARGETS, targets, to);
     return true;
 }
 

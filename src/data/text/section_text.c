@@ -1,6 +1,8 @@
 /* Sections of a corpus: pieces of a fixed size, moved to where texts begin. */
 #include "data/text/section_text.h"
 
+#include "base/utf8.h"
+
 #include <string.h>
 
 /* Spaces before a line that are looked at to find out whether a blank line precedes it. */
@@ -104,7 +106,7 @@ static int64_t divide(const view *v, int64_t x, int64_t limit)
     for (at = x; at < limit; at++)
         if (byte_at(v, at - 1) == ' ') return at;
     for (at = x; at < x + 4 && at < limit; at++)
-        if ((byte_at(v, at) & 0xc0) != 0x80) return at;
+        if (utf8_begins((char)byte_at(v, at))) return at;
     return x;
 }
 

@@ -1,13 +1,15 @@
 /* Sections of text, tokenised when they are needed. */
 #include "data/text/sections.h"
 
+#include "base/whole.h"
+
 #include <string.h>
 
 /* ---- which file ---- */
 
 static int64_t sections_of(const text_sections *t, const corpus_file *f)
 {
-    return (f->size + t->rule.bytes - 1) / t->rule.bytes;
+    return ceil_div(f->size, t->rule.bytes);
 }
 
 /* Extends the table of first sections as far as the sizes of files are known. */
@@ -196,7 +198,7 @@ static void make_room(text_sections *t)
 }
 
 /* NULL: after an error, or where there is no such section. */
-static text_section *find(text_sections *t, int64_t number, fault *why)
+static text_section *find_section(text_sections *t, int64_t number, fault *why)
 {
     for (int i = 0; i < t->nloaded; i++)
         if (t->loaded[i]->number == number) {
@@ -232,7 +234,7 @@ static bool count_rows(void *context, int64_t number, int64_t *rows, fault *why)
     pthread_mutex_lock(&t->lock);
     *rows = number < t->ncounts ? t->counts[number] : -1;
     if (*rows < 0) {
-        const text_section *s = find(t, number, &own);
+        const text_section *s = find_section(t, number, &own);
         if (s) *rows = s->examples.nrows;
     }
     pthread_mutex_unlock(&t->lock);
@@ -244,7 +246,7 @@ static void expect(void *context, int64_t number)
     text_sections *t = context;
     fault          own = {0};
     pthread_mutex_lock(&t->lock);
-    find(t, number, &own);
+    find_section(t, number, &own);
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -261,7 +263,7 @@ text_section *text_sections_take(text_sections *t, int64_t row, fault *why)
 {
     fault own = {0};
     pthread_mutex_lock(&t->lock);
-    text_section *s = find(t, row_section(row), &own);
+    text_section *s = find_section(t, row_section(row), &own);
     if (s && t->later && !make_row(s, row_place(row), &own)) s = NULL;
     if (s) s->readers++;
     if (!s || !t->later) pthread_mutex_unlock(&t->lock); /* else ids may move when others are added */

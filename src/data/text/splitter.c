@@ -1,7 +1,8 @@
 /* Splits text by a pattern with Unicode classes. */
 #include "data/text/splitter.h"
 
-#include "data/text/utf8.h"
+#include "base/utf8.h"
+
 #include "mtf_build.h"
 
 #if MTF_HAVE_PCRE2

@@ -12,7 +12,7 @@ static const char *copy(arena *a, const text_span *span)
     return text;
 }
 
-static bool take(void *context, const text_span *inputs, const text_span *targets)
+static bool take_pair(void *context, const text_span *inputs, const text_span *targets)
 {
     text_pairs *p = context;
     arena      *a = &p->own;
@@ -38,7 +38,7 @@ static bool read_on(text_pairs *p, bool *there)
     return true;
 }
 
-static bool begin(text_pairs *p)
+static bool begin_pairs(text_pairs *p)
 {
     bool there;
     TRY(passing_open(&p->passing, &p->read, SECTION_BYTES));
@@ -68,9 +68,9 @@ bool text_pairs_open(text_pairs *p, mtf_session *s, const mtf_text_opts *opts)
                           .vocabulary = {inputs, v},
                           .pairs = two,
                           .text = p->none,
-                          .each = take,
+                          .each = take_pair,
                           .context = p};
-    bool ok = begin(p);
+    bool ok = begin_pairs(p);
     if (!ok) text_pairs_close(p);
     return ok;
 }

@@ -2,26 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/text/utf8.h"
+#include "base/utf8.h"
 #include "data/text/vocabulary.h"
-
-bool bytes_add(byte_list *l, const void *bytes, size_t n)
-{
-    int64_t needed = l->count + (int64_t)n + 1;
-    if (needed > l->room) {
-        int64_t room = needed > 2 * l->room ? needed + 64 : 2 * l->room;
-        char   *grown = block_alloc(l->from, l->why, (size_t)room, false);
-        TRY(grown != NULL);
-        if (l->count) memcpy(grown, l->bytes, (size_t)l->count);
-        block_free(l->from, l->bytes);
-        l->bytes = grown;
-        l->room = room;
-    }
-    if (n) memcpy(l->bytes + l->count, bytes, n);
-    l->count += (int64_t)n;
-    l->bytes[l->count] = 0;
-    return true;
-}
 
 /* ---- characters ---- */
 
@@ -79,7 +61,7 @@ static bool add_id(mtf_text_stream *t, int32_t id)
     return v->kind->decode(v, id, t);
 }
 
-static bool finish(mtf_text_stream *t)
+static bool finish_stream(mtf_text_stream *t)
 {
     const mtf_vocabulary *v = t->vocabulary;
     TRY(!v->kind->finish || v->kind->finish(v, t));
@@ -91,7 +73,7 @@ static bool finish(mtf_text_stream *t)
 
 /* ---- the public calls ---- */
 
-static void start(mtf_text_stream *t, const mtf_vocabulary *v)
+static void start_stream(mtf_text_stream *t, const mtf_vocabulary *v)
 {
     byte_list none = {.from = &v->session->allocator, .why = &t->why};
     t->vocabulary = v;
@@ -103,9 +85,9 @@ static void close_stream(void *what)
     mtf_text_stream *t = what;
     if (t->closed) return;
     t->closed = true;
-    block_free(t->raw.from, t->raw.bytes);
-    block_free(t->raw.from, t->token.bytes);
-    block_free(t->raw.from, t->out.bytes);
+    bytes_free(&t->raw);
+    bytes_free(&t->token);
+    bytes_free(&t->out);
 }
 
 mtf_text_stream *mtf_text_stream_new(const mtf_vocabulary *v)
@@ -113,7 +95,7 @@ mtf_text_stream *mtf_text_stream_new(const mtf_vocabulary *v)
     if (!v || !mtf_ok(v->session)) return NULL;
     mtf_text_stream *t = arena_new(&v->session->arena, mtf_text_stream);
     if (!t) return NULL;
-    start(t, v);
+    start_stream(t, v);
     return session_at_close(v->session, close_stream, t) ? t : NULL;
 }
 
@@ -140,14 +122,14 @@ const char *mtf_text_stream_end(mtf_text_stream *t)
 {
     if (!t || t->closed) return NULL;
     t->out.count = 0;
-    return given(t, finish(t));
+    return given(t, finish_stream(t));
 }
 
 int64_t vocabulary_text_bytes(const mtf_vocabulary *v, const int32_t *ids, int64_t n)
 {
     mtf_text_stream t = {0};
     bool            ok = true;
-    start(&t, v);
+    start_stream(&t, v);
     for (int64_t i = 0; ok && i < n; i++) ok = add_id(&t, ids[i]);
     ok = ok && (!v->kind->finish || v->kind->finish(v, &t));
     int64_t count = t.raw.count;
@@ -162,9 +144,9 @@ int64_t mtf_vocabulary_decode(const mtf_vocabulary *v, const int32_t *ids, int64
     if (!v || !mtf_ok(v->session) || (n && !ids)) return -1;
     mtf_text_stream t = {0};
     bool            ok = true;
-    start(&t, v);
+    start_stream(&t, v);
     for (int64_t i = 0; ok && i < n; i++) ok = add_id(&t, ids[i]) && give_characters(&t, false);
-    ok = ok && finish(&t);
+    ok = ok && finish_stream(&t);
     int64_t count = t.out.count, copied = count < room ? count : room - 1;
     if (ok && room > 0) {
         if (copied) memcpy(text, t.out.bytes, (size_t)copied);

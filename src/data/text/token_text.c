@@ -59,6 +59,11 @@ bool token_text_add(token_text *t, const int32_t *ids, int64_t n)
     return token_text_add_stretch(t, s);
 }
 
+static int64_t token_text_total(const token_text *t)
+{
+    return t->nruns ? t->runs[t->nruns - 1].first + t->runs[t->nruns - 1].count : 0;
+}
+
 bool token_text_add_run(token_text *t, token_run run)
 {
     run.first = token_text_total(t);
@@ -146,9 +151,4 @@ int64_t token_text_id(const token_text *t, int64_t at)
 {
     const token_run *run = token_text_run(t, at);
     return token_run_id(t, run, at - run->first);
-}
-
-int64_t token_text_total(const token_text *t)
-{
-    return t->nruns ? t->runs[t->nruns - 1].first + t->runs[t->nruns - 1].count : 0;
 }

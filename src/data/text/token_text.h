@@ -55,6 +55,5 @@ const uint8_t *token_text_ids(const token_text *t, stretch s);
 int64_t        token_text_id(const token_text *t, int64_t at);
 /* Id number i of a run. */
 int64_t token_run_id(const token_text *t, const token_run *run, int64_t i);
-int64_t token_text_total(const token_text *t);
 
 #endif

@@ -2,19 +2,11 @@
 #ifndef DATA_TEXT_VOCABULARY_H
 #define DATA_TEXT_VOCABULARY_H
 
+#include "base/byte_list.h"
 #include "base/session.h"
 #include "data/text/id_list.h"
 #include "mtf_text.h"
 
-/* Bytes that grow as they are written. */
-typedef struct byte_list {
-    const mtf_allocator *from;
-    fault               *why;
-    char                *bytes; /* a zero byte may be written at `count` */
-    int64_t              count, room;
-} byte_list;
-
-bool bytes_add(byte_list *l, const void *bytes, size_t n);
 /* The text with U+FFFD in place of invalid bytes; the list stays empty where all are valid. */
 bool text_mend(const char *text, size_t n, byte_list *mended);
 

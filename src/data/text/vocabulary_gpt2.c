@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "data/text/byte_pairs.h"
 #include "data/text/piece_table.h"
 #include "data/text/splitter.h"
-#include "data/text/utf8.h"
 #include "data/text/vocabulary.h"
 
 /* PCRE2's \s has one character more than Unicode's white space. */

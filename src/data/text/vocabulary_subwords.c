@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "data/text/piece_table.h"
 #include "data/text/splitter.h"
-#include "data/text/utf8.h"
 #include "data/text/vocabulary.h"
 
 enum { CHARACTERS = 0x110000 };
@@ -237,7 +237,7 @@ static bool decode(const mtf_vocabulary *v, int32_t id, mtf_text_stream *t)
     return true;
 }
 
-static bool finish(const mtf_vocabulary *v, mtf_text_stream *t)
+static bool finish_token(const mtf_vocabulary *v, mtf_text_stream *t)
 {
     return t->token.count == 0 || give_token(v, t);
 }
@@ -247,4 +247,4 @@ const vocabulary_kind vocabulary_subwords = {.name = "subwords",
                                              .open = open_subwords,
                                              .encode = encode,
                                              .decode = decode,
-                                             .finish = finish};
+                                             .finish = finish_token};

@@ -1,6 +1,8 @@
 /* Configurations: opened, queried, and printed as operative. */
 #include "model/config/config.h"
 
+#include "model/config/configurable.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

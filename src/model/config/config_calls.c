@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "model/config/config.h"
+#include "model/config/configurable.h"
 
 enum { MOST_NESTED_CALLS = 8 };
 

@@ -5,9 +5,10 @@
 
 #include "base/numbers.h"
 #include "model/config/config.h"
+#include "model/config/configurable.h"
 
 /* The place of an argument in its file, for messages. */
-static const char *place_of(const mtf_config_call *call, const char *argument)
+static const char *place_of_argument(const mtf_config_call *call, const char *argument)
 {
     for (int k = 0; k < call->n; k++)
         if (strcmp(call->arguments[k].name, argument) == 0) return call->arguments[k].at;
@@ -29,7 +30,7 @@ static const char *with_file(mtf_config *c, const mtf_config_call *call, const c
     const char *extra = mtf_config_argument_text(call, "extra_ids");
     textbuf     t = {.arena = &c->gin.session->arena};
     if (!file) {
-        const char *at = place_of(call, argument);
+        const char *at = place_of_argument(call, argument);
         gin_say(&c->gin, NULL, false, "%s%s.%s is not given: the vocabulary cannot be opened", at,
                 call->name, argument);
         return NULL;
@@ -70,7 +71,7 @@ static bool truth_of(mtf_config *c, const mtf_config_call *call, const char *nam
     const char *text = mtf_config_argument_text(call, name);
     *to = text && strcmp(text, "True") == 0;
     if (*to || !text || strcmp(text, "False") == 0) return true;
-    const char *at = place_of(call, name);
+    const char *at = place_of_argument(call, name);
     return gin_fail(&c->gin, NULL, ERR_VALUE, "%s%s.%s takes True or False, not %s", at, call->name,
                     name, text);
 }
@@ -82,7 +83,7 @@ static bool number_of(mtf_config *c, const mtf_config_call *call, const char *na
     char       *end = NULL;
     *to = text ? number_read(text, &end) : 0;
     if (!text || (end > text && !*end && *to >= 0 && *to <= most)) return true;
-    const char *at = place_of(call, name);
+    const char *at = place_of_argument(call, name);
     return gin_fail(&c->gin, NULL, ERR_VALUE, "%s%s.%s takes a number from 0 to %g, not %s", at,
                     call->name, name, most, text);
 }
@@ -98,7 +99,7 @@ static bool word_of(mtf_config *c, const mtf_config_call *call, const char *name
         if (strcmp(words[k], near.wanted) == 0) return true;
         nearest_offer(&near, words[k]);
     }
-    const char *at = place_of(call, name);
+    const char *at = place_of_argument(call, name);
     return gin_fail(&c->gin, NULL, ERR_NAME, "%s%s.%s: there is no \"%s\"%s", at, call->name, name,
                     near.wanted, nearest_hint(&near, hint, sizeof hint));
 }
@@ -125,7 +126,7 @@ static bool text_dataset(mtf_config *c, const mtf_config_call *call, mtf_config_
     d->targets = mtf_config_argument_text(call, "targets");
     d->files = mtf_config_argument_text(call, "files");
     if (d->files) return true;
-    const char *at = place_of(call, "files");
+    const char *at = place_of_argument(call, "files");
     return gin_fail(&c->gin, NULL, ERR_VALUE,
                     "%stext_dataset.files is not given: a path or a pattern, as 'train-*.tsv'", at);
 }
@@ -153,7 +154,7 @@ static bool t2t_dataset(mtf_config *c, const mtf_config_call *call, mtf_config_d
     textbuf     t = {.arena = &c->gin.session->arena};
     bool        one;
     if (shift && strcmp(shift, "0") != 0) {
-        const char *at = place_of(call, "vocab_shift");
+        const char *at = place_of_argument(call, "vocab_shift");
         return gin_fail(&c->gin, NULL, ERR_VALUE, "%s%s.vocab_shift must be 0, not %s", at,
                         call->name, shift);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/config/config.h"
+#include "model/config/configurable.h"
 #include "model/transformer/sublayers.h"
 #include "nn/layer.h"
 #include "space/shape.h"

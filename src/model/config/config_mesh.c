@@ -1,6 +1,8 @@
 /* Meshes and layouts of a configuration. */
 #include "model/config/config_mesh.h"
 
+#include "model/config/configurable.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 
 #include "model/config/config.h"
 #include "model/config/config_layers.h"
+#include "model/config/configurable.h"
 
 /* ---- stacks ---- */
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/config/config.h"
+#include "model/config/configurable.h"
 
 /* ---- schedules, as text for mtf_schedule ---- */
 

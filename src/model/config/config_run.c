@@ -5,6 +5,7 @@
 #include "base/dtype.h"
 #include "model/config/config.h"
 #include "model/config/config_mesh.h"
+#include "model/config/configurable.h"
 
 /* ---- words ---- */
 

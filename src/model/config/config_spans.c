@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "model/config/config.h"
+#include "model/config/configurable.h"
 
 enum { MOST_TOKENS = 1 << 26 };
 

@@ -75,7 +75,8 @@ const configurable *configurable_find(mtf_config *c, const char *selector, const
     return NULL;
 }
 
-const char *configurable_name(mtf_config *c, const configurable *k)
+/* Its name in files. */
+static const char *configurable_name(mtf_config *c, const configurable *k)
 {
     const configurable *first;
     if (count_matches(k->name, &first) == 1) return k->name;

@@ -97,7 +97,6 @@ const char *gin_place_text(const gin_place *at, char text[GIN_PLACE]);
  * error: there is no such macro, or it refers to itself. */
 const gin_value *gin_resolve(gin_file *g, const gin_value *v);
 /* Writes a value in the same syntax, with macros replaced by their values. */
-void gin_write(gin_file *g, const gin_value *v, textbuf *t);
 void gin_write_real(double x, textbuf *t); /* with the fewest digits that read back exactly */
 const char *gin_text(gin_file *g, const gin_value *v); /* the same in the session's arena */
 

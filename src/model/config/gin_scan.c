@@ -10,6 +10,7 @@
 
 #include "base/ascii.h"
 #include "base/numbers.h"
+#include "base/utf8.h"
 
 static bool is_word(char c)
 {
@@ -21,7 +22,7 @@ gin_place scan_place(const gin_scanner *s)
     return (gin_place){s->name, s->line, (int)(s->at - s->line_start) + 1};
 }
 
-const char *scan_what(const gin_scanner *s, char text[64])
+static const char *scan_what(const gin_scanner *s, char text[64])
 {
     int n = 0;
     while (n < 40 && is_word(s->at[n])) n++;
@@ -141,22 +142,6 @@ bool scan_starts_text(const gin_scanner *s)
     return opening(s->at, &raw) != NULL;
 }
 
-static void put_utf8(textbuf *t, unsigned long c)
-{
-    char bytes[5] = {0};
-    if (c < 0x80)
-        bytes[0] = (char)c;
-    else if (c < 0x800)
-        bytes[0] = (char)(0xc0 | c >> 6), bytes[1] = (char)(0x80 | (c & 63));
-    else if (c < 0x10000)
-        bytes[0] = (char)(0xe0 | c >> 12), bytes[1] = (char)(0x80 | (c >> 6 & 63)),
-        bytes[2] = (char)(0x80 | (c & 63));
-    else
-        bytes[0] = (char)(0xf0 | c >> 18), bytes[1] = (char)(0x80 | (c >> 12 & 63)),
-        bytes[2] = (char)(0x80 | (c >> 6 & 63)), bytes[3] = (char)(0x80 | (c & 63));
-    text_add(t, "%s", bytes);
-}
-
 /* A character by its code, of at most `digits` digits; in base 16 of exactly `digits`. */
 static bool numbered(gin_scanner *s, int base, int digits, textbuf *t)
 {
@@ -173,7 +158,9 @@ static bool numbered(gin_scanner *s, int base, int digits, textbuf *t)
     if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
         return gin_fail(s->gin, &at, ERR_SYNTAX, "a text cannot have the character of number %lu",
                         c);
-    put_utf8(t, c);
+    char bytes[UTF8_MOST + 1] = {0};
+    utf8_put((uint32_t)c, bytes);
+    text_add(t, "%s", bytes);
     return true;
 }
 

@@ -14,7 +14,6 @@ typedef struct gin_scanner {
 
 gin_place scan_place(const gin_scanner *s);
 /* The next token, for messages: a name, a character, or "the end of the line". */
-const char *scan_what(const gin_scanner *s, char text[64]);
 bool        scan_fail(const gin_scanner *s, const char *wanted); /* always false */
 
 void scan_blanks(gin_scanner *s);       /* and comments; line ends in brackets only */

@@ -153,7 +153,7 @@ static void write_at(gin_file *g, const gin_value *v, int depth, textbuf *t)
     }
 }
 
-void gin_write(gin_file *g, const gin_value *v, textbuf *t)
+static void gin_write(gin_file *g, const gin_value *v, textbuf *t)
 {
     write_at(g, v, 0, t);
 }

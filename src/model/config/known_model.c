@@ -236,7 +236,7 @@ static const gin_parameter reduce_ensemble[] = {
     {0}};
 const configurable known_reduce_ensemble = {TRANSFORMER, "reduce_ensemble_logits", reduce_ensemble, NULL, 0};
 static const gin_parameter reduce_select[] = {{"model_id", TAKES_INT, "0", AT(member)}, {0}};
-const configurable known_reduce_select = {TRANSFORMER, "reduce_ensemble_logits_select", reduce_select, NULL, 0};
+static const configurable known_reduce_select = {TRANSFORMER, "reduce_ensemble_logits_select", reduce_select, NULL, 0};
 static const configurable reduce_prob = {TRANSFORMER, "reduce_ensemble_logits_mean_prob", no_parameters, NULL, 0};
 static const configurable reduce_logit = {TRANSFORMER, "reduce_ensemble_logits_mean_logit", no_parameters, NULL, 0};
 #undef AT

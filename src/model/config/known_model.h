@@ -2,7 +2,7 @@
 #ifndef MODEL_KNOWN_MODEL_H
 #define MODEL_KNOWN_MODEL_H
 
-#include "model/config/configurable.h"
+#include "model/config/known.h"
 
 /* SelfAttention and its variants. */
 typedef struct attention_args {
@@ -101,7 +101,7 @@ extern const configurable known_self_attention, known_enc_dec_attention, known_l
     known_talking_heads, known_talking_enc_dec, known_dense_relu_dense, known_layer_stack,
     known_reversible_stack, known_make_layer_stack, known_unitransformer, known_bitransformer,
     known_make_bitransformer, known_make_bi_student_teacher, known_student_teacher,
-    known_vocab_embedding, known_embedding_class, known_reduce_ensemble, known_reduce_select,
+    known_vocab_embedding, known_embedding_class, known_reduce_ensemble,
     known_unit_scaling, known_initializer, known_delimiter, known_spans, known_enc_dec_bias,
     known_sinusoids, known_shift_targets;
 

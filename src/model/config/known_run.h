@@ -2,7 +2,7 @@
 #ifndef MODEL_KNOWN_RUN_H
 #define MODEL_KNOWN_RUN_H
 
-#include "model/config/configurable.h"
+#include "model/config/known.h"
 
 typedef struct run_args {
     const char      *model_dir, *model_type, *dataset_split, *mode, *eval_dir, *init_checkpoint;

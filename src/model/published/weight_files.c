@@ -6,6 +6,7 @@
 
 #include "base/session.h"
 #include "base/textbuf.h"
+#include "checkpoint/arrange.h"
 #include "checkpoint/checksum.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/manifest.h"

@@ -75,7 +75,7 @@ static mtf_tensor *prefix_priority(mtf_tensor *ids, mtf_tensor *inputs)
 
 /* ---- stacks ---- */
 
-bool stack_begin(stack_call *c, const mtf_tensor *ids)
+static bool stack_begin(stack_call *c, const mtf_tensor *ids)
 {
     fault *f = &c->model->session->fault;
     char   text[SHAPE_TEXT];

@@ -5,8 +5,6 @@
 #include "model/transformer/stack_call.h"
 
 stack_call call_of(const mtf_transformer *m, const stack *s, call_mode mode, bool frozen);
-/* Fills in what the tokens determine: graph, batch, length; false after an error. */
-bool stack_begin(stack_call *c, const mtf_tensor *ids);
 /* Applies the embedding and all layers to tokens, in the current scope. */
 mtf_tensor *stack_run(stack_call *c, mtf_dim vocab, mtf_tensor *ids);
 /* Runs the encoder, and gives its output to the decoder's call. */

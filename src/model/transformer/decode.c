@@ -283,7 +283,7 @@ void mtf_decode_free(mtf_decoder *d, mtf_decode_job *job)
     job->nresults = 0;
 }
 
-static void finish(mtf_decoder *d, slot *s)
+static void finish_slot(mtf_decoder *d, slot *s)
 {
     hypothesis        own = {s->ids, s->made, s->score, s->score};
     const hypothesis *list = &own;
@@ -301,7 +301,7 @@ static void finish(mtf_decoder *d, slot *s)
 void mtf_decode_cancel(mtf_decoder *d, mtf_decode_job *job)
 {
     for (int64_t k = 0; d && k < d->slots; k++)
-        if (d->slot[k].job == job) finish(d, &d->slot[k]);
+        if (d->slot[k].job == job) finish_slot(d, &d->slot[k]);
 }
 
 /* ---- steps ---- */
@@ -313,14 +313,14 @@ static bool ends(const slot *s, int32_t token)
     return false;
 }
 
-static void take(mtf_decoder *d, slot *s, int32_t token, double log_probability)
+static void take_token(mtf_decoder *d, slot *s, int32_t token, double log_probability)
 {
     s->ids[s->made++] = token;
     s->score += log_probability;
     s->next = token;
     s->position++;
     bool goes_on = !s->job->token || s->job->token(s->job->context, token, log_probability);
-    if (!goes_on || ends(s, token) || s->made == s->most) finish(d, s);
+    if (!goes_on || ends(s, token) || s->made == s->most) finish_slot(d, s);
 }
 
 /* A row without a sequence keeps nothing. */
@@ -390,7 +390,7 @@ static void advance_beam(mtf_decoder *d, slot *s, int64_t row)
     beam_advance(s->beam, d->logits + row * vocab, s->beam_parent, s->beam_next);
     s->made++;
     s->position++;
-    if (beam_done(s->beam)) finish(d, s);
+    if (beam_done(s->beam)) finish_slot(d, s);
 }
 
 static void draw(mtf_decoder *d, slot *s, const float *logits)
@@ -400,7 +400,7 @@ static void draw(mtf_decoder *d, slot *s, const float *logits)
     sampled         t = sample_token(d->sampler, logits, &s->how, s->made);
     job->nalternatives = sample_best(d->sampler, logits, s->how.alternatives, best);
     job->alternatives = best;
-    take(d, s, t.id, t.log_probability);
+    take_token(d, s, t.id, t.log_probability);
     job->nalternatives = 0;
     job->alternatives = NULL;
 }
@@ -430,7 +430,7 @@ int mtf_decode_step(mtf_decoder *d)
         if (s->beam) {
             advance_beam(d, s, row);
         } else if (plain) {
-            take(d, s, d->tokens[row], (double)d->log_probability[row]);
+            take_token(d, s, d->tokens[row], (double)d->log_probability[row]);
         } else {
             draw(d, s, d->logits + row * vocab);
         }

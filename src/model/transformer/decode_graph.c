@@ -21,7 +21,7 @@ static mtf_graph *graph_of_decoder(const mtf_transformer *m)
     return g;
 }
 
-static stack_call begin(const decode_sizes *d, const stack *s, mtf_graph *g, int64_t rows)
+static stack_call begin_decoding(const decode_sizes *d, const stack *s, mtf_graph *g, int64_t rows)
 {
     stack_call c = call_of(d->model, s, CALL_DECODE, true);
     c.graph = g;
@@ -122,7 +122,7 @@ bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t rows, in
 {
     const mtf_transformer *m = d->model;
     mtf_graph             *g = graph_of_decoder(m);
-    stack_call             c = begin(d, &m->decoder, g, rows);
+    stack_call             c = begin_decoding(d, &m->decoder, g, rows);
     mtf_tensor            *fetches[2];
     int                    n = 0;
     *to = (decode_graph){.rows = rows};
@@ -171,7 +171,7 @@ bool encode_graph_make(const decode_sizes *d, int64_t length, encode_graph *to)
                          .ids = mtf_input(g, "ids", MTF_I32, mtf_shape(part)),
                          .segment = mtf_input(g, "segment", MTF_I32, mtf_shape(all)),
                          .row = mtf_input(g, "row", MTF_I32, mtf_shape())};
-    stack_call c = begin(d, &m->decoder, g, d->rows), run = {.context = {.frozen = true}};
+    stack_call c = begin_decoding(d, &m->decoder, g, d->rows), run = {.context = {.frozen = true}};
     TRY(encoder_run(m, &(mtf_transformer_batch){.inputs = to->ids}, CALL_EVALUATE, &run));
     c.first = mtf_constant(g, 0, MTF_I32, mtf_shape());
     c.row = to->row;

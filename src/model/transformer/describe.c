@@ -2,9 +2,11 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/whole.h"
 #include "model/transformer/sublayers.h"
 
-const char *transformer_layer_class(mtf_layer_kind kind)
+/* The original's name of a layer's class. */
+static const char *transformer_layer_class(mtf_layer_kind kind)
 {
     switch (kind) {
     case MTF_SELF_ATTENTION: return "SelfAttention";
@@ -244,11 +246,6 @@ static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const ch
 }
 
 /* ---- models ---- */
-
-static int64_t round_up(int64_t n, int64_t divisor)
-{
-    return (n + divisor - 1) / divisor * divisor;
-}
 
 static bool complete_sizes(mtf_transformer *m)
 {

@@ -39,8 +39,8 @@ static mtf_tensor *mixed(const mtf_transformer *m, const mtf_transformer_result 
                    mtf_multiply(sum, f));
 }
 
-static bool check(const mtf_transformer *student, const mtf_transformer *teacher,
-                  const mtf_distill_opts *o)
+static bool check_teacher(const mtf_transformer *student, const mtf_transformer *teacher,
+                          const mtf_distill_opts *o)
 {
     fault *f = &student->session->fault;
     if (student->output_vocab.size != teacher->output_vocab.size)
@@ -77,7 +77,7 @@ mtf_transformer_result mtf_transformer_distill(const mtf_transformer       *stud
     mtf_transformer_result r = {0};
     mtf_transformer_call   h = how ? *how : (mtf_transformer_call){0}, frozen = h;
     mtf_graph             *g = batch ? graph_of(batch->targets) : NULL;
-    if (!student || !teacher || !g || !check(student, teacher, &o)) return r;
+    if (!student || !teacher || !g || !check_teacher(student, teacher, &o)) return r;
     r = apply_in(g, "student", student, batch, &h);
     if (!h.training || !r.loss || o.fraction_soft < 0) return r;
     frozen.training = false;

@@ -150,8 +150,8 @@ static mtf_tensor *extra_logit(const stack_call *c, const mtf_attention_layer *o
     return mtf_cast(call_weight(c, "extra_logit", shape, "zeros"), MTF_F32);
 }
 
-static mtf_tensor *finish(stack_call *c, const mtf_attention_layer *o, const heads *h,
-                          const attend_opts *how, mtf_tensor *q, mtf_tensor *k, mtf_tensor *v)
+static mtf_tensor *finish_heads(stack_call *c, const mtf_attention_layer *o, const heads *h,
+                                const attend_opts *how, mtf_tensor *q, mtf_tensor *k, mtf_tensor *v)
 {
     projection p = projection_of(c, o, h, 'o');
     return output(c, o, &p, attend(c, how, q, k, v));
@@ -228,7 +228,7 @@ mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mt
     how.bias = bias_of(c, o, &h, false, q);
     k = as_memory(c, "cache_k", k);
     v = one ? k : as_memory(c, "cache_v", v);
-    return finish(c, o, &h, &how, q, k, v);
+    return finish_heads(c, o, &h, &how, q, k, v);
 }
 
 /* ---- a decoder attends to the encoder's output ---- */
@@ -264,5 +264,5 @@ mtf_tensor *enc_dec_attention_layer(stack_call *c, const mtf_attention_layer *o,
     if (c->segment && c->encoded_segment)
         how.sees = (visibility){.query_segment = c->segment, .memory_segment = c->encoded_segment};
     how.bias = bias_of(c, o, &h, true, q);
-    return finish(c, o, &h, &how, q, k, v);
+    return finish_heads(c, o, &h, &how, q, k, v);
 }

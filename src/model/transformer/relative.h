@@ -4,12 +4,6 @@
 
 #include "model/transformer/stack_call.h"
 
-/* The bucket of `relative`, the memory's position minus the query's: one for each small distance,
- * logarithmic up to max_distance, one for all longer distances.  Bidirectional: half of the buckets are
- * for memory after the query; else such memory has bucket 0. */
-int64_t relative_bucket(int64_t relative, int64_t buckets, int64_t max_distance,
-                        bool bidirectional);
-
 typedef struct relative_opts {
     mtf_relative kind;
     int64_t      buckets, max_distance;

@@ -20,8 +20,4 @@ const sublayer *sublayer_find(const char *word); /* NULL: there is none */
 mtf_tensor     *sublayer_apply(stack_call *c, const char *word, mtf_tensor *x);
 const sublayer *sublayer_nth(int n); /* NULL after the last */
 
-/* Applies the sublayers of a list, one after the other. */
-mtf_tensor *sublayers_apply(stack_call *c, mtf_sublayers list, const mtf_transformer_layer *layer,
-                            mtf_tensor *x);
-
 #endif

@@ -2,6 +2,7 @@
 #include "model/transformer/token_loss.h"
 
 #include "base/memory.h"
+#include "base/whole.h"
 #include "graph/node.h"
 
 mtf_tensor *ensemble_logits(const stack_call *c, mtf_tensor *logits)
@@ -69,7 +70,7 @@ static void build_block(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_
 /* The same as losses_of all positions, without storing all logits at once. */
 static token_losses losses_in_blocks(const stack_call *c, mtf_tensor *x, mtf_tensor *targets)
 {
-    int64_t      size = c->model->opts.loss_block, n = (c->length.size + size - 1) / size;
+    int64_t      size = c->model->opts.loss_block, n = ceil_div(c->length.size, size);
     token_losses l = {0};
     mtf_tensor **parts[3];
     for (int k = 0; k < 3; k++) {

@@ -29,7 +29,4 @@ static inline bool transformer_has_encoder(const mtf_transformer *m)
     return m->encoder.nlayers > 0;
 }
 
-/* The original's name of a layer's class. */
-const char *transformer_layer_class(mtf_layer_kind kind);
-
 #endif

@@ -3,7 +3,9 @@
  * Invalid bytes are grouped as the Unicode standard recommends and Python does: as many as could
  * have begun a character are one error.
  */
-#include "data/text/utf8.h"
+#include "base/utf8.h"
+
+#include <assert.h>
 
 /* The length that the first byte announces, and the range of the second byte. */
 static int lead(uint8_t first, uint8_t *least, uint8_t *most)
@@ -41,6 +43,7 @@ utf8_state utf8_take(const char *bytes, size_t n, size_t *taken, uint32_t *chara
 
 size_t utf8_put(uint32_t c, char *bytes)
 {
+    assert(c <= 0x10ffff && (c < 0xd800 || c > 0xdfff));
     if (c < 0x80) {
         bytes[0] = (char)c;
         return 1;

@@ -1,6 +1,6 @@
 /* Fusing two maps into one. */
-#ifndef PLAN_FUSE_H
-#define PLAN_FUSE_H
+#ifndef PLAN_FUSE_INTO_H
+#define PLAN_FUSE_INTO_H
 
 #include "program/program.h"
 

@@ -13,9 +13,9 @@ enum { REQUESTS = 7, ROOM = 4096 };
 static const char *const prompts[REQUESTS] = {
     "once", "a", "upon a time there was", "", "xyz", "q\xc3\xbc", "the end."};
 
-static question ask_for(int k, double temperature)
+static request_spec ask_for(int k, double temperature)
 {
-    return (question){
+    return (request_spec){
         .text = prompts[k],
         .bytes = strlen(prompts[k]),
         .how = {.temperature = temperature, .max_tokens = 5 + 2 * k, .seed = (uint64_t)(10 * k)},
@@ -27,10 +27,10 @@ typedef struct heard {
     int        tokens[2];
     double     sum[2];
     int32_t    ids[2][64];
-    answer_end end[2];
+    finish_reason end[2];
 } heard;
 
-static void hear(heard *h, const answer_piece *p)
+static void hear(heard *h, const request_piece *p)
 {
     assert_in_range(p->result, 0, 1);
     strcat(h->text[p->result], p->text);
@@ -41,21 +41,21 @@ static void hear(heard *h, const answer_piece *p)
 }
 
 /* Reads what there is; true where all was said. */
-static bool listen(answer *x, heard *h)
+static bool listen(request *x, heard *h)
 {
-    answer_piece p;
-    while (answer_next(x, 0, &p)) hear(h, &p);
-    return answer_over(x);
+    request_piece p;
+    while (request_next(x, 0, &p)) hear(h, &p);
+    return request_over(x);
 }
 
-static heard alone(answers *a, const question *q)
+static heard alone(engine *a, const request_spec *q)
 {
     refusal why = {0};
     heard   h = {0};
-    answer *x = answers_ask(a, q, &why);
+    request *x = engine_submit(a, q, &why);
     if (!x) fail_msg("%s", why.text);
-    while (!listen(x, &h)) assert_true(answers_turn(a, 0));
-    answer_free(x);
+    while (!listen(x, &h)) assert_true(engine_step(a, 0));
+    request_free(x);
     return h;
 }
 
@@ -68,9 +68,9 @@ static void same(const heard *a, const heard *b)
     }
 }
 
-static void close_model(answers *a, opened_model *m)
+static void close_model(engine *a, opened_model *m)
 {
-    if (a) answers_close(a);
+    if (a) engine_close(a);
     close_well(m->session);
 }
 
@@ -80,35 +80,35 @@ static void test_together_as_alone(void **state)
     for (int kind = 0; kind < SERVE_KINDS; kind++)
         for (int sampled = 0; sampled < 2; sampled++) {
             opened_model m = serve_model(kind, NULL, NULL);
-            answers     *a = answers_open(&m, &(answers_opts){.batch = 3});
+            engine     *a = engine_open(&m, &(engine_opts){.batch = 3});
             heard        one[REQUESTS], many[REQUESTS];
-            answer      *x[REQUESTS];
+            request      *x[REQUESTS];
             refusal      why;
             int          left = REQUESTS;
             memset(many, 0, sizeof many);
             for (int k = 0; k < REQUESTS; k++) {
-                question q = ask_for(k, sampled);
+                request_spec q = ask_for(k, sampled);
                 one[k] = alone(a, &q);
                 assert_int_equal(one[k].tokens[0] <= q.how.max_tokens, true);
-                assert_int_not_equal(one[k].end[0], ANSWER_GOES_ON);
+                assert_int_not_equal(one[k].end[0], FINISH_NOT_YET);
             }
             for (int k = 0; k < REQUESTS; k++) {
-                question q = ask_for(k, sampled);
-                x[k] = answers_ask(a, &q, &why);
+                request_spec q = ask_for(k, sampled);
+                x[k] = engine_submit(a, &q, &why);
                 assert_non_null(x[k]);
-                assert_true(answers_turn(a, 0)); /* they come between tokens */
+                assert_true(engine_step(a, 0)); /* they come between tokens */
             }
             while (left) {
-                assert_true(answers_turn(a, 0));
+                assert_true(engine_step(a, 0));
                 left = 0;
                 for (int k = 0; k < REQUESTS; k++) left += !listen(x[k], &many[k]);
             }
             for (int k = 0; k < REQUESTS; k++) {
                 same(&one[k], &many[k]);
-                answer_free(x[k]);
+                request_free(x[k]);
             }
-            assert_true(answers_turn(a, 0));
-            assert_true(answers_idle(a));
+            assert_true(engine_step(a, 0));
+            assert_true(engine_idle(a));
             if (sampled) assert_string_not_equal(one[2].text[0], one[2].text[1]); /* seeds */
             close_model(a, &m);
         }
@@ -120,8 +120,8 @@ static void test_on_a_mesh_as_on_one(void **state)
     heard one[2];
     for (int k = 0; k < 2; k++) {
         opened_model m = serve_model(SERVE_LM, k ? "a:2" : NULL, k ? "heads:a,vocab:a" : NULL);
-        answers     *a = answers_open(&m, NULL);
-        question     q = ask_for(2, 1);
+        engine     *a = engine_open(&m, NULL);
+        request_spec     q = ask_for(2, 1);
         one[k] = alone(a, &q);
         close_model(a, &m);
     }
@@ -132,8 +132,8 @@ static void test_on_a_mesh_as_on_one(void **state)
 static void test_rows_differ(void **state)
 {
     opened_model m = serve_model(SERVE_LM, NULL, NULL);
-    answers     *a = answers_open(&m, NULL);
-    question     q = ask_for(6, 1), other = q;
+    engine     *a = engine_open(&m, NULL);
+    request_spec     q = ask_for(6, 1), other = q;
     (void)state;
     other.how.row = 1;
     heard first = alone(a, &q), second = alone(a, &other), again = alone(a, &other);
@@ -149,12 +149,12 @@ static void test_ids_as_text(void **state)
     (void)state;
     for (int kind = 0; kind < SERVE_KINDS; kind++) {
         opened_model m = serve_model(kind, NULL, NULL);
-        answers     *a = answers_open(&m, NULL);
+        engine     *a = engine_open(&m, NULL);
         fault        own = {0};
         id_list      plain = model_ids(&own), whole = plain;
         assert_true(model_encode_target(&m, text, 3, &plain) &&
                     model_encode_prompt(&m, text, 3, &whole));
-        question of_text = {.text = text, .bytes = 3, .how = {.max_tokens = 8}}, of_ids = of_text;
+        request_spec of_text = {.text = text, .bytes = 3, .how = {.max_tokens = 8}}, of_ids = of_text;
         heard    wanted = alone(a, &of_text);
         of_ids.ids = plain.ids, of_ids.nids = plain.count;
         heard got = alone(a, &of_ids);
@@ -173,14 +173,14 @@ static void test_complete_ids(void **state)
 {
     enum { MOST = 1024 };
     opened_model m = serve_model(SERVE_ENCODER, NULL, NULL);
-    answers     *a = answers_open(&m, NULL);
+    engine     *a = engine_open(&m, NULL);
     int32_t      ids[MOST];
-    question     q = {.ids = ids, .nids = model_max_prompt(&m), .how = {.max_tokens = 3}};
+    request_spec     q = {.ids = ids, .nids = model_max_prompt(&m), .how = {.max_tokens = 3}};
     refusal      why;
     (void)state;
     assert_in_range(q.nids, 2, MOST);
     for (int k = 0; k < MOST; k++) ids[k] = 70;
-    assert_null(answers_ask(a, &q, &why));
+    assert_null(engine_submit(a, &q, &why));
     q.complete = true;
     alone(a, &q);
     q.nids--, q.complete = false;
@@ -191,7 +191,7 @@ static void test_complete_ids(void **state)
 /* ---- threads ---- */
 
 typedef struct asker {
-    answers     *engine;
+    engine     *engine;
     int          k;
     heard        heard;
     pthread_t    thread;
@@ -201,13 +201,13 @@ typedef struct asker {
 static void *ask_and_wait(void *context)
 {
     asker       *t = context;
-    question     q = ask_for(t->k, 1);
+    request_spec     q = ask_for(t->k, 1);
     refusal      why;
-    answer_piece p;
-    answer      *x = answers_ask(t->engine, &q, &why);
-    while (x && !answer_over(x))
-        if (answer_next(x, 30, &p)) hear(&t->heard, &p);
-    if (x) answer_free(x);
+    request_piece p;
+    request      *x = engine_submit(t->engine, &q, &why);
+    while (x && !request_over(x))
+        if (request_next(x, 30, &p)) hear(&t->heard, &p);
+    if (x) request_free(x);
     --*t->left;
     return NULL;
 }
@@ -215,20 +215,20 @@ static void *ask_and_wait(void *context)
 static void test_any_thread_may_ask(void **state)
 {
     opened_model m = serve_model(SERVE_LM, NULL, NULL);
-    answers     *a = answers_open(&m, &(answers_opts){.batch = 2});
+    engine     *a = engine_open(&m, &(engine_opts){.batch = 2});
     asker        t[REQUESTS];
     heard        one[REQUESTS];
     _Atomic int  left = REQUESTS;
     (void)state;
     for (int k = 0; k < REQUESTS; k++) {
-        question q = ask_for(k, 1);
+        request_spec q = ask_for(k, 1);
         one[k] = alone(a, &q);
     }
     for (int k = 0; k < REQUESTS; k++) {
         t[k] = (asker){.engine = a, .k = k, .left = &left};
         assert_true(thread_start(&t[k].thread, ask_and_wait, &t[k]));
     }
-    while (left > 0) assert_true(answers_turn(a, 0.01));
+    while (left > 0) assert_true(engine_step(a, 0.01));
     for (int k = 0; k < REQUESTS; k++) {
         pthread_join(t[k].thread, NULL);
         same(&one[k], &t[k].heard);
@@ -243,8 +243,8 @@ static void test_stop_strings(void **state)
     (void)state;
     for (int beams = 1; beams <= 2; beams++) {
         opened_model m = serve_model(SERVE_LM, NULL, NULL);
-        answers     *a = answers_open(&m, &(answers_opts){.beams = beams});
-        question     q = {.text = "once", .bytes = 4, .how = {.max_tokens = 30}};
+        engine     *a = engine_open(&m, &(engine_opts){.beams = beams});
+        request_spec     q = {.text = "once", .bytes = 4, .how = {.max_tokens = 30}};
         if (beams == 1) q.how.temperature = 1, q.how.seed = 3;
         heard       whole = alone(a, &q);
         size_t      n = strlen(whole.text[0]);
@@ -257,7 +257,7 @@ static void test_stop_strings(void **state)
         size_t want = (size_t)(strstr(whole.text[0], stop) - whole.text[0]);
         assert_int_equal(strlen(part.text[0]), want);
         assert_memory_equal(part.text[0], whole.text[0], want);
-        assert_int_equal(part.end[0], ANSWER_STOPPED);
+        assert_int_equal(part.end[0], FINISH_STOP);
         assert_true(part.tokens[0] < whole.tokens[0]);
         close_model(a, &m);
     }
@@ -266,68 +266,68 @@ static void test_stop_strings(void **state)
 static void test_given_up(void **state)
 {
     opened_model m = serve_model(SERVE_LM, NULL, NULL);
-    answers     *a = answers_open(&m, &(answers_opts){.batch = 2});
-    question     q = ask_for(2, 1), other = ask_for(6, 1);
+    engine     *a = engine_open(&m, &(engine_opts){.batch = 2});
+    request_spec     q = ask_for(2, 1), other = ask_for(6, 1);
     refusal      why;
-    answer_piece p;
+    request_piece p;
     heard        one = alone(a, &other), h = {0};
     (void)state;
-    answer *x = answers_ask(a, &q, &why), *y = answers_ask(a, &other, &why);
-    for (int k = 0; k < 3; k++) assert_true(answers_turn(a, 0));
-    assert_true(answer_next(x, 0, &p));
-    answer_free(x);                        /* one that is being decoded, */
-    answer_free(answers_ask(a, &q, &why)); /* and one that waits */
-    while (!listen(y, &h)) assert_true(answers_turn(a, 0));
+    request *x = engine_submit(a, &q, &why), *y = engine_submit(a, &other, &why);
+    for (int k = 0; k < 3; k++) assert_true(engine_step(a, 0));
+    assert_true(request_next(x, 0, &p));
+    request_free(x);                        /* one that is being decoded, */
+    request_free(engine_submit(a, &q, &why)); /* and one that waits */
+    while (!listen(y, &h)) assert_true(engine_step(a, 0));
     same(&one, &h);
-    answer_free(y);
-    assert_true(answers_turn(a, 0));
-    assert_true(answers_idle(a));
+    request_free(y);
+    assert_true(engine_step(a, 0));
+    assert_true(engine_idle(a));
     close_model(a, &m);
 }
 
 static void test_time_is_limited(void **state)
 {
     opened_model m = serve_model(SERVE_LM, NULL, NULL);
-    answers     *a = answers_open(&m, &(answers_opts){.max_seconds = 1e-9});
-    question     q = ask_for(2, 0);
+    engine     *a = engine_open(&m, &(engine_opts){.max_seconds = 1e-9});
+    request_spec     q = ask_for(2, 0);
     heard        h = alone(a, &q);
     (void)state;
-    assert_int_equal(h.end[0], ANSWER_LATE);
-    assert_int_equal(h.end[1], ANSWER_LATE);
+    assert_int_equal(h.end[0], FINISH_LATE);
+    assert_int_equal(h.end[1], FINISH_LATE);
     assert_int_equal(h.tokens[0], 0);
-    assert_true(answers_idle(a) || answers_turn(a, 0));
+    assert_true(engine_idle(a) || engine_step(a, 0));
     close_model(a, &m);
 }
 
 static void test_the_end_reaches_all(void **state)
 {
     opened_model m = serve_model(SERVE_LM, NULL, NULL);
-    answers     *a = answers_open(&m, &(answers_opts){.batch = 1});
-    question     q = ask_for(2, 1);
+    engine     *a = engine_open(&m, &(engine_opts){.batch = 1});
+    request_spec     q = ask_for(2, 1);
     refusal      why;
     heard        h = {0}, g = {0};
     (void)state;
-    answer *x = answers_ask(a, &q, &why), *y = answers_ask(a, &q, &why);
-    assert_true(answers_turn(a, 0));
-    answers_end(a, "shutting down");
+    request *x = engine_submit(a, &q, &why), *y = engine_submit(a, &q, &why);
+    assert_true(engine_step(a, 0));
+    engine_end(a, "shutting down");
     assert_true(listen(x, &h));
     assert_true(listen(y, &g));
-    assert_int_equal(g.end[0], ANSWER_FAILED);
+    assert_int_equal(g.end[0], FINISH_FAILED);
     assert_contains(g.text[0], "shutting down");
-    assert_null(answers_ask(a, &q, &why));
+    assert_null(engine_submit(a, &q, &why));
     assert_int_equal(why.kind, REFUSED_STOPPING);
-    assert_false(answers_score(a, 1, &(score_item){0}, &why));
-    answer_free(x);
-    answer_free(y);
+    assert_false(engine_score(a, 1, &(score_item){0}, &why));
+    request_free(x);
+    request_free(y);
     close_model(a, &m);
 }
 
 /* ---- limits ---- */
 
-static void refused(answers *a, question q, refusal_kind kind, const char *sentence)
+static void refused(engine *a, request_spec q, refusal_kind kind, const char *sentence)
 {
     refusal why = {0};
-    assert_null(answers_ask(a, &q, &why));
+    assert_null(engine_submit(a, &q, &why));
     assert_int_equal(why.kind, kind);
     assert_contains(why.text, sentence);
 }
@@ -336,37 +336,37 @@ static void refused(answers *a, question q, refusal_kind kind, const char *sente
 static void test_all_or_none(void **state)
 {
     opened_model m = serve_model(SERVE_LM, NULL, NULL);
-    answers     *a = answers_open(&m, &(answers_opts){.batch = 2, .max_waiting = 4});
-    question     q[5];
-    answer      *x[5], *y[5];
+    engine     *a = engine_open(&m, &(engine_opts){.batch = 2, .max_waiting = 4});
+    request_spec     q[5];
+    request      *x[5], *y[5];
     refusal      why;
     (void)state;
-    for (int k = 0; k < 5; k++) q[k] = (question){.text = "x", .bytes = 1, .how.max_tokens = 3};
-    assert_false(answers_ask_all(a, 5, q, x, &why));
+    for (int k = 0; k < 5; k++) q[k] = (request_spec){.text = "x", .bytes = 1, .how.max_tokens = 3};
+    assert_false(engine_submit_all(a, 5, q, x, &why));
     assert_int_equal(why.kind, REFUSED_WRONG);
     assert_non_null(strstr(why.text, "5 sequences in one request; there can be 4"));
-    assert_true(answers_idle(a));
-    assert_true(answers_ask_all(a, 3, q, x, &why));
-    assert_false(answers_ask_all(a, 2, q, y, &why));
+    assert_true(engine_idle(a));
+    assert_true(engine_submit_all(a, 3, q, x, &why));
+    assert_false(engine_submit_all(a, 2, q, y, &why));
     assert_int_equal(why.kind, REFUSED_BUSY);
     assert_null(y[0]);
     q[1].ids = (const int32_t[]){999}, q[1].nids = 1;
-    assert_false(answers_ask_all(a, 2, q, y, &why));
+    assert_false(engine_submit_all(a, 2, q, y, &why));
     assert_int_equal(why.kind, REFUSED_WRONG);
     assert_null(y[0]);
-    while (!answers_idle(a)) assert_true(answers_turn(a, 0));
+    while (!engine_idle(a)) assert_true(engine_step(a, 0));
     for (int k = 0; k < 3; k++) {
         heard h = {0};
         assert_true(listen(x[k], &h));
         assert_int_equal(h.tokens[0], 3);
-        answer_free(x[k]);
+        request_free(x[k]);
     }
     close_model(a, &m);
 }
 
 #if MTF_HAVE_MICROHTTPD
 typedef struct echoing {
-    answers           *engine;
+    engine           *engine;
     completion_request request;
     choice             choices[6];
     bool               ok;
@@ -389,7 +389,7 @@ static void test_an_echo_is_scored_once(void **state)
     static const char body[] =
         "{\"prompt\": [\"once\", \"abc\"], \"n\": 3, \"echo\": true, \"logprobs\": 0}";
     opened_model m = serve_model(SERVE_LM, NULL, NULL);
-    echoing      e = {.engine = answers_open(&m, NULL)};
+    echoing      e = {.engine = engine_open(&m, NULL)};
     pthread_t    thread;
     char         why[300];
     int          steps = 0;
@@ -397,15 +397,15 @@ static void test_an_echo_is_scored_once(void **state)
     assert_true(completion_parse(body, sizeof body - 1, &e.request, why, sizeof why));
     assert_true(thread_start(&thread, echo, &e));
     while (!e.over) {
-        if (answers_idle(e.engine)) continue;
-        assert_true(answers_turn(e.engine, 0));
+        if (engine_idle(e.engine)) continue;
+        assert_true(engine_step(e.engine, 0));
         steps++;
     }
     pthread_join(thread, NULL);
     assert_true(e.ok);
     assert_int_equal(steps, 1);
     for (int k = 0; k < 6; k++) {
-        assert_string_equal(e.choices[k].text, k < 3 ? "once" : "abc");
+        assert_string_equal(e.choices[k].text.bytes, k < 3 ? "once" : "abc");
         assert_int_equal(e.choices[k].ntokens, k < 3 ? 4 : 3);
         choice_free(&e.choices[k]);
     }
@@ -419,9 +419,9 @@ static void test_limits(void **state)
     static const char    long_text[] = "123456789 123456789 123456789 123456789 123456789 ";
     static const int32_t strange[] = {5, 259};
     opened_model         m = serve_model(SERVE_LM, NULL, NULL);
-    answers             *a =
-        answers_open(&m, &(answers_opts){.max_tokens = 9, .max_results = 3, .max_waiting = 4});
-    question q = {.text = "x", .bytes = 1}, w = q;
+    engine             *a =
+        engine_open(&m, &(engine_opts){.max_tokens = 9, .max_results = 3, .max_waiting = 4});
+    request_spec q = {.text = "x", .bytes = 1}, w = q;
     refusal  why;
     (void)state;
     w.text = long_text, w.bytes = 48;
@@ -439,15 +439,15 @@ static void test_limits(void **state)
     w = q, w.ids = strange, w.nids = 2;
     refused(a, w, REFUSED_WRONG, "token 1 of the prompt is 259; the model's vocabulary has 259");
     w = q, w.results = 3;
-    answer *x = answers_ask(a, &w, &why);
+    request *x = engine_submit(a, &w, &why);
     w.results = 2;
     refused(a, w, REFUSED_BUSY, "3 sequences wait already; there is room for 4");
-    answer_free(x);
-    assert_true(answers_turn(a, 0));
-    assert_true(answers_idle(a));
+    request_free(x);
+    assert_true(engine_step(a, 0));
+    assert_true(engine_idle(a));
     close_model(a, &m);
     m = serve_model(SERVE_LM, NULL, NULL);
-    a = answers_open(&m, &(answers_opts){.beams = 2});
+    a = engine_open(&m, &(engine_opts){.beams = 2});
     w = q, w.how.temperature = 1;
     refused(a, w, REFUSED_WRONG, "temperature must be 0");
     w = q, w.results = 3;
@@ -492,7 +492,7 @@ static void test_scores_are_what_decoding_says(void **state)
     (void)state;
     for (int kind = 0; kind < SERVE_KINDS; kind++) {
         opened_model m = serve_model(kind, NULL, NULL);
-        answers     *a = answers_open(&m, NULL);
+        engine     *a = engine_open(&m, NULL);
         scorer      *s = scorer_new(&m, 3);
         heard        h[REQUESTS];
         score_item   items[REQUESTS];
@@ -500,7 +500,7 @@ static void test_scores_are_what_decoding_says(void **state)
         id_list      ids[REQUESTS];
         double       each[REQUESTS][64];
         for (int k = 0; k < REQUESTS; k++) {
-            question q = ask_for(k, 1);
+            request_spec q = ask_for(k, 1);
             q.results = 1;
             h[k] = alone(a, &q);
             ids[k] = model_ids(&own);
