@@ -40,13 +40,6 @@ int site_threads(const site *s, const mesh *m, int processor)
     return each > 1 ? (int)each : 1;
 }
 
-/* in the same process? */
-static bool site_is_here(const site *s, const mesh *m, int me, int processor)
-{
-    span here = site_process(s, m, me);
-    return processor >= here.begin && processor < here.begin + here.size;
-}
-
 /* ---- hosts ---- */
 
 /* Do ranks begin a host exactly where they begin a block? */

@@ -51,15 +51,6 @@ slice slice_as(const slice *s, const mtf_shape *shape)
     return out;
 }
 
-/* same sizes, other names, by position */
-static slice slice_rename(const slice *s, const mtf_shape *shape)
-{
-    slice out = *s;
-    assert(shape->ndims == s->shape.ndims);
-    out.shape = *shape;
-    return out;
-}
-
 slice slice_cut(const slice *s, const char *dim, int64_t begin, int64_t size, int64_t step)
 {
     slice out = *s;
