@@ -31,11 +31,21 @@ if(MTF_HAVE_CUDA)
         set_target_properties(host_cuda_dnn PROPERTIES OUTPUT_NAME cudnn SOVERSION 9)
         list(APPEND host_libraries host_cuda_dnn)
     endif()
+    # As host_compile.c compiles kernels.
+    set(headers ${PROJECT_BINARY_DIR}/tests/host_cuda/host_headers.h)
+    add_custom_command(OUTPUT ${headers} ${headers}.gch
+        COMMAND ${CMAKE_COMMAND} -E copy ${host_cuda}/host_headers.h ${headers}
+        COMMAND c++ -std=c++17 -O1 -g0 -w -fPIC -fvisibility=hidden -ffp-contract=off -fno-strict-aliasing
+            -fno-math-errno -DMTF_HOST_CUDA -x c++-header -o ${headers}.gch ${headers}
+        DEPENDS ${host_cuda}/host_headers.h VERBATIM
+        COMMENT "Compiling the headers of the emulated GPU")
+    add_custom_target(host_cuda_headers DEPENDS ${headers})
     foreach(target IN LISTS host_libraries)
         set_target_properties(${target} PROPERTIES
             LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/host_cuda)
         target_include_directories(${target} SYSTEM PRIVATE ${MTF_CUDA_HEADERS})
-        target_compile_definitions(${target} PRIVATE _GNU_SOURCE HOST_CUDA_SOURCE="${host_cuda}")
+        target_compile_definitions(${target} PRIVATE _GNU_SOURCE HOST_CUDA_SOURCE="${host_cuda}"
+            HOST_CUDA_HEADERS="${headers}")
         target_compile_options(${target} PRIVATE ${MTF_WARNINGS} -Wno-missing-prototypes
             -fno-sanitize=all)
         target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
@@ -48,7 +58,7 @@ if(MTF_HAVE_CUDA)
     if(MTF_HAVE_CUDNN)
         target_link_libraries(host_cuda_dnn PRIVATE host_cuda_driver m)
     endif()
-    add_custom_target(host_cuda DEPENDS ${host_libraries})
+    add_custom_target(host_cuda DEPENDS ${host_libraries} host_cuda_headers)
 endif()
 
 # ---- tests: tests/<folder>/test_x.c, one program for each folder ---------------------------------
@@ -194,6 +204,8 @@ foreach(source IN LISTS example_sources)
     target_compile_definitions(${name} PRIVATE _POSIX_C_SOURCE=200809L)
     target_link_libraries(${name} PRIVATE $<IF:$<STREQUAL:${name},03_mnist>,mtf_core,mtf_static>)
 endforeach()
+
+add_dependencies(tests 03_mnist) # tests/shell/mnist.sh
 
 # ---- benchmarks: the program that `make bench` runs, and those that it starts --------------------
 
