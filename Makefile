@@ -4,11 +4,10 @@ FUZZ_SECONDS ?= 300
 SECONDS      ?= 600
 SEED         ?= $(shell date +%s)
 PRESET       := $(if $(ASAN),asan,$(if $(TSAN),tsan,release))
-SOURCES       = $(shell find src include tests examples bench -name '*.[ch]')
 
 build = @{ [ -f $(2)/build.ninja ] || cmake --preset $(1); } && cmake --build $(2)
 
-.PHONY: release setup demo test test-presets mutants test-cuda sanitize-cuda test-page bench bench-cuda install asan tsan fuzz fuzz-programs format tidy clean help
+.PHONY: release setup demo test test-all test-presets mutants test-cuda sanitize-cuda test-page bench bench-cuda install asan tsan fuzz fuzz-programs format tidy clean help
 
 release:            ## build everything; the command is build/mtf
 	$(call build,release,build)
@@ -20,8 +19,12 @@ demo: setup         ## train the README's network on a mesh, under two layouts
 	$(call build,release,build) --target 03_mnist
 	@tools/demo.sh build
 
-test: setup         ## run every test (ASAN=1 or TSAN=1: under that sanitizer)
-	@tools/test.sh $(PRESET)
+test: setup         ## run the tests, in minutes (ASAN=1 or TSAN=1: under that sanitizer; ONLY="NAME...")
+	@tools/test.sh $(PRESET) fast $(ONLY)
+
+test-all: setup     ## run every test whole, which takes a quarter of an hour, and test-presets
+	@tools/test.sh $(PRESET) all $(ONLY)
+	@$(MAKE) --no-print-directory test-presets MATRIX=$(or $(MATRIX),most)
 
 test-presets: setup ## check every configuration of share/gin/models (MATRIX=most: the GPU for a few only)
 	$(call build,release,build)
@@ -70,12 +73,12 @@ fuzz-programs:      ## compare random programs with the oracle for SECONDS, from
 	@build/tests/test_random_programs --seconds $(SECONDS) $(SEED)
 
 format:             ## format the sources as .clang-format says
-	@clang-format -i $(SOURCES)
+	@tools/format.sh --write
 
-tidy:               ## run clang-tidy over the sources
+tidy:               ## run clang-tidy over the sources (SINCE=COMMIT: over those that changed since)
 	@tools/setup.sh full
-	$(call build,clang,build-clang)
-	@clang-tidy -p build-clang --quiet $(filter src/%.c,$(SOURCES))
+	@[ -f build-clang/build.ninja ] || cmake --preset clang
+	@tools/tidy.sh build-clang $(SINCE)
 
 clean:              ## remove every build folder
 	@rm -rf build build-*

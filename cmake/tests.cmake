@@ -1,64 +1,9 @@
-# Tests, examples and benchmarks: one executable for each file.
+# Tests, examples and benchmarks.
 #
-# tests.txt in the build folder lists the test executables for tools/test.sh.
+# tests.txt in the build folder lists the tests for tools/test.sh: build/tests/NAME runs each of them.
 
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 enable_testing()
-
-# ---- tests: tests/<folder>/test_x.c, each with the folder's other .c files ------------------------
-
-file(GLOB test_sources CONFIGURE_DEPENDS tests/*/test_*.c)
-if(NOT MTF_HAVE_CUDA)
-    list(FILTER test_sources EXCLUDE REGEX "/test_cuda_[^/]*$")
-endif()
-
-set(test_list "")
-foreach(source IN LISTS test_sources)
-    cmake_path(GET source STEM name)
-    cmake_path(GET source PARENT_PATH folder)
-    file(GLOB shared_sources CONFIGURE_DEPENDS ${folder}/*.c)
-    if(folder MATCHES "/(search|verify)$") # random programs
-        file(GLOB made CONFIGURE_DEPENDS tests/property/property_*.c)
-        list(APPEND shared_sources ${made})
-    endif()
-    if(folder MATCHES "/(search|property|verify)$") # what they must give
-        file(GLOB plain CONFIGURE_DEPENDS tests/oracle/oracle*.c)
-        list(APPEND shared_sources ${plain} tests/oracle/number.c)
-    endif()
-    if(folder MATCHES "/oracle$") # cases with known values
-        list(APPEND shared_sources tests/harness/harness_case.c tests/harness/harness_number.c)
-    endif()
-    if(folder MATCHES "/cli$") # what the command consists of, but for its commands
-        list(APPEND shared_sources src/cli/options.c src/cli/help.c src/cli/colour.c)
-    endif()
-    list(FILTER shared_sources EXCLUDE REGEX "/test_[^/]*$")
-    add_executable(${name} ${source} ${shared_sources})
-    target_compile_definitions(${name} PRIVATE MTF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-    target_include_directories(${name} PRIVATE tests)
-    target_compile_options(${name} PRIVATE ${MTF_WARNINGS})
-    target_link_libraries(${name} PRIVATE mtf_objects PkgConfig::CMOCKA)
-    add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    set_tests_properties(${name} PROPERTIES
-        TIMEOUT 600
-        ENVIRONMENT "MTF=${PROJECT_BINARY_DIR}/mtf;OMP_WAIT_POLICY=passive")
-    string(APPEND test_list "${name}\n")
-endforeach()
-file(WRITE ${PROJECT_BINARY_DIR}/tests.txt "${test_list}")
-
-# The command inside a program that sets its user's locale, as tests/shell/locale.sh wants it.
-add_executable(mtf_in_locale ${MTF_CLI_SOURCES} tests/shell/set_locale.c)
-set_target_properties(mtf_in_locale PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-target_compile_options(mtf_in_locale PRIVATE ${MTF_WARNINGS})
-target_link_libraries(mtf_in_locale PRIVATE mtf_objects)
-
-# The command inside a program that counts what it gives to MPI, as tests/shell/mpi.sh wants it.
-if(MTF_HAVE_MPI)
-    add_executable(mtf_counting ${MTF_CLI_SOURCES} tests/shell/count_messages.c)
-    set_target_properties(mtf_counting PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-    target_compile_options(mtf_counting PRIVATE ${MTF_WARNINGS})
-    target_link_libraries(mtf_counting PRIVATE mtf_objects)
-endif()
 
 # ---- a GPU that is the host: NVIDIA's libraries for machines without one -------------------------
 
@@ -86,11 +31,21 @@ if(MTF_HAVE_CUDA)
         set_target_properties(host_cuda_dnn PROPERTIES OUTPUT_NAME cudnn SOVERSION 9)
         list(APPEND host_libraries host_cuda_dnn)
     endif()
+    # As host_compile.c compiles kernels.
+    set(headers ${PROJECT_BINARY_DIR}/tests/host_cuda/host_headers.h)
+    add_custom_command(OUTPUT ${headers} ${headers}.gch
+        COMMAND ${CMAKE_COMMAND} -E copy ${host_cuda}/host_headers.h ${headers}
+        COMMAND c++ -std=c++17 -O1 -g0 -w -fPIC -fvisibility=hidden -ffp-contract=off -fno-strict-aliasing
+            -fno-math-errno -DMTF_HOST_CUDA -x c++-header -o ${headers}.gch ${headers}
+        DEPENDS ${host_cuda}/host_headers.h VERBATIM
+        COMMENT "Compiling the headers of the emulated GPU")
+    add_custom_target(host_cuda_headers DEPENDS ${headers})
     foreach(target IN LISTS host_libraries)
         set_target_properties(${target} PROPERTIES
             LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/host_cuda)
         target_include_directories(${target} SYSTEM PRIVATE ${MTF_CUDA_HEADERS})
-        target_compile_definitions(${target} PRIVATE _GNU_SOURCE HOST_CUDA_SOURCE="${host_cuda}")
+        target_compile_definitions(${target} PRIVATE _GNU_SOURCE HOST_CUDA_SOURCE="${host_cuda}"
+            HOST_CUDA_HEADERS="${headers}")
         target_compile_options(${target} PRIVATE ${MTF_WARNINGS} -Wno-missing-prototypes
             -fno-sanitize=all)
         target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
@@ -103,14 +58,139 @@ if(MTF_HAVE_CUDA)
     if(MTF_HAVE_CUDNN)
         target_link_libraries(host_cuda_dnn PRIVATE host_cuda_driver m)
     endif()
-    file(GLOB gpu_tests CONFIGURE_DEPENDS tests/*/test_cuda_*.c)
-    foreach(source IN LISTS gpu_tests)
-        cmake_path(GET source STEM name)
-        add_dependencies(${name} ${host_libraries})
-        target_compile_definitions(${name} PRIVATE
-            HOST_CUDA_FOLDER="${PROJECT_BINARY_DIR}/tests/host_cuda")
-    endforeach()
+    add_custom_target(host_cuda DEPENDS ${host_libraries} host_cuda_headers)
 endif()
+
+# ---- tests: tests/<folder>/test_x.c, one program for each folder ---------------------------------
+
+# Linking the library takes longer than compiling a test, so the tests of a folder are one program, and
+# build/tests/test_x is a link to it: cmake/tests.c.in calls the test by whose name it was started.
+# A test that replaces functions of the C library would do so for the whole folder: it is a program of its own.
+set(MTF_LONE_TESTS test_flushed test_lock)
+
+# Nobody waits for what a test itself computes, but everybody for the compiler.
+set(MTF_TEST_FLAGS ${MTF_WARNINGS} $<$<CONFIG:Release>:-O1>)
+set(test_folder ${PROJECT_BINARY_DIR}/tests)
+set(test_definitions MTF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+if(MTF_HAVE_CUDA)
+    list(APPEND test_definitions HOST_CUDA_FOLDER="${test_folder}/host_cuda")
+endif()
+
+# GNU's other linker takes a third of the time.
+find_program(MTF_LD_GOLD ld.gold)
+set(test_link_flags "")
+if(MTF_LD_GOLD AND CMAKE_C_COMPILER_ID STREQUAL GNU AND NOT MTF_SANITIZE)
+    set(test_link_flags -fuse-ld=gold)
+endif()
+
+function(mtf_test_flags target)
+    target_include_directories(${target} PRIVATE tests)
+    target_compile_definitions(${target} PRIVATE ${test_definitions})
+    target_compile_options(${target} PRIVATE ${MTF_TEST_FLAGS})
+    target_link_libraries(${target} PRIVATE mtf_objects PkgConfig::CMOCKA)
+endfunction()
+
+# What the tests of a folder share, and those of some other folders, is compiled once.
+function(mtf_test_parts name)
+    file(GLOB sources CONFIGURE_DEPENDS ${ARGN})
+    list(FILTER sources EXCLUDE REGEX "/test_[^/]*$")
+    if(sources)
+        add_library(${name} OBJECT ${sources})
+        mtf_test_flags(${name})
+    endif()
+endfunction()
+
+# mtf_test_program(PROGRAM FOLDER TEST...)
+function(mtf_test_program program folder)
+    list(TRANSFORM ARGN REPLACE "(.+)" "T(\\1)" OUTPUT_VARIABLE rows)
+    list(JOIN rows " " rows)
+    configure_file(cmake/tests.c.in ${MTF_GENERATED}/${program}.c @ONLY)
+    add_executable(${program} ${MTF_GENERATED}/${program}.c)
+    mtf_test_flags(${program})
+    target_link_options(${program} PRIVATE ${test_link_flags})
+    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${test_folder})
+    foreach(parts parts_${folder} ${parts_for_${folder}})
+        if(TARGET ${parts})
+            target_sources(${program} PRIVATE $<TARGET_OBJECTS:${parts}>)
+        endif()
+    endforeach()
+    foreach(test IN LISTS ARGN)
+        target_sources(${program} PRIVATE tests/${folder}/${test}.c)
+        set_source_files_properties(tests/${folder}/${test}.c PROPERTIES
+            COMPILE_DEFINITIONS main=${test}_main
+            COMPILE_OPTIONS -Wno-missing-prototypes)
+        add_custom_target(${test} DEPENDS ${program})
+        file(CREATE_LINK ${program} ${test_folder}/${test} SYMBOLIC)
+        add_test(NAME ${test} COMMAND ${test_folder}/${test} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+        set_tests_properties(${test} PROPERTIES
+            TIMEOUT 600
+            ENVIRONMENT "MTF=${PROJECT_BINARY_DIR}/mtf;OMP_WAIT_POLICY=passive")
+    endforeach()
+    if(TARGET host_cuda) # the emulated GPU
+        add_dependencies(${program} host_cuda)
+    endif()
+    add_dependencies(tests ${program})
+endfunction()
+
+add_custom_target(tests COMMENT "The tests")
+file(MAKE_DIRECTORY ${test_folder})
+
+file(GLOB test_sources RELATIVE ${PROJECT_SOURCE_DIR}/tests CONFIGURE_DEPENDS tests/*/test_*.c)
+if(NOT MTF_HAVE_CUDA)
+    list(FILTER test_sources EXCLUDE REGEX "/test_cuda_[^/]*$")
+endif()
+foreach(source IN LISTS test_sources)
+    cmake_path(GET source STEM test)
+    cmake_path(GET source PARENT_PATH folder)
+    list(APPEND test_folders ${folder})
+    list(APPEND all_tests ${test})
+    if(test IN_LIST MTF_LONE_TESTS)
+        list(APPEND lone_tests_of_${folder} ${test})
+    else()
+        list(APPEND tests_of_${folder} ${test})
+    endif()
+endforeach()
+list(REMOVE_DUPLICATES test_folders)
+list(JOIN all_tests "\n" test_list)
+file(WRITE ${PROJECT_BINARY_DIR}/tests.txt "${test_list}\n")
+
+foreach(folder IN LISTS test_folders)
+    mtf_test_parts(parts_${folder} tests/${folder}/*.c)
+endforeach()
+# Cases with known values, for the oracle.
+mtf_test_parts(parts_case tests/harness/harness_case.c tests/harness/harness_number.c)
+set(parts_for_oracle parts_case)
+# Random programs, and what they must give.
+set(parts_for_property parts_oracle)
+set(parts_for_search parts_property parts_oracle)
+set(parts_for_verify parts_property parts_oracle)
+# What the command consists of, but for its commands.
+mtf_test_parts(parts_command src/cli/options.c src/cli/help.c src/cli/colour.c)
+set(parts_for_cli parts_command)
+
+foreach(folder IN LISTS test_folders)
+    mtf_test_program(tests_${folder} ${folder} ${tests_of_${folder}})
+    foreach(test IN LISTS lone_tests_of_${folder})
+        mtf_test_program(tests_${folder}_${test} ${folder} ${test})
+    endforeach()
+endforeach()
+
+# The command inside a program that sets its user's locale, as tests/shell/locale.sh wants it, and inside one that
+# counts what it gives to MPI, as tests/shell/mpi.sh wants it.
+set(command_programs mtf_in_locale:set_locale)
+if(MTF_HAVE_MPI)
+    list(APPEND command_programs mtf_counting:count_messages)
+endif()
+foreach(pair IN LISTS command_programs)
+    string(REGEX MATCH "^(.*):(.*)$" pair ${pair})
+    set(name ${CMAKE_MATCH_1})
+    add_executable(${name} src/cli/main.c tests/shell/${CMAKE_MATCH_2}.c $<TARGET_OBJECTS:mtf_cli>)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${test_folder})
+    target_compile_options(${name} PRIVATE ${MTF_WARNINGS})
+    target_link_libraries(${name} PRIVATE mtf_objects)
+    add_dependencies(tests ${name})
+endforeach()
+add_dependencies(tests mtf)
 
 # ---- examples: nothing but the public headers and the archive ------------------------------------
 
@@ -124,6 +204,8 @@ foreach(source IN LISTS example_sources)
     target_compile_definitions(${name} PRIVATE _POSIX_C_SOURCE=200809L)
     target_link_libraries(${name} PRIVATE $<IF:$<STREQUAL:${name},03_mnist>,mtf_core,mtf_static>)
 endforeach()
+
+add_dependencies(tests 03_mnist) # tests/shell/mnist.sh
 
 # ---- benchmarks: the program that `make bench` runs, and those that it starts --------------------
 

@@ -2,6 +2,7 @@
  *
  * MTF_TEST_DEVICE=cuda lets tests of layers, optimizers, models and random programs run on GPUs, against
  * the same values.  Without a GPU, LD_LIBRARY_PATH names the emulated one (tests/host_cuda).
+ * MTF_TEST=fast lets tests take a sample of what they try; tests/speeds says which ones, and why.
  * An argument such as 1/4 lets a program take every fourth of its tests, from the second on.
  */
 #ifndef TESTS_ASKED_H
@@ -41,6 +42,16 @@ static inline void asked_hold_gpu(void)
     *(void **)&get = dlsym(driver, "cuDeviceGet");
     *(void **)&retain = dlsym(driver, "cuDevicePrimaryCtxRetain");
     if (init && get && retain && !init(0) && !get(&gpu, 0)) retain(&context, gpu);
+}
+
+/* Much where all is asked for, as by hand and in `make test-all`, less in `make test`. */
+static inline int asked_much(int all, int fast)
+{
+    const char *said = getenv("MTF_TEST");
+    if (!said || !*said || strcmp(said, "all") == 0) return all;
+    if (strcmp(said, "fast") == 0) return fast;
+    fprintf(stderr, "MTF_TEST is \"%s\"; it must be fast or all\n", said);
+    exit(2);
 }
 
 typedef struct share {

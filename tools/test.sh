@@ -1,19 +1,37 @@
 #!/bin/bash
-# Builds one preset, runs every test in it, and sums up.
+# Builds one preset, runs tests in it, and sums up.
 #
 # A test prints its result in a last line `NAME: N passed, N failed`, or in cmocka's format.
 # One that crashes, runs out of time or prints no result counts as one failure.  A line `note: TEXT` says
 # what could not be checked on this machine, and is printed.
-# Usage: tools/test.sh [preset]       default: release
+# Usage: tools/test.sh [preset] [fast|all|rest] [NAME...]    default: release, fast, every test
+#        fast: what tests/speeds does not leave out; all: everything; rest: what fast leaves out or takes a sample of
 #        MTF_TEST_TIMEOUT=seconds     for each test; default 600, and 900 under a sanitizer
 #        MTF_TEST_JOBS=n              tests that run at a time; default 2
 cd "$(dirname "$0")/.." || exit 2
-preset=${1:-release}
+preset=${1:-release} how=${2:-fast} only=" ${*:3} "
+case $how in fast | all | rest) ;; *) echo "test.sh: \"$how\" must be fast, all or rest" >&2; exit 2 ;; esac
 case $preset in release) build=build ;; *) build=build-$preset ;; esac
 case $preset in asan | tsan) limit=${MTF_TEST_TIMEOUT:-900} ;; *) limit=${MTF_TEST_TIMEOUT:-600} ;; esac
 
+# ---- what is run, and what must be built for it --------------------------------------------------
+
+speed_of() { awk -v name="$1" '$1 == name { print $2 }' tests/speeds; }    # left, sample, or nothing
+wanted() {                              # wanted NAME
+    [ "$only" = "  " ] || [[ $only == *" $1 "* ]] || return 1
+    case $how,$(speed_of "$1") in fast,left | rest,) return 1 ;; esac
+}
+targets=(tests)
+if [ "$only" != "  " ]; then
+    targets=()
+    for name in $only; do case $name in test_*) targets+=("$name") ;; *.sh) targets+=(tests) ;; *) targets+=(mtf) ;; esac; done
+elif [ "$how" != fast ]; then
+    targets=(all)
+fi
+
 [ -f "$build/build.ninja" ] || cmake --preset "$preset" >/dev/null || exit 1
-cmake --build "$build" || exit 1
+cmake --build "$build" --target "${targets[@]}" || exit 1
+if [ "$how" = fast ]; then export MTF_TEST=fast; else export MTF_TEST=all; fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -80,8 +98,9 @@ start() {
 }
 
 # The longest ones are several tests, so that they end in time and run side by side.
-shares_of() { case $1 in test_layouts) echo 6 ;; test_models) echo 4 ;; *) echo 1 ;; esac; }
+shares_of() { case $how,$1 in fast,*) echo 1 ;; *,test_layouts) echo 6 ;; *,test_models) echo 4 ;; *) echo 1 ;; esac; }
 while read -r name; do
+    wanted "$name" || continue
     shares=$(shares_of "$name")
     if [ "$shares" -eq 1 ]; then start test "$name" "$build/tests/$name"; continue; fi
     for ((k = 0; k < shares; k++)); do start test "$name-$k" "$build/tests/$name" $k/"$shares"; done
@@ -89,17 +108,21 @@ done <"$build/tests.txt"
 longest=tests/shell/mpi.sh              # first, so that nothing waits for it at the end
 for script in $longest tests/shell/*.sh; do
     [ "$script" = $longest ] && [[ " ${names[*]} " == *" mpi.sh "* ]] && continue
-    [ -f "$script" ] && start test "$(basename "$script")" env "${few_leaks[@]}" "$script"
+    [ -f "$script" ] && wanted "$(basename "$script")" && start test "$(basename "$script")" env "${few_leaks[@]}" "$script"
 done
 for expected in examples/*.expected; do
     name=$(basename "$expected" .expected)
-    [ -f "$expected" ] && start check "$name" bash -c 'same_output "$1"' - "$name"
+    [ -f "$expected" ] && wanted examples && start check "$name" bash -c 'same_output "$1"' - "$name"
 done
-start check layers  tools/layers.sh
-start check sizes   tools/sizes.sh
-start check numbers tools/numbers.sh
-start check globals tools/globals.sh "$build"
-case $preset in asan | tsan) ;; *) start check install tools/install_test.sh "$build" ;; esac
+for check in layers sizes numbers globals install; do
+    wanted $check || continue
+    case $check,$preset in
+        install,asan | install,tsan) ;;
+        install,*) start check install tools/install_test.sh "$build" ;;
+        globals,*) start check globals tools/globals.sh "$build" ;;
+        *) start check $check tools/$check.sh ;;
+    esac
+done
 wait
 
 # ---- the sum -------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
  * Included once for chips with fused multiply-add, and once for those that
  * round twice, as inner loops are compiled.
  */
+/* clang-format off */
 #ifndef PROGRAM_SCALAR_F32_H
 #define PROGRAM_SCALAR_F32_H
 

@@ -1,5 +1,6 @@
 /* f8 by PyTorch: every code, and floats around every midpoint.  Written by
  * tests/reference/f8.py. */
+/* clang-format off */
 #ifndef BASE_F8_VALUES_H
 #define BASE_F8_VALUES_H
 

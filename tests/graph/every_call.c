@@ -3,6 +3,7 @@
  * Arguments other than graphs and tensors are sound, so that only the graph or
  * the tensor can be at fault.
  */
+/* clang-format off */
 #include "graph/every_call.h"
 
 #include "mtf_nn.h"

@@ -1,4 +1,5 @@
 /* Calls every public function that returns no tensor once. */
+/* clang-format off */
 #include "graph/every_call.h"
 
 #include "mtf_nn.h"

@@ -18,7 +18,7 @@
 
 static const char folder[] = MTF_SOURCE_DIR "/tests/harness/models/";
 
-enum { LIMIT = 400 };
+enum { LIMIT = 400, FAST = 8 };
 
 static const char *const meshes[] = {"x:2", "x:3", "x:4", "x:2,y:2", "x:2,y:3", "x:2,y:2,z:2"};
 enum { MESHES = sizeof meshes / sizeof *meshes };
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
     const char *device = asked_device();
     work        w = {.trials = {.f64 = 1e-9,
                                 .f32 = device ? 1e-5 : 1e-4,
-                                .limit = argc > 2 ? atoi(argv[2]) : device ? 1 : LIMIT,
+                                .limit = argc > 2 ? atoi(argv[2]) : device ? 1 : asked_much(LIMIT, FAST),
                                 .device = device,
                                 .more = device ? 2 : 0}};
     const char *part = share_read(argc > 1 ? argv[1] : NULL, &w.mine) || argc < 2 ? "" : argv[1];

@@ -11,6 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Many kernels in one text, which run a few times each, are not worth optimising: that takes most of their time. */
+enum { MUCH_TEXT = 100000 };
+
 static uint64_t hash(uint64_t h, const char *text)
 {
     for (; *text; text++) h = (h ^ (unsigned char)*text) * 0x100000001b3u;
@@ -105,10 +108,10 @@ bool host_compile(const char *text, char *path, size_t room, char **log)
         return false;
     }
     snprintf(command, sizeof command,
-             "LD_LIBRARY_PATH= LD_PRELOAD= c++ -std=c++17 -O1 -g0 -w -shared -fPIC "
+             "LD_LIBRARY_PATH= LD_PRELOAD= c++ -std=c++17 -O%d -g0 -w -shared -fPIC "
              "-fvisibility=hidden -ffp-contract=off -fno-strict-aliasing -fno-math-errno "
-             "-DMTF_HOST_CUDA -I'%s' -o '%s' '%s' > '%s' 2>&1",
-             HOST_CUDA_SOURCE, made, source, said);
+             "-DMTF_HOST_CUDA -include '%s' -I'%s' -o '%s' '%s' > '%s' 2>&1",
+             strlen(text) < MUCH_TEXT, HOST_CUDA_HEADERS, HOST_CUDA_SOURCE, made, source, said);
     bool ok = system(command) == 0 && rename(made, path) == 0;
     if (ok)
         remove(source);

@@ -4,14 +4,11 @@
  * one thread of the host; where they wait for one another, the driver of host_driver.c
  * runs those that can go on.
  */
+/* clang-format off */
 #ifndef HOST_CUDA_H
 #define HOST_CUDA_H
 
-#include <cmath>
-#include <cstddef>
-#include <cstring>
-#include <utility>
-#include <vector>
+#include "host_headers.h"
 
 #include "host_calls.h"
 

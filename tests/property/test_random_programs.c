@@ -146,7 +146,7 @@ int main(int argc, char **argv)
 {
     bool           timed = argc > 2 && !strcmp(argv[1], "--seconds");
     uint64_t       seed = argc > (timed ? 3 : 1) ? strtoull(argv[timed ? 3 : 1], NULL, 10) : SEED;
-    uint64_t       count = timed ? UINT64_MAX : argc > 2 ? strtoull(argv[2], NULL, 10) : COUNT;
+    uint64_t       count = timed ? UINT64_MAX : argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)asked_much(COUNT, COUNT / 4);
     time_t         end = time(NULL) + (timed ? atoi(argv[2]) : 24 * 3600);
     score          s = {0};
     property_case *c =

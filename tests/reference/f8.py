@@ -242,7 +242,7 @@ def table(out, kind):
 def main():
     torch.set_default_dtype(torch.float32)
     out = ["/* f8 by PyTorch: every code, and floats around every midpoint.  Written by"]
-    out += [" * tests/reference/f8.py. */", "#ifndef BASE_F8_VALUES_H", "#define BASE_F8_VALUES_H", ""]
+    out += [" * tests/reference/f8.py. */", "/* clang-format off */", "#ifndef BASE_F8_VALUES_H", "#define BASE_F8_VALUES_H", ""]
     out += ["#include <stdint.h>", "", "typedef struct f8_rounding {", "    uint32_t number;"]
     out += ["    uint8_t  code;", "} f8_rounding;", ""]
     for kind in TYPES:
