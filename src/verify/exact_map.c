@@ -79,6 +79,32 @@ static void fold_row(const exact *x, const strip *s, const scalar_step *step, ce
     for (int64_t k = 0; k < s->count; k++) to[k] = total;
 }
 
+/* Neighbours are often divided by the same number. */
+static void divide_row(const exact *x, int64_t n, const cell *a, const cell *b, cell *to)
+{
+    cell inverse = n ? exact_inverse(x, b[0]) : 0;
+    for (int64_t k = 0; k < n; k++) {
+        if (k && b[k] != b[k - 1]) inverse = exact_inverse(x, b[k]);
+        to[k] = field_mul(a[k], inverse);
+    }
+}
+
+static void run_function(const exact *x, int64_t n, const scalar_step *step, const cell *a, const cell *b, cell *to)
+{
+    int fn = exact_is_real(step->type) ? (int)step->fn : SCALAR_FNS; /* integers one by one */
+    switch (fn) {
+    case FN_add:
+        for (int64_t k = 0; k < n; k++) to[k] = field_add(a[k], b[k]);
+        break;
+    case FN_multiply:
+        for (int64_t k = 0; k < n; k++) to[k] = field_mul(a[k], b[k]);
+        break;
+    case FN_divide: divide_row(x, n, a, b, to); break;
+    default:
+        for (int64_t k = 0; k < n; k++) to[k] = exact_scalar(x, step->fn, step->type, a[k], b[k]);
+    }
+}
+
 static void run_step(const exact *x, const strip *s, const scalar_step *step, cell *to)
 {
     const cell *a = row_of(s, step->a), *b = row_of(s, step->b), *c = row_of(s, step->c);
@@ -100,8 +126,7 @@ static void run_step(const exact *x, const strip *s, const scalar_step *step, ce
     case FN_ROW_MIN: fold_row(x, s, step, to); break;
     default:
         if (scalar_infos[step->fn].arity < 2) b = a;
-        for (int64_t k = 0; k < s->count; k++)
-            to[k] = exact_scalar(x, step->fn, step->type, a[k], b[k]);
+        run_function(x, s->count, step, a, b, to);
     }
 }
 

@@ -7,13 +7,9 @@ static cell dot(mtf_dtype type, int64_t n, const cell *a, int64_t a_step, const 
                 int64_t b_step)
 {
     cell total = 0;
-    if (!exact_is_real(type)) {
-        for (int64_t k = 0; k < n; k++)
-            total = exact_add(type, total, exact_mul(type, a[k * a_step], b[k * b_step]));
-        return total;
-    }
+    if (exact_is_real(type)) return field_dot(n, a, a_step, b, b_step);
     for (int64_t k = 0; k < n; k++)
-        total = field_add(total, field_mul(a[k * a_step], b[k * b_step]));
+        total = exact_add(type, total, exact_mul(type, a[k * a_step], b[k * b_step]));
     return total;
 }
 

@@ -41,6 +41,21 @@ static bool next_member(const lockstep *l, unsigned axes, mesh_point *p)
     return false;
 }
 
+/* to[e] combined with from[e]; the first member begins. */
+static void combine_row(const exact *x, fold_kind kind, bool begins, int64_t n, const operand_row *to,
+                        const operand_row *from)
+{
+    if (begins)
+        for (int64_t e = 0; e < n; e++) to->at[e * to->step] = from->at[e * from->step];
+    else if (kind == FOLD_SUM && exact_is_real(to->type))
+        for (int64_t e = 0; e < n; e++)
+            to->at[e * to->step] = field_add(to->at[e * to->step], from->at[e * from->step]);
+    else
+        for (int64_t e = 0; e < n; e++)
+            to->at[e * to->step] =
+                exact_combine(x, kind, to->type, to->at[e * to->step], from->at[e * from->step]);
+}
+
 /* out[e] of `me` = in[first + e] combined over the group. */
 static void reduce_for(lockstep *l, int me, fold_kind kind, unsigned axes, int64_t first,
                        int64_t count)
@@ -48,14 +63,12 @@ static void reduce_for(lockstep *l, int me, fold_kind kind, unsigned axes, int64
     exact      *x = &l->lanes[me].exact;
     operand_row out = operand_of(&l->lanes[me], true);
     mesh_point  p = first_member(l, axes, me);
-    bool        some = false;
+    bool        begins = true;
     do {
         operand_row in = operand_of(&l->lanes[mesh_number(&l->mesh, &p)], false);
-        for (int64_t e = 0; e < count; e++) {
-            cell *to = &out.at[e * out.step], next = in.at[(first + e) * in.step];
-            *to = some ? exact_combine(x, kind, out.type, *to, next) : next;
-        }
-        some = true;
+        in.at += first * in.step;
+        combine_row(x, kind, begins, count, &out, &in);
+        begins = false;
     } while (next_member(l, axes, &p));
 }
 

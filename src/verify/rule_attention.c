@@ -16,7 +16,11 @@ typedef struct attention {
     int                 bias, read, write, query_segment, memory_segment; /* inputs; -1: absent */
     int                 first_turn;
     int64_t             nmemory, nkey, nvalue;
-    cell                scale, kept; /* kept: the factor of weights that dropout keeps */
+    int64_t             nearest, farthest; /* min_relative, max_relative */
+    cell                scale;
+    bool                drops; /* is there dropout? */
+    cell                kept;  /* the factor of weights that it keeps */
+    attr_names          over;  /* dropout_over */
 } attention;
 
 static const char *word_of(const node *n, const char *which)
@@ -51,7 +55,11 @@ static attention attention_of(reference *r, const node *n, const tensor_value *i
     a.nkey = mtf_shape_dim(*in[1].shape, a.key).size;
     a.nvalue = mtf_shape_dim(*in[2].shape, a.value_dim).size;
     a.scale = field_of_double(node_attr(n, "scale")->r);
+    a.nearest = node_attr(n, "min_relative")->i;
+    a.farthest = node_attr(n, "max_relative")->i;
+    a.drops = node_attr(n, "dropout")->r != 0;
     a.kept = field_of_double(1 / (1 - node_attr(n, "dropout")->r));
+    a.over = node_attr(n, "dropout_over")->names;
     return a;
 }
 
@@ -63,11 +71,14 @@ static int64_t place(const mtf_shape *x, const tour *row, const char *along, int
     int64_t at = 0;
     for (int k = 0; k < x->ndims; k++) {
         const char *name = x->dims[k].name;
-        int         r = tour_find(row, name);
-        int64_t     index = along && strcmp(name, along) == 0 ? m
-                            : last && strcmp(name, last) == 0 ? d
-                            : r >= 0                          ? row->index[r]
-                                                              : 0;
+        int         r = -1;
+        int64_t     index = 0;
+        if (along && strcmp(name, along) == 0)
+            index = m;
+        else if (last && strcmp(name, last) == 0)
+            index = d;
+        else if ((r = tour_find(row, name)) >= 0)
+            index = row->index[r];
         at = at * x->dims[k].size + index;
     }
     return at;
@@ -88,9 +99,7 @@ static bool sees(const attention *a, const tour *row, int64_t m)
 {
     int64_t read = a->read < 0 ? query_index(a, row) : whole_at(a, a->read, row, NULL, 0);
     int64_t write = a->write < 0 ? m : whole_at(a, a->write, row, a->memory, m);
-    if (write - read < node_attr(a->n, "min_relative")->i ||
-        write - read > node_attr(a->n, "max_relative")->i)
-        return false;
+    if (write - read < a->nearest || write - read > a->farthest) return false;
     return a->query_segment < 0 || whole_at(a, a->query_segment, row, NULL, 0) ==
                                        whole_at(a, a->memory_segment, row, a->memory, m);
 }
@@ -113,11 +122,7 @@ static cell dot(const attention *a, int x, int y, const tour *row, int64_t m, co
     const tensor_value *u = &a->in[x], *v = &a->in[y];
     int64_t             at = place(u->shape, row, NULL, 0, last, 0),
             other = place(v->shape, row, a->memory, m, last, 0);
-    int64_t step = tour_stride(u->shape, last), more = tour_stride(v->shape, last);
-    cell    sum = 0;
-    for (int64_t d = 0; d < n; d++)
-        sum = field_add(sum, field_mul(u->at[at + d * step], v->at[other + d * more]));
-    return sum;
+    return field_dot(n, u->at + at, tour_stride(u->shape, last), v->at + other, tour_stride(v->shape, last));
 }
 
 static cell weight(const attention *a, const tour *row, int64_t m)
@@ -138,12 +143,11 @@ static bool is_among(attr_names names, const char *name)
  * dropout_over. */
 static cell factor(const attention *a, const tour *row, int64_t m)
 {
-    attr_names over = node_attr(a->n, "dropout_over")->names;
-    int64_t    pair = 0;
-    if (node_attr(a->n, "dropout")->r == 0) return 1;
+    int64_t pair = 0;
+    if (!a->drops) return 1;
     for (int d = 0; d < row->n; d++)
-        if (!is_among(over, row->name[d])) pair = pair * row->size[d] + row->index[d];
-    if (a->self || !is_among(over, a->memory)) pair = pair * a->nmemory + m;
+        if (!is_among(a->over, row->name[d])) pair = pair * row->size[d] + row->index[d];
+    if (a->self || !is_among(a->over, a->memory)) pair = pair * a->nmemory + m;
     uint64_t h = exact_dropout(&a->r->exact, (uint32_t)node_attr(a->n, "stream")->i, pair);
     for (int k = a->first_turn; k < a->n->nargs; k++) h = hash_pair(h, (uint64_t)a->in[k].at[0]);
     return h & 1 ? a->kept : 0;
@@ -208,15 +212,18 @@ static void add_pair(const attention *a, const tour *row, int64_t m, tensor_valu
     cell                p = field_mul(weight(a, row, m), inverse), kept = factor(a, row, m);
     cell                dp = field_mul(kept, dot(a, 4, 2, row, m, a->value_dim, a->nvalue));
     cell                slope = field_mul(p, field_sub(dp, in[5].at[row->at[1]]));
+    int64_t query = place(in[0].shape, row, NULL, 0, a->key, 0), query_step = tour_stride(in[0].shape, a->key);
+    int64_t key = place(in[1].shape, row, a->memory, m, a->key, 0), key_step = tour_stride(in[1].shape, a->key);
     for (int64_t d = 0; d < a->nkey; d++) {
-        int64_t q = place(in[0].shape, row, NULL, 0, a->key, d),
-                k = place(in[1].shape, row, a->memory, m, a->key, d);
+        int64_t q = query + d * query_step, k = key + d * key_step;
         add_to(&out[0], q, field_mul(slope, a->scale), in[1].at[k]);
         add_to(&out[1], k, field_mul(slope, a->scale), in[0].at[q]);
     }
+    int64_t value = place(in[2].shape, row, a->memory, m, a->value_dim, 0),
+            value_step = tour_stride(in[2].shape, a->value_dim);
+    int64_t dy = place(in[4].shape, row, NULL, 0, a->value_dim, 0), dy_step = tour_stride(in[4].shape, a->value_dim);
     for (int64_t d = 0; d < a->nvalue; d++)
-        add_to(&out[2], place(in[2].shape, row, a->memory, m, a->value_dim, d), field_mul(p, kept),
-               in[4].at[place(in[4].shape, row, NULL, 0, a->value_dim, d)]);
+        add_to(&out[2], value + d * value_step, field_mul(p, kept), in[4].at[dy + d * dy_step]);
     if (a->n->nout > 3) add_to(&out[3], bias_place(a, row, m), slope, 1);
 }
 

@@ -13,7 +13,6 @@ typedef struct row {
 /* to[k] += a[k] * b[k]; most rows fall on one element. */
 static void add_row(mtf_dtype type, const row *r)
 {
-    cell sum = *r->to;
     if (!exact_is_real(type)) {
         for (int64_t k = 0; k < r->n; k++) {
             cell *to = &r->to[k * r->to_step];
@@ -25,9 +24,7 @@ static void add_row(mtf_dtype type, const row *r)
             *to = field_add(*to, field_mul(r->a[k * r->a_step], r->b[k * r->b_step]));
         }
     } else {
-        for (int64_t k = 0; k < r->n; k++)
-            sum = field_add(sum, field_mul(r->a[k * r->a_step], r->b[k * r->b_step]));
-        *r->to = sum;
+        *r->to = field_add(*r->to, field_dot(r->n, r->a, r->a_step, r->b, r->b_step));
     }
 }
 

@@ -16,14 +16,14 @@ enum { BATCH = 32, TEXT = 4000 };
 /* Each computes l [batch] in the type %s, from its own random examples. */
 static const struct model {
     const char *text;
-    int64_t     weights; /* elements */
+    int64_t     kept; /* elements of weights whose casts are read forwards and backwards */
 } models[] = {
     {"x: %s[batch=32, d=300] = random_normal\n" /* two layers */
      "w1: f32[d=300, h=260] = variable(init=\"normal(0, 0.1)\")\n"
      "w2: f32[h=260] = variable(init=\"normal(0, 0.1)\")\n"
      "h: [batch, h] = einsum(x, cast(w1, type=%s))\n"
      "l: [batch] = einsum(relu(h), cast(w2, type=%s))\n",
-     300 * 260 + 260},
+     0},
     {"x: %s[batch=32, a=110] = random_normal\n" /* three, of which the first is read twice */
      "w1: f32[a=110, b=110] = variable(init=\"normal(0, 0.1)\")\n"
      "w2: f32[b=110, c=110] = variable(init=\"normal(0, 0.1)\")\n"
@@ -40,14 +40,14 @@ static const struct model {
      "w1: f32[g=5, d=130, h=140] = variable(init=\"normal(0, 0.1)\")\n"
      "h: [batch, g, h] = einsum(x, cast(w1, type=%s))\n"
      "l: [batch] = reduce_sum(square(h))\n",
-     5 * 130 * 140},
+     0},
     {"r: f32[batch=32] = random_uniform(low=0, high=900)\n" /* rows of a table */
      "w1: f32[words=900, d=90] = variable(init=\"normal(0, 0.1)\")\n"
      "w2: f32[d=90, e=100] = variable(init=\"normal(0, 0.1)\")\n"
      "x: [batch, d] = gather(cast(w1, type=%s), cast(r, type=i32), dim=words)\n"
      "h: [batch, e] = einsum(x, cast(w2, type=%s))\n"
      "l: [batch] = reduce_sum(square(h))\n",
-     900 * 90 + 90 * 100},
+     0},
 };
 enum { MODELS = sizeof models / sizeof *models };
 
@@ -92,11 +92,11 @@ static void test_f32(void **state)
     for (int m = 0; m < MODELS; m++) check_memory(&models[m], MTF_F32, 0);
 }
 
-/* Casts of weights serve all parts, beside the sums. */
+/* Casts that are read twice serve all parts, beside the sums; sums that are joined may take a line more. */
 static void test_bf16(void **state)
 {
     (void)state;
-    for (int m = 0; m < MODELS; m++) check_memory(&models[m], MTF_BF16, 2 * models[m].weights);
+    for (int m = 0; m < MODELS; m++) check_memory(&models[m], MTF_BF16, 2 * models[m].kept + 64);
 }
 
 int main(void)

@@ -66,6 +66,25 @@ static void check(const char *text, const char *const *names)
     close_well(s);
 }
 
+/* Sums of products that are reduced at their end are those that are reduced at each product. */
+static void test_dot(void **state)
+{
+    (void)state;
+    enum { TERMS = 300 };
+    static residue x[2 * TERMS], y[3 * TERMS];
+    for (int trial = 0; trial < 20; trial++) {
+        residue sum = 0;
+        for (int k = 0; k < 2 * TERMS; k++) x[k] = hash_residue((uint64_t)trial, (residue)k);
+        for (int k = 0; k < 3 * TERMS; k++) y[k] = hash_residue(~(uint64_t)trial, (residue)k);
+        for (int k = 0; trial % 2 && k < 2 * TERMS; k++) x[k] = FIELD_PRIME - 1; /* carries most */
+        for (int k = 0; trial % 4 == 3 && k < 3 * TERMS; k++) y[k] = FIELD_PRIME - 1;
+        for (int n = 0; n <= TERMS; n++) {
+            if (field_dot(n, x, 2, y, 3) != sum) fail_msg("trial %d: %d products", trial, n);
+            if (n < TERMS) sum = field_add(sum, field_mul(x[2 * n], y[3 * n]));
+        }
+    }
+}
+
 #define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static void test_sums_and_products(void **state)
@@ -162,6 +181,7 @@ static void test_no_exact_form(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dot),
         cmocka_unit_test(test_sums_and_products), cmocka_unit_test(test_windows),
         cmocka_unit_test(test_indices_and_order), cmocka_unit_test(test_moving),
         cmocka_unit_test(test_no_exact_form),
