@@ -4,7 +4,7 @@
 
 #include "machine/device.h"
 
-/* Each write to a GPU is waited for: with 4 KiB at a time, filling the workspaces of matrix products took minutes. */
+/* Each write to a device with memory of its own is waited for: with 4 KiB at a time, filling the workspaces of matrix products took minutes. */
 enum { CHECK_PATTERN = 1 << 20 };
 enum { POISON = 0xff, GUARD = 0xa5 }; /* bytes of unwritten memory, and between buffers */
 

@@ -84,10 +84,11 @@ typedef struct device_step {
     void            *capture; /* belongs to the device */
 } device_step;
 
-/* Memory that contexts share, such as a GPU's. */
+/* Memory that contexts share. */
 typedef struct memory_bank {
     int     number;    /* contexts of the same number share it */
-    char    name[120]; /* "GPU 0 (NVIDIA H200)" */
+    char    name[120]; /* as errors call it: its kind, number and maker's name */
+    const char *kind;  /* what a user would need more of */
     int64_t left, all; /* bytes */
 } memory_bank;
 
@@ -97,7 +98,7 @@ struct device {
     bool        host_memory; /* the host can read and write the device's memory directly */
     const device_peers *peers; /* NULL where host_memory is set */
     /* A processor's context; NULL after an error.  `place` is its number among the processors of this
-     * machine, which may have several GPUs. */
+     * machine. */
     device_context *(*open_context)(device *d, int processor, int place);
     void (*close_context)(device_context *c);
     /* Memory for a program's slab or a variable; NULL after an error. */

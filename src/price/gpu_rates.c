@@ -1,12 +1,31 @@
 /* Rates that describe GPUs: products by shape, passes, attention. */
 #include "price/gpu_rates.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/dtype.h"
 #include "base/numbers.h"
+#include "price/machine_assets.h"
 #include "program/map_form.h"
+
+/* ---- machines ---- */
+
+const char *gpu_machine(arena *a, const char *name)
+{
+    static const struct {
+        const char          *name;
+        const unsigned char *text;
+        const size_t        *bytes;
+    } machines[] = {{"h200", asset_h200, &asset_h200_bytes}};
+    enum { MACHINES = sizeof machines / sizeof *machines };
+    int k = 0;
+    while (k < MACHINES && strcmp(machines[k].name, name) != 0) k++;
+    assert(k < MACHINES); /* else a device names a machine that is not embedded */
+    char *text = arena_array(a, char, *machines[k].bytes + 1);
+    return text ? memcpy(text, machines[k].text, *machines[k].bytes) : NULL;
+}
 
 /* ---- rows ---- */
 

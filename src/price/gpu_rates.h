@@ -9,6 +9,8 @@
 #include "base/textbuf.h"
 #include "mtf.h"
 
+#define GPU_DEVICE "cuda" /* as machine files and options call them */
+
 struct instr; /* program/instr.h */
 
 enum { MAX_GPU_PRODUCTS = 96, MAX_GPU_PASSES = 16, MAX_GPU_ATTENTIONS = 8, MAX_PASS_NAME = 24 };
@@ -43,6 +45,9 @@ typedef struct gpu_rates {
     int            nattentions; /* by type, then by key */
     gpu_attention attentions[MAX_GPU_ATTENTIONS];
 } gpu_rates;
+
+/* The text of a machine that is part of the library, such as "h200"; in the arena.  NULL after an error. */
+const char *gpu_machine(arena *a, const char *name);
 
 /* These keep the order; false: there is no room. */
 bool gpu_add_product(gpu_rates *c, gpu_product p);

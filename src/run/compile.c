@@ -59,7 +59,7 @@ static int64_t bytes_to_take(const mtf_program *p, int number)
     return w ? bytes - w->taken(w, number) : bytes;
 }
 
-/* Refuses before anything is taken from a GPU what would not fit in the end. */
+/* Refuses before anything is taken from a device what would not fit in the end. */
 static bool banks_suffice(const mtf_program *p)
 {
     const store *s = p->store;
@@ -74,9 +74,9 @@ static bool banks_suffice(const mtf_program *p)
         if (need > own.left)
             return fail(&p->session->fault, ERR_MEMORY,
                         "the program needs %s of memory on %s, which has %s left of %s; use a smaller "
-                        "batch, recompute, or a mesh of more GPUs",
+                        "batch, recompute, or a mesh of more %s",
                         unit_bytes(need).s, own.name, unit_bytes(own.left).s,
-                        unit_bytes(own.all).s);
+                        unit_bytes(own.all).s, own.kind);
     }
     return true;
 }

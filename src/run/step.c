@@ -142,8 +142,8 @@ static void step_one(void *context, int index)
 static void report_failure(store *s)
 {
     if (!s->wire) return;
-    bool gpu = s->device->open_wire; /* a rank has one, which may be the one to look at */
-    store_name(s, s->wire->failed >= 0 ? s->wire->failed : s->first, gpu);
+    bool apart = s->device->open_wire; /* each rank has its own device, which may be the one to look at */
+    store_name(s, s->wire->failed >= 0 ? s->wire->failed : s->first, apart);
     if (s->ranks && !ranks_foreign(s->ranks)) ranks_tell(s->ranks);
 }
 

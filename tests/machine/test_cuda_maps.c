@@ -11,6 +11,7 @@
 #include "model/ready.h"
 #include "mtf_nn.h"
 #include "plan/plan.h"
+#include "run/devices.h"
 
 #include "ground.h"
 
@@ -88,7 +89,7 @@ static void add_program(const program *p, const char *from)
 static mtf_session *open_for(const char *name)
 {
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
-    s->can = abilities_of(name);
+    s->can = devices_abilities(name);
     return s;
 }
 

@@ -1,5 +1,6 @@
 /* Tests the rates of GPUs: interpolation, machine files, prices. */
 #include "price/gpu_rates.h"
+#include "run/devices.h"
 
 #include "ground.h"
 #include "scene.h"
@@ -82,11 +83,11 @@ static void test_file_and_back(void **state)
 }
 
 /* Of the last instruction. */
-static double seconds_on(const char *device, const char *text, const price_rates *r)
+static double seconds_on(const char *name, const char *text, const price_rates *r)
 {
     scene c;
     scene_open(&c, text, "", "");
-    assert_true(session_use_device(c.s, device));
+    assert_true(devices_use(c.s, name));
     estimate *e = scene_priced(&c, r);
     double    seconds = e->price.lines[e->program->ninstrs - 1].seconds;
     estimate_free(e);
