@@ -12,6 +12,7 @@
 #include "base/dtype.h"
 #include "machine/participant.h"
 #include "machine/barrier.h"
+#include "machine/device_peers.h"
 #include "machine/overlap.h"
 #include "program/exchange.h"
 

@@ -9,6 +9,7 @@
 #include "cuda/known/cudnn_use.h"
 #include "cuda/step/device_cuda.h"
 #include "machine/check_guard.h"
+#include "machine/device_check.h"
 #include "machine/wire_room.h"
 
 static const struct {

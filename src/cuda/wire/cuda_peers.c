@@ -223,5 +223,11 @@ static bool copy_region(device_context *face, const struct region *whole, const 
     }
 }
 
-const device_peers cuda_peers = {prepare_peers, mark,          follow,      copy,
-                                 copy_region,   combine_parts, combine_all, MOST_COMBINED};
+const device_peers cuda_peers = {.prepare = prepare_peers,
+                                 .mark = mark,
+                                 .follow = follow,
+                                 .copy = copy,
+                                 .copy_region = copy_region,
+                                 .combine = combine_parts,
+                                 .combine_all = combine_all,
+                                 .most_combined = MOST_COMBINED};
