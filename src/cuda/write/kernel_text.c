@@ -130,6 +130,51 @@ void kernel_say(kernel_text *k, const char *pattern)
     }
 }
 
+/* ---- patterns of files ---- */
+
+/* After the line of one, as far as the text goes. */
+static const char *line_after(const char *at, const char *end)
+{
+    const char *stop = memchr(at, '\n', (size_t)(end - at));
+    return stop ? stop + 1 : end;
+}
+
+static bool begins(const char *at, const char *end, const char *with)
+{
+    size_t length = strlen(with);
+    return (size_t)(end - at) >= length && memcmp(at, with, length) == 0;
+}
+
+/* A copy of a pattern; NULL after an error. */
+static const char *pattern_of(const kernel_text *k, const kernel_patterns *from, const char *name)
+{
+    const char *at = (const char *)from->text, *end = at + *from->bytes;
+    size_t      length = strlen(name);
+    while (at < end && !(begins(at, end, "//: ") && begins(at + 4, end, name) && at[4 + length] == '\n'))
+        at = line_after(at, end);
+    assert(at < end); /* else the file has no such pattern */
+    for (at = line_after(at, end); begins(at, end, "// ");) at = line_after(at, end);
+    const char *stop = at;
+    while (stop < end && *stop != '\n') stop = line_after(stop, end);
+    char *copy = arena_array(k->source->arena, char, (size_t)(stop - at) + 1);
+    return copy ? memcpy(copy, at, (size_t)(stop - at)) : NULL;
+}
+
+void kernel_set_from(kernel_text *k, const char *name, const kernel_patterns *from, const char *pattern)
+{
+    if (!k->source->only_sizes) set_value(k, name, pattern_of(k, from, pattern));
+}
+
+void kernel_say_from(kernel_text *k, const kernel_patterns *from, const char *pattern)
+{
+    if (k->source->only_sizes) return;
+    const char *text = pattern_of(k, from, pattern);
+    if (text)
+        kernel_say(k, text);
+    else
+        k->t.failed = true;
+}
+
 bool kernel_done(kernel_text *k, kernel_plan *plan, int64_t blocks, int threads, int shared)
 {
     const char *body = text_done(&k->t);
