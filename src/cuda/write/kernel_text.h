@@ -14,14 +14,11 @@
 #define CUDA_WRITE_KERNEL_TEXT_H
 
 #include "base/saturate.h"
+#include "cuda/write/index_text.h"
 #include "cuda/write/kernel_source.h"
-#include "machine/nest.h"
 
 enum {
-    BLOCK_THREADS = 256,
     FULL_GPU = 132 * 8, /* blocks of 256 threads that an H200 runs at once */
-    WARP_SIZE = 32,
-    PACK_BYTES = 16,
     BYTES_ON_THE_WAY = 64, /* that a thread reads before it uses them */
     MOST_TOGETHER = 8,     /* pieces of that */
     MOST_WORDS = 64
