@@ -185,6 +185,7 @@ static bool calibrate_gpu(mtf_session *s, const calibrate_opts *o, price_rates *
     s->opts.layout = layout_for(s, &m);
     TRY(s->opts.layout && trial_begin(s, &m, false, &t));
     TRY(trial_gpu_run(&t, o ? o->tell : NULL, o ? o->context : NULL, r));
+    if (r->gpu) r->gpu->multiprocessors = s->can.multiprocessors;
     r->capacity = (double)store_memory_each(s);
     return true;
 }

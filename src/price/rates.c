@@ -38,7 +38,7 @@ static bool complain(const reading *r, const char *what)
                 "%s:%d: \"%s\" is not a line of a machine file; a line has a name and a number, the "
                 "name one of %s; or is \"product TYPE SIDE FLOPS\", \"window TYPE CHANNELS FLOPS\", "
                 "\"cache BYTES MEMORY\", \"multiplies TYPE\" or \"axis NAME WIRE LATENCY\"; of a GPU "
-                "also \"device " GPU_DEVICE "\", \"product TYPE TERMS RESULTS FLOPS\", \"pass KIND MEMORY\", "
+                "also \"device " GPU_DEVICE "\", \"multiprocessors COUNT\", \"product TYPE TERMS RESULTS FLOPS\", \"pass KIND MEMORY\", "
                 "\"attention TYPE KEY FORWARD BACKWARD\" or \"convolution TYPE CHANNELS FLOPS\"",
                 r->file, r->line, what, known);
 }
@@ -237,6 +237,7 @@ static bool take_line(const reading *r, char *line)
         {"multiplies TYPE", take_ability, 0, 0, false},
         {"product TYPE TERMS RESULTS FLOPS", take_of_gpu, c->nproducts, MAX_GPU_PRODUCTS, true},
         {"attention TYPE KEY FORWARD BACKWARD", take_of_gpu, c->nattentions, MAX_GPU_ATTENTIONS, true},
+        {"multiprocessors COUNT", take_of_gpu, 0, 0, true},
         {"pass KIND MEMORY", take_of_gpu, c->npasses, MAX_GPU_PASSES, true},
         {"convolution TYPE CHANNELS FLOPS", take_window, p->nwindows, MAX_WINDOW_RATES, true},
     };
@@ -287,6 +288,7 @@ bool rates_default(mtf_session *s, price_rates *r)
 void rates_plan_for(const price_rates *r, mtf_session *s)
 {
     if (r->described) s->can.products = r->can.products & ~s->can.never;
+    if (r->gpu && r->gpu->multiprocessors > 0) s->can.multiprocessors = r->gpu->multiprocessors;
 }
 
 void rates_write(const price_rates *r, textbuf *t)

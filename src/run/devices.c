@@ -11,6 +11,7 @@
 #include "machine/check_guard.h"
 #include "machine/device_check.h"
 #include "machine/wire_room.h"
+#include "price/gpu_rates.h"
 
 static const struct {
     const char *name;
@@ -40,12 +41,14 @@ static int find_or_first(const char *name)
     return k < NDEVICES ? k : 0;
 }
 
-/* Instructions of a checked device are looked at one by one. */
+/* Instructions of a checked device are looked at one by one.  Until one is opened, or a machine chosen, a device
+ * is the one that its machine file describes. */
 abilities devices_abilities(const char *name)
 {
     int       k = find_or_first(name);
     abilities can = devices[k].abilities();
     if (devices[k].checked) can.overlaps = false;
+    if (can.machine) can.multiprocessors = gpu_machine_multiprocessors(can.machine);
     return can;
 }
 

@@ -65,7 +65,7 @@ static bool prepare_peers(device_context *face, const mesh *m, const program *p)
 {
     cuda_context *c = cuda_of(face);
     arena         scratch = arena_make(&face->device->session->allocator, cuda_fault(c));
-    kernel_source s = kernel_source_make(&scratch);
+    kernel_source s = kernel_source_for(&scratch, p->session);
     bool          ok = true;
     for (int k = 0; ok && k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];

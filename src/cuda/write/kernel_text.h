@@ -18,7 +18,6 @@
 #include "cuda/write/kernel_source.h"
 
 enum {
-    FULL_GPU = 132 * 8, /* blocks of 256 threads that an H200 runs at once */
     BYTES_ON_THE_WAY = 64, /* that a thread reads before it uses them */
     MOST_TOGETHER = 8,     /* pieces of that */
     MOST_WORDS = 64

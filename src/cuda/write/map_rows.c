@@ -10,20 +10,24 @@ enum {
     COLUMN_BLOCK = 512, /* for a row whose columns are added up, while that suffices */
     MOST_ELEMENTS = 32, /* of a row that a thread has in registers, */
     MOST_KEPT = 64,     /* and words that it keeps of them */
-    FEW_ROWS = 132 * 8, /* fewer do not fill a GPU with a warp each */
+    FEW_ROWS = 8,       /* of each multiprocessor: fewer do not fill a GPU with a warp each */
     IDLE = 8,           /* one of so many threads may be without work */
     SEVERAL = 2,        /* rows at once */
 };
 
-/* A GPU's processor. */
+/* A multiprocessor. */
 enum {
-    PROCESSORS = 132,
     QUARTERS = 4,        /* that have registers of their own, */
     QUARTER_WORDS = 512, /* so many for each thread of a warp */
     MOST_QUARTER_WARPS = 12,
     OTHER_WORDS = 16,      /* that a thread needs beside elements and sums */
     MOST_SEVERAL = 512 / 4 /* of a thread that has several rows at once */
 };
+
+static bool are_few(const row_text *r)
+{
+    return r->m.rows.elements < (int64_t)FEW_ROWS * r->m.multiprocessors;
+}
 
 static int64_t turns_of(int64_t pieces, int threads)
 {
@@ -84,7 +88,7 @@ static int words_of(const row_text *r, int at_once)
 static void choose_beside(row_text *r)
 {
     bool folds = map_folds_rows(r->m.i) && r->threads > WARP_SIZE;
-    if (r->early && folds && r->m.rows.elements >= FEW_ROWS && words_of(r, SEVERAL) <= MOST_SEVERAL)
+    if (r->early && folds && !are_few(r) && words_of(r, SEVERAL) <= MOST_SEVERAL)
         r->at_once = SEVERAL;
     int warps = QUARTER_WORDS / words_of(r, r->at_once);
     if (warps > MOST_QUARTER_WARPS) warps = MOST_QUARTER_WARPS;
@@ -97,12 +101,12 @@ void map_rows_choose(row_text *r)
     int64_t rows = r->m.rows.elements;
     int     threads = 1;
     while (threads < WARP_SIZE && threads < r->pieces) threads *= 2;
-    bool more = rows < FEW_ROWS && r->pieces > 2 * WARP_SIZE;
+    bool more = are_few(r) && r->pieces > 2 * WARP_SIZE;
     bool wide = more || (r->columns.sums && r->pieces > WARP_SIZE);
     if (r->pieces > WARP_SIZE && (wide || !fits(r, threads))) threads = block_of(r, wide);
     r->keeps = threads > 0 && fits(r, threads);
     if (!r->keeps) r->passes = map_passes_of(r->m.i, true);
-    if (!threads) threads = rows < FEW_ROWS || r->columns.sums ? LONG_BLOCK : PLAIN_BLOCK;
+    if (!threads) threads = are_few(r) || r->columns.sums ? LONG_BLOCK : PLAIN_BLOCK;
     r->threads = threads;
     r->together = threads > WARP_SIZE ? 1 : SHARED_BLOCK / threads;
     if (r->together > rows) { /* no warps without work */
@@ -135,9 +139,11 @@ int64_t map_rows_blocks(row_text *r)
 {
     int64_t rows = r->m.rows.elements, taken = r->together * r->at_once;
     int64_t blocks = (rows + taken - 1) / taken;
-    int64_t most = MOST_PARTS / r->together, at_once = (int64_t)PROCESSORS * r->beside;
+    int64_t most = (int64_t)MOST_PARTS * r->m.multiprocessors / r->together;
+    int64_t at_once = (int64_t)r->m.multiprocessors * r->beside;
     if (!r->columns.sums) return blocks;
     if (most > at_once) most = at_once;
+    if (most < 1) most = 1;
     blocks = blocks < most ? blocks : most;
     r->columns.columns = r->m.nest.elements;
     r->columns.parts = blocks * r->together;

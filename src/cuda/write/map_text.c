@@ -56,6 +56,7 @@ map_text map_text_of(kernel_source *s, const instr *i)
                   .t = {.arena = s->arena},
                   .indent = 1,
                   .vector = 1,
+                  .multiprocessors = s->multiprocessors,
                   .wide = index_needs_wide(i, 0),
                   .registers = i->nin + i->map.nsteps};
     for (int k = 0; k < m.registers; k++) {

@@ -19,6 +19,7 @@ typedef struct map_text {
     textbuf      t;
     int          indent;
     int          vector;
+    int          multiprocessors; /* of the GPU */
     bool         wide;       /* offsets need 64 bits */
     bool         slanted;    /* rows begin anywhere in a piece: see map_slant */
     nest         rows, nest; /* loops m0, m1, ... of rows, if any, and l0, l1, ... */

@@ -163,11 +163,11 @@ static bool fold_rows(folding *f)
     f->v = kernel_pack(&f->reduced, &f->kept, &k->i->in[0]);
     int64_t pieces = f->reduced.elements / f->v, kept = f->kept.elements;
     int64_t g = kernel_power(kernel_parts(pieces, 2), WARP_SIZE);
-    if (pieces >= LONG_ROW || (pieces >= LONG_ROW / 4 && kept < FULL_GPU * 8)) g = BLOCK_THREADS;
+    if (pieces >= LONG_ROW || (pieces >= LONG_ROW / 4 && kept < kernel_full(f->k.source) * 8)) g = BLOCK_THREADS;
     int64_t blocks = kernel_parts(kept, BLOCK_THREADS / g);
     f->chunks = 1;
-    if (g == BLOCK_THREADS && blocks < FULL_GPU / 2)
-        f->chunks = kernel_least(FULL_GPU / blocks, pieces / (BLOCK_THREADS * SOME_PIECES));
+    if (g == BLOCK_THREADS && blocks < kernel_full(f->k.source) / 2)
+        f->chunks = kernel_least(kernel_full(f->k.source) / blocks, pieces / (BLOCK_THREADS * SOME_PIECES));
     if (f->chunks < 1) f->chunks = 1;
     set_chunks(f, pieces, g);
     kernel_set_number(k, "G", g);
@@ -198,8 +198,8 @@ static bool fold_columns(folding *f)
     int64_t columns = f->kept.elements / f->v, x = kernel_power(columns, WARP_SIZE);
     int64_t tiles = kernel_parts(columns, x), y = BLOCK_THREADS / x;
     f->chunks = 1;
-    if (tiles < FULL_GPU)
-        f->chunks = kernel_least(FULL_GPU / tiles, f->reduced.elements / (y * SOME_PIECES));
+    if (tiles < kernel_full(f->k.source))
+        f->chunks = kernel_least(kernel_full(f->k.source) / tiles, f->reduced.elements / (y * SOME_PIECES));
     if (f->chunks < 1) f->chunks = 1;
     set_chunks(f, f->reduced.elements, y);
     kernel_set_number(k, "X", x);

@@ -20,7 +20,7 @@ bool write_gather(kernel_source *s, const instr *i, kernel_plan *plan)
     while (v > 1 && how->along_stride % v != 0) v /= 2;
     int64_t pieces = n.elements / v;
     int64_t together = 1, most = kernel_together(v, i->out[0].type);
-    while (together < most && pieces >= together * 2 * BLOCK_THREADS * (int64_t)FULL_GPU)
+    while (together < most && pieces >= together * 2 * BLOCK_THREADS * kernel_full(s))
         together *= 2;
     kernel_set(&k, "T", "%s", kernel_type(i->out[0].type));
     kernel_set_number(&k, "V", v);

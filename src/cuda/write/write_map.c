@@ -17,7 +17,7 @@
 enum {
     BYTES_AHEAD = 16, /* that a thread reads before it computes */
     MOST_PIECES = 4,
-    MANY_BLOCKS = 132 * 8 * 2, /* from here on a thread may take several pieces */
+    MANY_BLOCKS = 8 * 2 /* of each multiprocessor: from here on a thread may take several pieces */
 };
 
 typedef struct pass {
@@ -44,7 +44,7 @@ static int choose_together(const map_text *m, int64_t pieces)
     for (int k = 0; k < m->i->nin; k++)
         if (!is_fixed(m, k)) bytes += (int64_t)mtf_dtype_bytes(m->i->in[k].type) * m->vector;
     while (together < MOST_PIECES && bytes > 0 && together * bytes < BYTES_AHEAD &&
-           pieces / (BLOCK_THREADS * together * 2) >= MANY_BLOCKS)
+           pieces / (BLOCK_THREADS * together * 2) >= (int64_t)MANY_BLOCKS * m->multiprocessors)
         together *= 2;
     return together;
 }

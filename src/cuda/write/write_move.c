@@ -62,7 +62,7 @@ static bool copy_along(kernel_text *k, kernel_plan *plan, nest n, bool adds)
     int     v = in_pack > out_pack ? in_pack : out_pack;
     int64_t pieces = (n.elements - left) / v, together = 1;
     while (together < kernel_together(v, out->type) &&
-           pieces >= together * 2 * BLOCK_THREADS * (int64_t)FULL_GPU)
+           pieces >= together * 2 * BLOCK_THREADS * kernel_full(k->source))
         together *= 2;
     kernel_set_number(k, "V", v);
     kernel_set_number(k, "INPACK", in_pack);

@@ -38,8 +38,8 @@ static bool scan_by_groups(kernel_text *k, kernel_plan *plan, int64_t lines)
     int64_t along = k->i->scan.along, g = along <= OF_A_WARP ? WARP_SIZE : BLOCK_THREADS,
             chunks = 1;
     int64_t blocks = kernel_parts(lines, BLOCK_THREADS / g);
-    if (blocks < FULL_GPU / 2 && along >= 2 * CHUNK)
-        chunks = kernel_least(kernel_least(MOST_CHUNKS, along / CHUNK), FULL_GPU / blocks);
+    if (blocks < kernel_full(k->source) / 2 && along >= 2 * CHUNK)
+        chunks = kernel_least(kernel_least(MOST_CHUNKS, along / CHUNK), kernel_full(k->source) / blocks);
     int64_t per = kernel_parts(along, chunks);
     chunks = kernel_parts(along, per);
     kernel_set_number(k, "G", g);

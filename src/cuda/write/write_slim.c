@@ -189,7 +189,7 @@ static int64_t say_member(slim_text *w, const slim_member *m, int output, int fi
 {
     w->product = m->product;
     w->f = slim_form_of(m->product);
-    slim_tiles t = slim_tiles_of(m->product, &w->f, w->k.source->cluster);
+    slim_tiles t = slim_tiles_of(w->k.source, m->product, &w->f);
     t.tiles = kernel_parts(t.tiles, w->cluster) * w->cluster;
     bool turned = w->f.w == &m->product->in[1],
          packed = slim_widest(m->product, w->f.x, w->f.k) > 1;
@@ -223,7 +223,7 @@ static void say_room(slim_text *w, const slim_group *g)
     for (int k = 0; k < g->n; k++) {
         const instr *product = g->members[k].product;
         slim_form    f = slim_form_of(product);
-        slim_tiles   t = slim_tiles_of(product, &f, w->k.source->cluster);
+        slim_tiles   t = slim_tiles_of(w->k.source, product, &f);
         int64_t sums = f.adjacent_terms ? 0 : (int64_t)t.lanes * f.vector * product->size[f.slim];
         if (sums > most) most = sums;
         if (t.shared > w->cluster) w->cluster = t.shared;

@@ -197,7 +197,7 @@ static bool write_filter(windowing *c, kernel_plan *plan)
     int     v = a->chans % CHANNELS == 0 ? CHANNELS : 1;
     bool    packs = v > 1 && reads_packs(c, c->x, a->x_spatial, a->x_chan, a->chans);
     int64_t blocks = kernel_parts(kept / v, BLOCK_THREADS);
-    int64_t chunks = kernel_least(2 * FULL_GPU / blocks, terms / SOME_TERMS);
+    int64_t chunks = kernel_least(2 * kernel_full(k->source) / blocks, terms / SOME_TERMS);
     if (chunks < 1) chunks = 1;
     int64_t per = terms > 0 ? kernel_parts(terms, chunks) : 1;
     chunks = terms > 0 ? kernel_parts(terms, per) : 1;
