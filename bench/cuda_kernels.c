@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gpt2.h"
+#include "machine/device_peers.h"
 #include "run/store.h"
 
 enum { STEPS = 20 }; /* of a run, so that starting and waiting do not matter */

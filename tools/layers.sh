@@ -1,5 +1,5 @@
 #!/bin/bash
-# Checks the layers of the source: which folder includes which, no circles, one name for one thing.
+# Checks the layers of the source: which folder includes which, no circles, who knows GPUs, one name for one thing.
 #
 # src/LAYERS lists the folders, lowest layer first; a folder of folders may have a layer for each, as
 # cuda/write and cuda/driver have.  A file may include its own folder, lower layers, and the public
@@ -82,6 +82,15 @@ for source in "${sources[@]}"; do
         grep -vE '^[0-9]+:(static|typedef|return|else) ' |
         sed "s|^\([0-9]*\):.*|$source:\1: a prototype written by hand: include the header|"
 done >>"$bad"
+
+# Who knows GPUs.  Names of NVIDIA's stand in few rooms; `price` also knows that GPUs are priced by other rates.
+makers='src/cuda/|src/measure/'              # the device; what it is measured with
+makers+='|src/price/(gpu_rates|machine_assets)' # machine files that describe GPUs
+makers+='|src/run/(devices|version)\.c'       # the table of devices; what this program was built with
+makers+='|src/cli/'                           # options and their help
+grep -niE 'cuda|cudnn|cublas|nccl|nvidia|gpu' "${sources[@]}" | grep -vE "^($makers)" |
+    awk -F: '$1 !~ /^src\/price\// || tolower($0) ~ /cuda|cudnn|cublas|nccl|nvidia/ {
+        print $1 ":" $2 ": names GPUs: ask abilities (base/abilities.h), or say what holds of any device" }' >>"$bad"
 
 cat "$bad"
 [ ! -s "$bad" ]

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/cores.h"
-#include "base/cudnn_use.h"
 #include "base/printable.h"
 #include "base/quota.h"
 
@@ -63,13 +62,6 @@ static size_t machine_memory(void)
     return granted && (size_t)granted < all ? (size_t)granted : all;
 }
 
-bool session_use_device(mtf_session *s, const char *device)
-{
-    s->opts.device = device;
-    s->can = abilities_of(device);
-    return !abilities_of_gpu(device) || cudnn_use_check(&s->fault);
-}
-
 mtf_session *session_new(const mtf_session_opts *opts)
 {
     mtf_session_opts o = opts ? *opts : (mtf_session_opts){0};
@@ -91,7 +83,6 @@ mtf_session *session_new(const mtf_session_opts *opts)
     s->allocator = (mtf_allocator){take_checked, give_checked, s};
 #endif
     s->arena = arena_make(&s->allocator, &s->fault);
-    session_use_device(s, o.device);
     return s;
 }
 
@@ -162,7 +153,7 @@ mtf_session *session_new_from(int argc, char **argv)
     s->opts.patience = (int)patience;
     s->opts.memory = memory;
     s->default_memory = !mtf_option(s, "memory", NULL);
-    session_use_device(s, mtf_option(s, "device", s->opts.device));
+    s->opts.device = mtf_option(s, "device", s->opts.device);
     s->opts.mesh = mtf_option(s, "mesh", NULL);
     s->opts.layout = mtf_option(s, "layout", NULL);
     s->opts.state_layout = mtf_option(s, "state-layout", NULL);

@@ -41,10 +41,10 @@ struct mtf_session {
     _Atomic bool     stepping;        /* a program runs: nothing may be allocated */
 };
 
-/* A session whose mesh and layout are not parsed yet: an upper layer does it.  NULL: no memory. */
+/* A session whose mesh and layout are not parsed yet, and whose device is a name only: upper layers go
+ * on.  NULL: no memory. */
 mtf_session *session_new(const mtf_session_opts *opts);
 mtf_session *session_new_from(int argc, char **argv);
-bool         session_use_device(mtf_session *s, const char *device); /* for programs from now on */
 
 bool session_at_close(mtf_session *s, void (*close)(void *what), void *what);
 /* Called when mtf_close begins, while all else still exists: how upper layers finish their work. */

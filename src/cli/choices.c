@@ -137,7 +137,7 @@ bool choose_planned_machine(const options *o, mtf_session *s, price_rates *r)
 {
     TRY(choose_machine(o, s, r));
     if (!r->gpu || option_given(o, "device")) return true;
-    TRY(session_use_device(s, "cuda"));
+    TRY(devices_use(s, "cuda"));
     rates_plan_for(r, s);
     return true;
 }

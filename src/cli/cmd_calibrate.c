@@ -89,7 +89,7 @@ static int run(const options *o)
     if (!option_number(o, "threads", 1, 1024, &threads)) return STATUS_USAGE;
     long cores = threads ? (long)threads : cores_count();
     const char *device = option_nth(o, "device", 0);
-    if (device && abilities_of_gpu(device)) cores = 1;
+    if (device) cores = calibrate_busy(device, cores);
     snprintf(each, sizeof each, "x:%ld", processes > 1 ? processes : cores > 1 ? cores : 1);
     mtf_session *s = file_session(&(mtf_session_opts){
         .threads = (int)threads, .device = device, .mesh = given ? given : each});

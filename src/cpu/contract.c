@@ -272,7 +272,7 @@ static contraction contraction_of(const instr *i, const run_state *r)
                         .c_m = c->stride[m],
                         .c_n = c->stride[n],
                         .add = i->contract.add > 0};
-    if (t.way == CONTRACT_SHORT) t.whole.tile = r ? r->tile : short_tile_here();
+    if (t.way == CONTRACT_SHORT) t.whole.tile = r ? r->chosen : short_tile_here();
     for (int l = 0; l < outer; l++) t.batch *= i->size[l];
     t.cut = cutting_of(&t.whole, t.way, t.batch);
     return t;

@@ -62,32 +62,25 @@ static void cpu_copy(device_context *c, void *to, const void *from, size_t bytes
 
 /* Kernels split products among their own threads, so the BLAS must use one.  The library has one
  * setting for the whole process: the host program's value is restored after each step. */
-static void cpu_enter(device *d, device_step *s)
+static void cpu_enter(device *d)
 {
-    (void)s;
     cpu_device *c = (cpu_device *)d;
     c->host_threads = openblas_get_num_threads();
     if (c->host_threads != 1) openblas_set_num_threads(1);
 }
 
-static void cpu_leave(device *d, device_step *s)
+static void cpu_leave(device *d)
 {
-    (void)s;
     const cpu_device *c = (const cpu_device *)d;
     if (c->host_threads != 1) openblas_set_num_threads(c->host_threads);
 }
 
-/* Once a step, since the answer may need a system call. */
+/* The chip's kernel for tiles of bf16 products; NULL: plain loops.  Once a step, since the answer may need a
+ * system call. */
 static bool cpu_begin(device_context *c, const program *p, run_state *r)
 {
     (void)c, (void)p;
-    r->tile = short_tile_here();
-    return true;
-}
-
-static bool cpu_end(device_context *c, const program *p, run_state *r)
-{
-    (void)c, (void)p, (void)r;
+    r->chosen = short_tile_here();
     return true;
 }
 
@@ -128,10 +121,10 @@ static device *cpu_open(mtf_session *s)
                        .leave = cpu_leave,
                        .begin = cpu_begin,
                        .run = cpu_run,
-                       .end = cpu_end,
                        .scratch_bytes = cpu_scratch,
                        .close = cpu_close,
                        .session = s};
+    device_complete(&c->face);
     return &c->face;
 }
 

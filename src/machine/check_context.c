@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "machine/check_guard.h"
+#include "machine/device_check.h"
 #include "machine/overlap.h"
 
 static device_context *wrap(device *d, device_context *inner, bool owned)
@@ -120,17 +121,17 @@ static void *check_stage(device_context *c, size_t bytes)
 
 static void check_wait(device_context *c)
 {
-    if (under(c)->wait) under(c)->wait(inside(c));
+    under(c)->wait(inside(c));
 }
 
 static bool check_prepare(device_context *c, const program *p, run_state *r)
 {
-    return make_mirror(c, p) && (!under(c)->prepare || under(c)->prepare(inside(c), p, r));
+    return make_mirror(c, p) && under(c)->prepare(inside(c), p, r);
 }
 
 static void check_forget(device_context *c, const program *p, run_state *r)
 {
-    if (under(c)->forget) under(c)->forget(inside(c), p, r);
+    under(c)->forget(inside(c), p, r);
 }
 
 static size_t check_scratch(device *d, const program *p, int threads)
@@ -138,16 +139,14 @@ static size_t check_scratch(device *d, const program *p, int threads)
     return inner_of(d)->scratch_bytes(inner_of(d), p, threads);
 }
 
-/* Checked steps are not captured. */
-static void check_enter(device *d, device_step *s)
+static void check_enter(device *d)
 {
-    s->repeats = false;
-    if (inner_of(d)->enter) inner_of(d)->enter(inner_of(d), s);
+    inner_of(d)->enter(inner_of(d));
 }
 
-static void check_leave(device *d, device_step *s)
+static void check_leave(device *d)
 {
-    if (inner_of(d)->leave) inner_of(d)->leave(inner_of(d), s);
+    inner_of(d)->leave(inner_of(d));
 }
 
 /* ---- in each other's memory ---- */
@@ -184,22 +183,9 @@ static bool check_combine(device_context *c, fold_kind kind, mtf_dtype type, int
     return under(c)->peers->combine(inside(c), kind, type, n, parts, out, elements);
 }
 
-/* Without combine_all: sums are made in several steps. */
-static const device_peers check_peers = {.prepare = check_peers_prepare,
-                                         .mark = check_mark,
-                                         .follow = check_follow,
-                                         .copy = check_copy,
-                                         .copy_region = check_copy_region,
-                                         .combine = check_combine};
-
 static struct wire *check_open_wire(device_context *c, const mesh *m, struct ranks *r)
 {
-    return under(c)->open_wire(inside(c), m, r);
-}
-
-static void check_drop(device *d, device_step *s)
-{
-    if (inner_of(d)->drop) inner_of(d)->drop(inner_of(d), s);
+    return under(c)->peers->open_wire(inside(c), m, r);
 }
 
 static void check_close(device *d)
@@ -208,11 +194,25 @@ static void check_close(device *d)
     block_free(&d->session->allocator, d);
 }
 
+/* Without combine_all and order: sums are made in several steps, collectives beside nothing. */
+static device_peers peers_over(const device *inner)
+{
+    return (device_peers){.prepare = check_peers_prepare,
+                          .mark = check_mark,
+                          .follow = check_follow,
+                          .copy = check_copy,
+                          .copy_region = check_copy_region,
+                          .combine = check_combine,
+                          .open_wire = device_connects(inner) ? check_open_wire : NULL};
+}
+
+/* Without a recorder: checked steps are not captured. */
 void check_forward(check_device *c, device *inner)
 {
     c->inner = inner;
+    if (inner->peers) c->peers = peers_over(inner);
     c->face = (device){.host_memory = inner->host_memory,
-                       .peers = inner->peers ? &check_peers : NULL,
+                       .peers = inner->peers ? &c->peers : NULL,
                        .open_context = check_open_context,
                        .close_context = check_close_context,
                        .alloc = check_alloc,
@@ -225,11 +225,9 @@ void check_forward(check_device *c, device *inner)
                        .wait = check_wait,
                        .enter = check_enter,
                        .leave = check_leave,
-                       .drop = check_drop,
                        .prepare = check_prepare,
                        .forget = check_forget,
                        .scratch_bytes = check_scratch,
-                       .open_wire = inner->open_wire ? check_open_wire : NULL,
                        .close = check_close,
                        .session = inner->session};
 }

@@ -18,6 +18,7 @@
 #include "machine/check_context.h"
 #include "machine/check_guard.h"
 #include "machine/check_positions.h"
+#include "machine/device_check.h"
 
 /* ---- looking at elements ---- */
 
@@ -69,12 +70,12 @@ static finding look_at_buffer(device_context *c, const program *p, int b, mtf_dt
 
 /* Inputs and variables may hold an infinity or a NaN before the step begins. */
 static void look_at_ports(device_context *c, int n, const port *ports, const program *p,
-                          run_state *r)
+                          const run_state *r)
 {
     for (int i = 0; i < n; i++) {
         finding f = look_at_buffer(c, p, ports[i].slice.buffer, ports[i].slice.type, r);
-        if (f >= HAS_NAN) r->nan_given = true;
-        if (f == HAS_INFINITY && !r->infinite) r->infinite = ports[i].tensor;
+        if (f >= HAS_NAN) checking(c)->nan_given = true;
+        if (f == HAS_INFINITY && !checking(c)->infinite) checking(c)->infinite = ports[i].tensor;
     }
 }
 
@@ -108,12 +109,12 @@ static bool check_begin(device_context *c, const program *p, run_state *r)
         if (x->kind == BUFFER_TEMPORARY && x->first >= 0 && x->shares == b)
             check_fill(c, r->base[b], POISON, (size_t)x->bytes);
     }
-    r->infinite = NULL;
-    r->nan_given = false;
+    checking(c)->infinite = NULL;
+    checking(c)->nan_given = false;
     look_at_ports(c, p->ninputs, p->inputs, p, r);
     look_at_ports(c, p->nvariables, p->variables, p, r);
     /* Not when a training step is replayed, which only searches for the first NaN. */
-    if (((const check_context *)c)->owned) TRY(positions_exist(c, p, r));
+    if (checking(c)->owned) TRY(positions_exist(c, p, r));
     return under(c)->begin(inside(c), p, r);
 }
 
@@ -148,12 +149,13 @@ static const char *who(const instr *i)
 
 /* The worst finding of an operand; records that a NaN came from outside, whatever its bits are. */
 static finding look_at_operand(device_context *c, const program *p, const instr *i,
-                               const access *a, run_state *r)
+                               const access *a, const run_state *r)
 {
-    finding f = look(c, p, i, a, r);
-    if (f == HAS_NAN || (f == HAS_POISON && !r->nan_given && is_from_outside(p, a->buffer)))
-        r->nan_given = true;
-    return f == HAS_POISON && r->nan_given ? HAS_NAN : f;
+    check_context *x = checking(c);
+    finding        f = look(c, p, i, a, r);
+    if (f == HAS_NAN || (f == HAS_POISON && !x->nan_given && is_from_outside(p, a->buffer)))
+        x->nan_given = true;
+    return f == HAS_POISON && x->nan_given ? HAS_NAN : f;
 }
 
 /* Gathering kernels read beyond their loops: is there a NaN anywhere in their operands? */
@@ -173,36 +175,37 @@ static bool may_have_read_nan(device_context *c, const program *p, const instr *
 }
 
 /* An infinity is no error, since masks contain it; but a NaN often results from one. */
-static bool first_nan(fault *f, const program *p, int index, const run_state *r)
+static bool first_nan(device_context *c, const program *p, int index, const run_state *r)
 {
+    const mtf_tensor *infinite = checking(c)->infinite;
     const instr *i = &p->instrs[index];
     char         place[PLACE_TEXT], before[PLACE_TEXT + 250] = "";
-    if (r->infinite) {
-        const char *kind = r->infinite->node->op->name;
+    if (infinite) {
+        const char *kind = infinite->node->op->name;
         const char *known = strcmp(kind, "input") == 0      ? "the input "
                             : strcmp(kind, "variable") == 0 ? "the variable "
                                                             : "";
         snprintf(before, sizeof before, "; %s\"%.150s\"%s %s", known,
-                 mtf_name_of_tensor(r->infinite), tensor_place(r->infinite, place),
+                 mtf_name_of_tensor(infinite), tensor_place(infinite, place),
                  *known ? "holds an infinity" : "had become infinite before");
     }
-    return fail(f, ERR_VALUE, "instruction %d (%s) made the first NaN, in \"%s\"%s, in step %lld%s",
+    return fail(&c->device->session->fault, ERR_VALUE, "instruction %d (%s) made the first NaN, in \"%s\"%s, in step %lld%s",
                 index, instr_name(i->kind), who(i), tensor_place(i->cause, place),
                 (long long)r->step + 1, before);
 }
 
 /* Checks what the instruction has written. */
 static bool check_outputs(device_context *c, const program *p, int index, finding before,
-                          run_state *r)
+                          const run_state *r)
 {
-    fault       *f = &c->device->session->fault;
-    const instr *i = &p->instrs[index];
+    check_context *x = checking(c);
+    const instr   *i = &p->instrs[index];
     for (int o = 0; o < i->nout && before < HAS_NAN; o++) {
         finding seen = look(c, p, i, &i->out[o], r);
-        if (seen >= HAS_NAN && !may_have_read_nan(c, p, i, r)) return first_nan(f, p, index, r);
-        if (seen >= HAS_NAN) r->nan_given = true;
-        if (seen == HAS_INFINITY && before == CLEAN && i->nin && !r->infinite)
-            r->infinite = i->cause;
+        if (seen >= HAS_NAN && !may_have_read_nan(c, p, i, r)) return first_nan(c, p, index, r);
+        if (seen >= HAS_NAN) x->nan_given = true;
+        if (seen == HAS_INFINITY && before == CLEAN && i->nin && !x->infinite)
+            x->infinite = i->cause;
     }
     return true;
 }
@@ -240,6 +243,11 @@ static bool check_end(device_context *c, const program *p, run_state *r)
     return under(c)->end(inside(c), p, r);
 }
 
+const mtf_tensor *device_check_infinite(const device_context *c)
+{
+    return ((const check_context *)c)->infinite;
+}
+
 bool device_is_checked(const mtf_session *s)
 {
     return strncmp(s->opts.device, "check", 5) == 0;
@@ -255,5 +263,6 @@ device *device_check_open(mtf_session *s, device *inner)
     c->face.begin = check_begin;
     c->face.run = check_run;
     c->face.end = check_end;
+    device_complete(&c->face);
     return &c->face;
 }

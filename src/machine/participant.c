@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "machine/combine.h"
+#include "machine/device_peers.h"
 
 enum { STEP_BITS = 24 }; /* of a post's number: the other bits count collectives */
 

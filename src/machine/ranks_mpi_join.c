@@ -36,14 +36,14 @@ static void complete(MPI_Request *request)
 /* ---- what ranks know of each other ---- */
 
 /* Ranks on the same machine are watched, and share memory. */
-typedef struct rank_gpu {
+typedef struct rank_identity {
     char           machine[MPI_MAX_PROCESSOR_NAME];
     int            pretended; /* number of its host, where MTF_HOSTS says how many there are */
     watched        process;
     mailbox_handle mailbox;
-} rank_gpu;
+} rank_identity;
 
-static bool is_near(const rank_gpu *a, const rank_gpu *b)
+static bool is_near(const rank_identity *a, const rank_identity *b)
 {
     return memcmp(a->machine, b->machine, sizeof a->machine) == 0 && a->pretended == b->pretended &&
            process_is_near(&a->process.address, &b->process.address);
@@ -88,12 +88,12 @@ static int pretended_host(ranks *r)
 
 /* Maps the mailboxes of all ranks of this machine.  A rank that cannot map them all uses no shared
  * memory, and tells the other ranks so. */
-static void map_mailboxes(ranks *r, const rank_gpu *gpus, int *found)
+static void map_mailboxes(ranks *r, const rank_identity *identities, int *found)
 {
     int all = r->mailboxes[r->number] != NULL;
     for (int k = 0; k < r->count && all; k++) {
-        if (k == r->number || !is_near(&gpus[k], &gpus[r->number])) continue;
-        r->mailboxes[k] = mailbox_map(&gpus[k].process.address, &gpus[k].mailbox);
+        if (k == r->number || !is_near(&identities[k], &identities[r->number])) continue;
+        r->mailboxes[k] = mailbox_map(&identities[k].process.address, &identities[k].mailbox);
         all = r->mailboxes[k] != NULL;
     }
     gather(r, &all, found, sizeof all);
@@ -105,33 +105,33 @@ static void map_mailboxes(ranks *r, const rank_gpu *gpus, int *found)
 }
 
 /* After map_mailboxes; the same on all ranks.  A rank that shares no memory is its own host. */
-static void find_hosts(ranks *r, const rank_gpu *gpus, const int *shares)
+static void find_hosts(ranks *r, const rank_identity *identities, const int *shares)
 {
     for (int k = 0; k < r->count; k++) {
         int j = shares[k] ? k - 1 : -1;
-        while (j >= 0 && !(shares[j] && is_near(&gpus[j], &gpus[k]))) j--;
+        while (j >= 0 && !(shares[j] && is_near(&identities[j], &identities[k]))) j--;
         r->host[k] = j >= 0 ? r->host[j] : k;
     }
 }
 
-static bool all_near(const ranks *r, const rank_gpu *gpus)
+static bool all_near(const ranks *r, const rank_identity *identities)
 {
     for (int k = 1; k < r->count; k++)
-        if (!is_near(&gpus[0], &gpus[k])) return false;
+        if (!is_near(&identities[0], &identities[k])) return false;
     return true;
 }
 
 /* Ranks form a ring, in which each rank has a link to the next one if that is on another machine.
  * So there are few links, and the end of any rank is noticed on its machine or by both
  * neighbours. */
-static void make_links(ranks *r, const rank_gpu *gpus, link_offer *offers, int *found)
+static void make_links(ranks *r, const rank_identity *identities, link_offer *offers, int *found)
 {
     int        next = (r->number + 1) % r->count, before = (r->number + r->count - 1) % r->count;
     link_offer mine;
-    if (all_near(r, gpus)) return;
+    if (all_near(r, identities)) return;
     int listener = link_listen(&mine);
     gather(r, &mine, offers, sizeof mine);
-    int call = is_near(&gpus[next], &gpus[r->number]) ? -1 : link_call(&offers[next]);
+    int call = is_near(&identities[next], &identities[r->number]) ? -1 : link_call(&offers[next]);
     int called = call >= 0;
     gather(r, &called, found, sizeof called);
     if (found[before]) watch_link(&r->watch, link_answer(listener, &mine), before);
@@ -145,33 +145,33 @@ static void make_links(ranks *r, const rank_gpu *gpus, link_offer *offers, int *
 static void meet_neighbours(ranks *r)
 {
     enum { LINKS = 2 };
-    mtf_session *s = r->session;
-    rank_gpu    mine = {.process = {process_here(), r->number}, .mailbox = {.descriptor = -1}};
-    int          length;
-    size_t       count = (size_t)r->count;
-    rank_gpu   *gpus = block_alloc(&s->allocator, &s->fault, sizeof mine * count, true);
-    watched     *near = block_alloc(&s->allocator, &s->fault, sizeof *near * count, true);
-    int         *found = block_alloc(&s->allocator, &s->fault, sizeof *found * count, true);
-    link_offer  *offers = block_alloc(&s->allocator, &s->fault, sizeof *offers * count, true);
+    mtf_session   *s = r->session;
+    rank_identity  mine = {.process = {process_here(), r->number}, .mailbox = {.descriptor = -1}};
+    int            length;
+    size_t         count = (size_t)r->count;
+    rank_identity *identities = block_alloc(&s->allocator, &s->fault, sizeof mine * count, true);
+    watched       *near = block_alloc(&s->allocator, &s->fault, sizeof *near * count, true);
+    int           *found = block_alloc(&s->allocator, &s->fault, sizeof *found * count, true);
+    link_offer    *offers = block_alloc(&s->allocator, &s->fault, sizeof *offers * count, true);
     r->mailboxes = block_alloc(&s->allocator, &s->fault, sizeof(mailbox *) * count, true);
     r->host = block_alloc(&s->allocator, &s->fault, sizeof *r->host * count, true);
     MPI_Get_processor_name(mine.machine, &length);
     mine.pretended = pretended_host(r);
-    if (gpus && near && found && offers && r->mailboxes && r->host) {
+    if (identities && near && found && offers && r->mailboxes && r->host) {
         if (may_share(r)) r->mailboxes[r->number] = mailbox_open(&mine.mailbox);
-        gather(r, &mine, gpus, sizeof mine);
+        gather(r, &mine, identities, sizeof mine);
         for (int k = 0; k < r->count; k++) {
             if (k == r->number) r->place = r->node;
-            if (is_near(&gpus[k], &mine)) near[r->node++] = gpus[k].process;
+            if (is_near(&identities[k], &mine)) near[r->node++] = identities[k].process;
         }
         watch_open(&r->watch, s, r->node, near, LINKS);
-        make_links(r, gpus, offers, found);
-        map_mailboxes(r, gpus, found);
-        find_hosts(r, gpus, found);
+        make_links(r, identities, offers, found);
+        map_mailboxes(r, identities, found);
+        find_hosts(r, identities, found);
         mailbox_withdraw(&mine.mailbox);
     }
     r->crowded = r->node > cores_machine();
-    block_free(&s->allocator, gpus);
+    block_free(&s->allocator, identities);
     block_free(&s->allocator, near);
     block_free(&s->allocator, found);
     block_free(&s->allocator, offers);

@@ -40,63 +40,24 @@ static bool is_here(const place *p, int processor)
     return processor >= p->process.begin && processor < p->process.begin + p->process.size;
 }
 
-static bool gpus_combine(fold_kind kind, mtf_dtype type)
-{
-    return kind == FOLD_SUM || !dtype_is_float(type);
-}
-
-bool gpus_reduce(const instr *i)
-{
-    return gpus_combine(i->reduce.kind, i->out[0].type);
-}
-
-bool gpus_reduce_scatter(const mesh *m, int me, const instr *i)
-{
-    const scatter_args *how = &i->reduce_scatter;
-    group               g = group_of(m, me, scatter_axes(how));
-    int64_t             size = scatter_kept(m, how, &g.here).size;
-    bool                equal = gpus_combine(how->kind, i->out[0].type);
-    for (int k = 0; k < g.n && equal; k++) {
-        mesh_point there = mesh_place(m, group_member(m, &g, k));
-        span       kept = scatter_kept(m, how, &there);
-        equal = kept.size == size && kept.begin == k * size;
-    }
-    return equal;
-}
-
-bool gpus_gather(const mesh *m, int me, const instr *i)
-{
-    const exchange_args *how = i->exchange;
-    run_plan             runs = find_runs(m, how, me, (int64_t)mtf_dtype_bytes(i->out[0].type));
-    if (runs.dim < 0) return false;
-    group   g = group_of(m, me, exchange_axes(how));
-    int64_t size = run_of(m, how, &runs, me).size;
-    for (int k = 0; k < g.n; k++) {
-        span run = run_of(m, how, &runs, group_member(m, &g, k));
-        if (run.size != size || run.begin != k * size) return false;
-    }
-    return g.n > 1 && size > 0;
-}
-
 /* ---- groups ---- */
 
 /* The axes of the group whose own buffers an instruction uses; 0: none. */
-static unsigned group_axes(const mesh *m, int me, const instr *i)
+static unsigned group_axes(const collective_library *l, const mesh *m, int me, const instr *i)
 {
     if (i->kind == INSTR_REDUCE) return group_long_axes(m, i->reduce.axes);
     if (i->kind == INSTR_REDUCE_SCATTER) return group_long_axes(m, scatter_axes(&i->reduce_scatter));
-    bool gather = i->kind == INSTR_EXCHANGE && gpus_gather(m, me, i);
+    bool gather = i->kind == INSTR_EXCHANGE && l->gathers(m, me, i);
     return gather ? group_long_axes(m, exchange_axes(i->exchange)) : 0;
 }
 
-/* Groups for which a program on GPUs of several ranks has such buffers. */
-static int gpus_groups(const mesh *m, int me, const program *p)
+int wire_groups(const collective_library *l, const mesh *m, int me, const program *p)
 {
     enum { MOST_GROUPS = 64 };
     unsigned found[MOST_GROUPS] = {group_long_axes(m, (1u << m->naxes) - 1)};
     int      n = 1; /* all ranks */
     for (int k = 0; k < p->ninstrs; k++) {
-        unsigned axes = group_axes(m, me, &p->instrs[k]);
+        unsigned axes = group_axes(l, m, me, &p->instrs[k]);
         int      at = 0;
         while (at < n && found[at] != axes) at++;
         if (axes && at == n && n < MOST_GROUPS) found[n++] = axes;
@@ -112,7 +73,7 @@ static void reduce_needs(const place *p, const instr *i, needs *n)
     if (site_swaps(p->site, p->mesh, g.n, i->size[0] * bytes)) shard = i->size[0] * bytes;
     n->parts = g.n;
     if (site_meets(p->site, p->mesh, p->me, i->reduce.axes)) return;
-    if (p->site->gpus && gpus_reduce(i)) return;
+    if (p->site->library && p->site->library->reduces(i)) return;
     int64_t others = count_others(p, &g), largest = ceil_div(i->size[0], g.n) * bytes;
     n->work = others * mpi_aligned(shard);
     n->messages = (int)others * 2 * (mpi_pieces(shard) + mpi_pieces(largest));
@@ -126,7 +87,7 @@ static void scatter_needs(const place *p, const instr *i, needs *n)
     int64_t             kept = scatter_kept(p->mesh, how, &g.here).size * bytes;
     n->parts = g.n;
     if (site_meets(p->site, p->mesh, p->me, scatter_axes(how))) return;
-    if (p->site->gpus && gpus_reduce_scatter(p->mesh, p->me, i)) return;
+    if (p->site->library && p->site->library->reduce_scatters(p->mesh, p->me, i)) return;
     int64_t others = count_others(p, &g), parts = cut_parts(p->mesh, &how->to);
     int64_t largest = ceil_div(how->size, parts) * how->row * bytes;
     n->work = others * mpi_aligned(kept);
@@ -249,6 +210,7 @@ int64_t wire_room_bytes(const site *s, const mesh *m, int me, const program *p)
 {
     if (mesh_size(m) == 1) return 0;
     if (!s || s->ranks <= 1) return WHOLE_BYTES;
-    int64_t buffers = s->gpus ? gpus_groups(m, me, p) * (int64_t)COMMUNICATOR_BYTES : 0;
+    const collective_library *l = s->library;
+    int64_t                   buffers = l ? wire_groups(l, m, me, p) * l->group_bytes : 0;
     return wire_needs(s, m, me, p).work + buffers;
 }

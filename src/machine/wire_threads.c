@@ -3,15 +3,16 @@
  * A collective begins when all members of a group have posted the addresses of
  * their operands, and ends when all have finished reading, after which operands
  * may change.  A long reduction is done in shards: each processor combines one,
- * then copies the others; on GPUs it writes its shard to all.  Operands are always combined in the order of the
- * group's members, so that the result is the same bit for bit on every
- * processor and in every run.
+ * then copies the others; where devices can, it writes its shard to all.  Operands are always combined in
+ * the order of the group's members, so that the result is the same bit for bit on
+ * every processor and in every run.
  */
 #include <string.h>
 
 #include "base/dtype.h"
 #include "machine/participant.h"
 #include "machine/barrier.h"
+#include "machine/device_peers.h"
 #include "machine/overlap.h"
 #include "program/exchange.h"
 

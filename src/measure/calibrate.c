@@ -185,13 +185,19 @@ static bool calibrate_gpu(mtf_session *s, const calibrate_opts *o, price_rates *
     s->opts.layout = layout_for(s, &m);
     TRY(s->opts.layout && trial_begin(s, &m, false, &t));
     TRY(trial_gpu_run(&t, o ? o->tell : NULL, o ? o->context : NULL, r));
+    if (r->gpu) r->gpu->multiprocessors = s->can.multiprocessors;
     r->capacity = (double)store_memory_each(s);
     return true;
 }
 
+long calibrate_busy(const char *name, long cores)
+{
+    return devices_abilities(name).collectives ? 1 : cores;
+}
+
 bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r, disturbance *d)
 {
-    if (abilities_of_gpu(s->opts.device)) return calibrate_gpu(s, o, r, d);
+    if (s->can.collectives) return calibrate_gpu(s, o, r, d);
     price_rates list[CALIBRATE_TRIALS];
     double      lost[CALIBRATE_TRIALS];
     trial       t;

@@ -17,6 +17,9 @@ typedef struct disturbance {
     double lost;   /* fraction of the time for which the system took cores away */
 } disturbance;
 
+/* Processors that are busy at once where no mesh is given: all cores, but one GPU. */
+long calibrate_busy(const char *name, long cores);
+
 /* Runs several trials on the session's mesh.  The session must be new: it gets a layout for
  * calibrating.  False after an error. */
 bool calibrate(mtf_session *s, const calibrate_opts *o, price_rates *r, disturbance *d);

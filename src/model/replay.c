@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/dtype.h"
 #include "checkpoint/agree.h"
+#include "machine/device_check.h"
 
 enum { CHECKED = 2 };
 static const double word_seconds = 2; /* between two progress lines of a long replay */
@@ -69,7 +70,7 @@ static bool blame_infinite(const training *t, const mtf_program *p, double loss,
 {
     char place[PLACE_TEXT];
     for (int k = p->store->first; k < p->store->end; k++) {
-        const mtf_tensor *x = p->processors[k].state.infinite;
+        const mtf_tensor *x = device_check_infinite(p->processors[k].context);
         if (x)
             return fail(why, ERR_VALUE,
                         "the loss is %g in step %lld: \"%s\"%s was the first to be infinite", loss,

@@ -85,7 +85,7 @@ static mtf_shape apart(const mtf_tensor *x, const mtf_tensor *y)
 }
 
 /* `output` NULL: the dimensions that both have are summed.  Where the result is bf16, so is the sum
- * before it is scaled: GPUs store it in half the time. */
+ * before it is scaled: it is stored in half the time. */
 static mtf_tensor *product(mtf_tensor *x, mtf_tensor *y, const mtf_shape *output)
 {
     if (!graph_of(x) || !graph_of(y) || !is_sound(x, y)) return NULL;

@@ -2,8 +2,8 @@
  *
  * What a map stores for the gradient is often large beside what it was computed
  * from: a softmax stores its exponentials in f32 where its operand has 16 bits,
- * a norm both its centred and its scaled operand.  On a GPU, arithmetic costs
- * next to nothing beside memory, so the later maps recompute such values from
+ * a norm both its centred and its scaled operand.  Where arithmetic costs next to
+ * nothing beside memory (`recomputes` in abilities), the later maps recompute such values from
  * the cheapest registers that suffice: operands that are there anyway, other
  * outputs, or values per row.
  */

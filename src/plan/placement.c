@@ -110,7 +110,7 @@ static bool goes_on(const program *p, int k)
     return false;
 }
 
-/* A GPU computes a product of few columns and the maps that go on with it at once: so their results
+/* Some devices compute a product of few columns and the maps that go on with it at once: so their results
  * do not take the place of its factors, which are small. */
 static void stretch_over_maps(program *p)
 {
@@ -142,7 +142,7 @@ static bool lifetimes(program *p)
     }
     stretch_over_loops(p);
     TRY(!p->session->can.overlaps || keep_operands(p, &p->arena));
-    if (abilities_of_gpu(p->session->opts.device)) stretch_over_maps(p);
+    if (p->session->can.slim) stretch_over_maps(p);
     for (int b = 0; b < p->nbuffers; b++) {
         buffer *x = &p->buffers[b];
         if (x->kind == BUFFER_FETCH) x->last = p->ninstrs;

@@ -1,18 +1,18 @@
-/* Filters of convolutions, copied as a GPU's library wants them.
+/* Filters of convolutions, copied as a library wants them.
  *
- * A filter of ours lies as [taps.., channel, output]; the library, which reads and writes
+ * A filter of ours lies as [taps.., channel, output]; the device's library, which reads and writes
  * channels at once, wants [output, taps.., channel].  It is copied before a convolution and
  * before the gradient of its input, once for both if that takes no more memory; the gradient
  * of a filter is copied afterwards.
  */
 #include "plan/passes.h"
-#include "program/window_library.h"
+#include "program/window_form.h"
 
-/* In f32 without tf32 the library is no faster, and cuDNN 9.14 gave wrong gradients of some filters. */
 static bool is_wanted(const program *p, const instr *i)
 {
-    return window_suits_library(i, p->session->can.least_window) &&
-           (i->in[0].type != MTF_F32 || p->session->opts.tf32);
+    const abilities *can = &p->session->can;
+    return i->kind == INSTR_WINDOW && can->takes_window &&
+           can->takes_window(i, can->least_window, p->session->opts.tf32);
 }
 
 static bool is_turned_for_it(const program *p, const instr *i)

@@ -1,12 +1,50 @@
 /* Rates that describe GPUs: products by shape, passes, attention. */
 #include "price/gpu_rates.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/dtype.h"
 #include "base/numbers.h"
+#include "price/machine_assets.h"
 #include "program/map_form.h"
+
+/* ---- machines ---- */
+
+typedef struct machine {
+    const char          *name;
+    const unsigned char *text;
+    const size_t        *bytes;
+} machine;
+
+static const machine *machine_of(const char *name)
+{
+    static const machine machines[] = {{"h200", asset_h200, &asset_h200_bytes}};
+    enum { MACHINES = sizeof machines / sizeof *machines };
+    int k = 0;
+    while (k < MACHINES && strcmp(machines[k].name, name) != 0) k++;
+    assert(k < MACHINES); /* else a device names a machine that is not embedded */
+    return &machines[k];
+}
+
+const char *gpu_machine(arena *a, const char *name)
+{
+    const machine *m = machine_of(name);
+    char          *text = arena_array(a, char, *m->bytes + 1);
+    return text ? memcpy(text, m->text, *m->bytes) : NULL;
+}
+
+int gpu_machine_multiprocessors(const char *name)
+{
+    static const char line[] = "\nmultiprocessors ";
+    const machine    *m = machine_of(name);
+    const char       *at = memmem(m->text, *m->bytes, line, sizeof line - 1);
+    int               count = 0;
+    assert(at); /* an embedded machine says it */
+    for (at += sizeof line - 1; *at >= '0' && *at <= '9'; at++) count = 10 * count + *at - '0';
+    return count;
+}
 
 /* ---- rows ---- */
 
@@ -202,7 +240,12 @@ static bool take_attention(gpu_rates *c, char **words)
 
 bool gpu_take_line(gpu_rates *c, int n, char **words)
 {
-    double memory;
+    double memory, count;
+    if (n == 2 && strcmp(words[0], "multiprocessors") == 0) {
+        TRY(rate_parse(words[1], false, &count) && count >= 1 && count <= MAX_MULTIPROCESSORS);
+        c->multiprocessors = (int)count;
+        return true;
+    }
     if (n == 5 && strcmp(words[0], "product") == 0) return take_product(c, words);
     if (n == 5 && strcmp(words[0], "attention") == 0) return take_attention(c, words);
     return n == 3 && strcmp(words[0], "pass") == 0 && rate_parse(words[2], false, &memory) &&
@@ -211,6 +254,7 @@ bool gpu_take_line(gpu_rates *c, int n, char **words)
 
 void gpu_write(const gpu_rates *c, textbuf *t)
 {
+    if (c->multiprocessors > 0) text_add(t, "multiprocessors %d\n", c->multiprocessors);
     for (int k = 0; k < c->nproducts; k++) {
         const gpu_product *p = &c->products[k];
         text_add(t, "product %s %g %g %.3g\n", gpu_factors_name(p->type, p->rounded), p->terms,

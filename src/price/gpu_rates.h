@@ -9,9 +9,12 @@
 #include "base/textbuf.h"
 #include "mtf.h"
 
+#define GPU_DEVICE "cuda" /* as machine files and options call them */
+
 struct instr; /* program/instr.h */
 
 enum { MAX_GPU_PRODUCTS = 96, MAX_GPU_PASSES = 16, MAX_GPU_ATTENTIONS = 8, MAX_PASS_NAME = 24 };
+enum { MAX_MULTIPROCESSORS = 1024 };
 
 /* Flops per second of products with so many terms in each sum and so many results.  Rates between
  * rows are interpolated on logarithms, first along results, then along terms; outside of them the
@@ -36,6 +39,7 @@ typedef struct gpu_attention {
 } gpu_attention;
 
 typedef struct gpu_rates {
+    int            multiprocessors; /* 0: not known */
     int            nproducts; /* by type, unrounded ones first; then by terms, then by results */
     gpu_product   products[MAX_GPU_PRODUCTS];
     int            npasses;
@@ -43,6 +47,10 @@ typedef struct gpu_rates {
     int            nattentions; /* by type, then by key */
     gpu_attention attentions[MAX_GPU_ATTENTIONS];
 } gpu_rates;
+
+/* The text of a machine that is part of the library, such as "h200"; in the arena.  NULL after an error. */
+const char *gpu_machine(arena *a, const char *name);
+int         gpu_machine_multiprocessors(const char *name); /* of that machine */
 
 /* These keep the order; false: there is no room. */
 bool gpu_add_product(gpu_rates *c, gpu_product p);

@@ -12,7 +12,6 @@
 #include "base/dtype.h"
 #include "base/numbers.h"
 #include "mtf_build.h"
-#include "price/machine_assets.h"
 
 /* ---- reading ---- */
 
@@ -39,7 +38,7 @@ static bool complain(const reading *r, const char *what)
                 "%s:%d: \"%s\" is not a line of a machine file; a line has a name and a number, the "
                 "name one of %s; or is \"product TYPE SIDE FLOPS\", \"window TYPE CHANNELS FLOPS\", "
                 "\"cache BYTES MEMORY\", \"multiplies TYPE\" or \"axis NAME WIRE LATENCY\"; of a GPU "
-                "also \"device cuda\", \"product TYPE TERMS RESULTS FLOPS\", \"pass KIND MEMORY\", "
+                "also \"device " GPU_DEVICE "\", \"multiprocessors COUNT\", \"product TYPE TERMS RESULTS FLOPS\", \"pass KIND MEMORY\", "
                 "\"attention TYPE KEY FORWARD BACKWARD\" or \"convolution TYPE CHANNELS FLOPS\"",
                 r->file, r->line, what, known);
 }
@@ -177,7 +176,7 @@ static bool take_device(const reading *r, const char *name, const char *whole)
 {
     price_rates *p = r->rates;
     if (strcmp(name, "cpu") == 0) return true;
-    if (strcmp(name, "cuda") != 0) return complain(r, whole);
+    if (strcmp(name, GPU_DEVICE) != 0) return complain(r, whole);
     if (!p->gpu) p->gpu = arena_new(&r->session->arena, gpu_rates);
     return p->gpu != NULL;
 }
@@ -208,7 +207,7 @@ static bool take_as(const reading *r, const line_form *f, char **words, const ch
 {
     fault *to = &r->session->fault;
     if (f->gpu && !r->rates->gpu)
-        return fail(to, ERR_SYNTAX, "%s:%d: \"%s\" is a line of GPUs: write \"device cuda\" above it",
+        return fail(to, ERR_SYNTAX, "%s:%d: \"%s\" is a line of GPUs: write \"device " GPU_DEVICE "\" above it",
                     r->file, r->line, whole);
     if (f->most && f->lines == f->most)
         return fail(to, ERR_SYNTAX, "%s:%d: there may be %d lines \"%s\", and this is one more",
@@ -238,6 +237,7 @@ static bool take_line(const reading *r, char *line)
         {"multiplies TYPE", take_ability, 0, 0, false},
         {"product TYPE TERMS RESULTS FLOPS", take_of_gpu, c->nproducts, MAX_GPU_PRODUCTS, true},
         {"attention TYPE KEY FORWARD BACKWARD", take_of_gpu, c->nattentions, MAX_GPU_ATTENTIONS, true},
+        {"multiprocessors COUNT", take_of_gpu, 0, 0, true},
         {"pass KIND MEMORY", take_of_gpu, c->npasses, MAX_GPU_PASSES, true},
         {"convolution TYPE CHANNELS FLOPS", take_window, p->nwindows, MAX_WINDOW_RATES, true},
     };
@@ -276,26 +276,24 @@ bool rates_read(mtf_session *s, const char *text, const char *file, price_rates 
 bool rates_default(mtf_session *s, price_rates *r)
 {
     *r = PRICE_RATES;
-    if (!abilities_of_gpu(s->opts.device)) return true;
-    char *text = arena_array(&s->arena, char, asset_h200_bytes + 1);
-    TRY(text != NULL);
-    memcpy(text, asset_h200, asset_h200_bytes);
-    TRY(rates_read(s, text, "h200", r));
-    r->named = "h200, the default";
-    return true;
+    if (!s->can.machine) return true;
+    const char *text = gpu_machine(&s->arena, s->can.machine);
+    TRY(text && rates_read(s, text, s->can.machine, r));
+    textbuf named = {.arena = &s->arena};
+    text_add(&named, "%s, the default", s->can.machine);
+    r->named = text_done(&named);
+    return r->named != NULL;
 }
 
 void rates_plan_for(const price_rates *r, mtf_session *s)
 {
-    const unsigned f8 = 1u << MTF_F8E4M3 | 1u << MTF_F8E5M2;
-    if (!r->described) return;
-    s->can.products = r->can.products;
-    if (!abilities_of_gpu(s->opts.device)) s->can.products &= ~f8; /* no CPU does */
+    if (r->described) s->can.products = r->can.products & ~s->can.never;
+    if (r->gpu && r->gpu->multiprocessors > 0) s->can.multiprocessors = r->gpu->multiprocessors;
 }
 
 void rates_write(const price_rates *r, textbuf *t)
 {
-    if (r->gpu) text_add(t, "device cuda\n");
+    if (r->gpu) text_add(t, "device " GPU_DEVICE "\n");
     text_add(t, "flops %.3g\n", r->flops);
     if (r->rows > 0) text_add(t, "rows %.3g\n", r->rows);
     for (int k = 0; k < r->nproducts; k++)
@@ -388,9 +386,9 @@ bool rates_choose(mtf_session *s, const char *text, price_rates *r)
     if (n == LONGEST - 1 || strlen(whole) < n)
         return fail(&s->fault, ERR_FILE, "--machine: \"%s\" is no machine file, which is a text of less than 64 KiB", text);
     TRY(rates_read(s, whole, text, r));
-    if (r->gpu || !abilities_of_gpu(s->opts.device)) return true;
+    if (r->gpu || !s->can.machine) return true;
     return fail(&s->fault, ERR_USAGE,
-                "--machine %s describes no GPU, and the device is cuda: mtf calibrate --device cuda "
-                "measures one; a file that describes one has the line \"device cuda\"",
+                "--machine %s describes no GPU, and the device is " GPU_DEVICE ": mtf calibrate --device " GPU_DEVICE
+                " measures one; a file that describes one has the line \"device " GPU_DEVICE "\"",
                 text);
 }

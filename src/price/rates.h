@@ -135,7 +135,7 @@ void rates_add_window(price_rates *r, window_rate w);
  * a machine file, or of a machine that comes with mtf.  A file that does not describe a GPU is an
  * error where the session's device is one.  False after an error. */
 bool rates_choose(mtf_session *s, const char *text, price_rates *r);
-/* What holds unless a machine is chosen: PRICE_RATES, or for GPUs the file share/machines/h200. */
+/* What holds unless a machine is chosen: PRICE_RATES, or the machine that the session's device names. */
 bool rates_default(mtf_session *s, price_rates *r);
 /* Reads the text of a machine file; `file` names it in errors. */
 bool rates_read(mtf_session *s, const char *text, const char *file, price_rates *r);

@@ -176,7 +176,7 @@ static mtf_dtype type_of_operands(const emitter *e, const slice *a, const slice 
     const mtf_session *s = e->program->session;
     bool               short_floats = a->type == b->type && dtype_compute(a->type) == wide;
     if (dtype_is_f8(a->type) && dtype_is_f8(b->type))
-        return abilities_of_gpu(s->opts.device) ? MTF_BF16 : wide;
+        return s->can.f8_as_bf16 ? MTF_BF16 : wide;
     return short_floats && abilities_multiply(s->can, a->type) ? a->type : wide;
 }
 

@@ -97,8 +97,8 @@ typedef struct fold_args {
 
 /* Loops: batch loops, then m, n, k as the last three.  out = c, in = a, b.  F32, F64, BF16: one of
  * a's strides along m, k is 1 (or its loop has size 1), likewise b along k, n and c along m, n.
- * Integers: any strides.  All operands have one type, except that c may be F32 for BF16.  For GPUs a
- * and b may also be F8, of either type, and c F32 or BF16: see abilities.h.
+ * Integers: any strides.  All operands have one type, except that c may be F32 for BF16.  Where the
+ * device can, a and b may also be F8, of either type, and c F32 or BF16: see abilities.h.
  *
  * Floats may have an epilogue, without batch loops of more than one iteration, except where c is added
  * to itself:
@@ -144,7 +144,7 @@ typedef enum window_kind { WINDOW_FORWARD, WINDOW_INPUT, WINDOW_FILTER } window_
  *                                             * w[t.., c, g*outs+n]
  * FORWARD computes y from (x, w), INPUT x from (y, w), FILTER w from (x, y): out = the computed one.
  * Loops run over the batch dimensions. FILTER sums over them: its out has stride 0 there.  All operands
- * have one type; for GPUs out may be F32 for short floats: see abilities.h. */
+ * have one type; where the device can, out may be F32 for short floats: see abilities.h. */
 typedef struct window_args {
     window_kind kind;
     int         nspatial;
@@ -154,7 +154,7 @@ typedef struct window_args {
     int64_t     x_spatial[MAX_SPATIAL], x_chan; /* strides */
     int64_t     w_tap[MAX_SPATIAL], w_chan, w_out;
     int64_t     y_spatial[MAX_SPATIAL], y_out;
-    bool        library; /* a GPU's library may compute it: plan/turn_filters.c */
+    bool        library; /* the device's library may compute it: plan/turn_filters.c */
 } window_args;
 
 /* The inputs of attention.  LSE, DY, DELTA, Y: the gradient only. */

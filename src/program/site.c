@@ -62,7 +62,7 @@ site site_of_hosts(int ranks, const int *host)
 
 bool site_has_hosts(const site *s)
 {
-    return !is_one_process(s) && !s->gpus && (s->host || s->hosts > 1);
+    return !is_one_process(s) && !s->library && (s->host || s->hosts > 1);
 }
 
 bool site_same_host(const site *s, const mesh *m, int a, int b)
@@ -89,7 +89,7 @@ span site_host(const site *s, const mesh *m, int processor)
 bool site_meets(const site *s, const mesh *m, int me, unsigned axes)
 {
     if (is_one_process(s)) return true;
-    if (s->gpus) return false;
+    if (s->library) return false;
     group g = group_of(m, me, axes);
     bool  all = widest(s, m) == 1 && g.n > 1 && g.n <= MAILBOX_BYTES / CACHE_LINE;
     for (int k = 0; k < g.n && all && s->host; k++)
@@ -117,5 +117,5 @@ bool site_takes_whole(int n, int64_t bytes)
 
 bool site_swaps(const site *s, const mesh *m, int n, int64_t bytes)
 {
-    return !s->gpus && n <= SWAP_MEMBERS && widest(s, m) == 1 && bytes <= SWAP_BYTES;
+    return !s->library && n <= SWAP_MEMBERS && widest(s, m) == 1 && bytes <= SWAP_BYTES;
 }

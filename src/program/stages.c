@@ -34,7 +34,7 @@ static bool is_mixed(int node, const mesh *m, int axis)
  * such hosts, or one. */
 static int node_of(const site *s, const mesh *m)
 {
-    bool apart = s && !s->gpus && !s->host && s->hosts > 1 && s->ranks == mesh_size(m);
+    bool apart = s && !s->library && !s->host && s->hosts > 1 && s->ranks == mesh_size(m);
     return apart && s->ranks % s->hosts == 0 && s->ranks > s->hosts ? s->ranks / s->hosts : 0;
 }
 

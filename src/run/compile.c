@@ -18,11 +18,11 @@ static void close_program(void *what)
     mtf_program *p = what;
     if (p->closed) return;
     p->closed = true;
-    if (p->device->drop) p->device->drop(p->device, &p->step);
+    if (p->device->recorder) p->device->recorder->drop(p->device, &p->step);
     for (int k = p->store->first; k < p->store->end; k++) {
         processor *q = &p->processors[k];
         if (!q->program) continue;
-        if (p->device->forget) p->device->forget(q->context, q->program, &q->state);
+        p->device->forget(q->context, q->program, &q->state);
         p->device->release(q->context, q->slab, (size_t)q->program->slab_bytes);
         p->device->release(q->context, q->state.scratch, q->scratch_bytes);
         program_free(q->program);
@@ -59,7 +59,7 @@ static int64_t bytes_to_take(const mtf_program *p, int number)
     return w ? bytes - w->taken(w, number) : bytes;
 }
 
-/* Refuses before anything is taken from a GPU what would not fit in the end. */
+/* Refuses before anything is taken from a device what would not fit in the end. */
 static bool banks_suffice(const mtf_program *p)
 {
     const store *s = p->store;
@@ -74,9 +74,9 @@ static bool banks_suffice(const mtf_program *p)
         if (need > own.left)
             return fail(&p->session->fault, ERR_MEMORY,
                         "the program needs %s of memory on %s, which has %s left of %s; use a smaller "
-                        "batch, recompute, or a mesh of more GPUs",
+                        "batch, recompute, or a mesh of more %s",
                         unit_bytes(need).s, own.name, unit_bytes(own.left).s,
-                        unit_bytes(own.all).s);
+                        unit_bytes(own.all).s, own.kind);
     }
     return true;
 }
@@ -94,7 +94,7 @@ static bool load(mtf_program *p, int number)
     program   *q = k->program;
     k->base = arena_array(&q->arena, void *, q->nbuffers + 1);
     TRY(k->base != NULL);
-    if (p->device->announce) p->device->announce(k->context, q);
+    p->device->announce(k->context, q);
     k->scratch_bytes = p->device->scratch_bytes(p->device, q, p->store->threads);
     k->state =
         (run_state){.base = k->base, .seed = p->session->opts.seed, .threads = p->store->threads};
@@ -119,7 +119,7 @@ static bool load(mtf_program *p, int number)
         if (x->kind == BUFFER_CONSTANT)
             p->device->write(k->context, k->base[b], x->data, (size_t)x->bytes);
     }
-    return !p->device->prepare || p->device->prepare(k->context, q, &k->state);
+    return p->device->prepare(k->context, q, &k->state);
 }
 
 /* Do all processors run the same collectives in the same order? */
@@ -194,10 +194,10 @@ static bool count_all(const mtf_program *p)
 static bool captures_loops(const mtf_program *p)
 {
     const program *q = first_program(p);
-    if (p->store->end - p->store->first > 1 || !p->device->captures_loops) return false;
+    if (p->store->end - p->store->first > 1 || !p->device->recorder) return false;
     for (int k = 0; k < q->ninstrs; k++)
         if (instr_is_collective(&q->instrs[k])) return false;
-    return p->device->captures_loops(p->processors[p->store->first].context);
+    return p->device->recorder->captures_loops(p->processors[p->store->first].context);
 }
 
 /* Whether every step queues the same work, whatever its results. */

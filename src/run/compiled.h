@@ -6,6 +6,7 @@
 #ifndef RUN_COMPILED_H
 #define RUN_COMPILED_H
 
+#include "machine/device_recorder.h"
 #include "microbatch/microbatch.h"
 #include "run/counts.h"
 #include "run/store.h"

@@ -3,20 +3,27 @@
 
 #include <string.h>
 
+#include "cpu/cpu_abilities.h"
 #include "cpu/device_cpu.h"
+#include "cuda/known/cuda_abilities.h"
+#include "cuda/known/cudnn_use.h"
 #include "cuda/step/device_cuda.h"
 #include "machine/check_guard.h"
+#include "machine/device_check.h"
 #include "machine/wire_room.h"
+#include "price/gpu_rates.h"
 
 static const struct {
-    const char        *name;
+    const char *name;
+    abilities (*abilities)(void);
     const device_kind *kind; /* NULL: not part of this program */
-    bool               checked;
+    bool (*check)(fault *f); /* of what the user says about it; NULL: nothing */
+    bool checked;
 } devices[] = {
-    {"cpu", &device_cpu, false},
-    {"cuda", &device_cuda, false},
-    {"check", &device_cpu, true},
-    {"check:cuda", &device_cuda, true},
+    {"cpu", cpu_abilities, &device_cpu, NULL, false},
+    {"cuda", cuda_abilities, &device_cuda, cudnn_use_check, false},
+    {"check", cpu_abilities, &device_cpu, NULL, true},
+    {"check:cuda", cuda_abilities, &device_cuda, cudnn_use_check, true},
 };
 enum { NDEVICES = sizeof devices / sizeof *devices };
 
@@ -25,6 +32,32 @@ static int find_device(const char *name)
     int k = 0;
     while (k < NDEVICES && strcmp(devices[k].name, name) != 0) k++;
     return k;
+}
+
+/* Of a name that is no device's, until that is refused, the abilities of the first. */
+static int find_or_first(const char *name)
+{
+    int k = find(name);
+    return k < NDEVICES ? k : 0;
+}
+
+/* Instructions of a checked device are looked at one by one.  Until one is opened, or a machine chosen, a device
+ * is the one that its machine file describes. */
+abilities devices_abilities(const char *name)
+{
+    int       k = find_or_first(name);
+    abilities can = devices[k].abilities();
+    if (devices[k].checked) can.overlaps = false;
+    if (can.machine) can.multiprocessors = gpu_machine_multiprocessors(can.machine);
+    return can;
+}
+
+bool devices_use(mtf_session *s, const char *name)
+{
+    int k = find_or_first(name);
+    s->opts.device = name;
+    s->can = devices_abilities(name);
+    return !devices[k].check || devices[k].check(&s->fault);
 }
 
 static device *refuse_name(mtf_session *s)
@@ -63,7 +96,7 @@ static const device_kind *kind_of(const mtf_session *s)
 site devices_site(const mtf_session *s, int threads)
 {
     return (site){.threads = threads,
-                  .gpus = abilities_of_gpu(s->opts.device),
+                  .library = s->can.collectives,
                   .scratch_bytes = kind_of(s)->scratch_bytes,
                   .wire_bytes = wire_room_bytes};
 }

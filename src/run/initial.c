@@ -120,10 +120,10 @@ static bool run_all(device_context *c, program *p, void *const *memory)
     size_t scratch = d->scratch_bytes(d, p, r.threads);
     TRY(base != NULL);
     bool ok = find_buffers(c, p, memory, base) && (r.scratch = d->alloc(c, scratch)) != NULL;
-    ok = ok && (!d->prepare || d->prepare(c, p, &r)) && d->begin(c, p, &r);
+    ok = ok && d->prepare(c, p, &r) && d->begin(c, p, &r);
     for (int i = 0; ok && i < p->ninstrs; i++) ok = d->run(c, p, i, &r);
     ok = ok && d->end(c, p, &r);
-    if (d->forget) d->forget(c, p, &r);
+    d->forget(c, p, &r);
     release_constants(c, p, base);
     d->release(c, r.scratch, scratch);
     return ok;

@@ -1,6 +1,7 @@
 /* Steps: every processor runs its program. */
 
 #include "base/dtype.h"
+#include "machine/device_peers.h"
 #include "run/compiled.h"
 #include "run/say.h"
 
@@ -46,7 +47,7 @@ static bool pass_loop(mtf_program *p, const processor *me, int *k, loops *l)
 {
     const program *q = me->program;
     const instr   *i = &q->instrs[*k], *loop = i->kind == INSTR_AGAIN ? &q->instrs[i->loop.other] : i;
-    const device  *d = p->device;
+    const device_recorder *d = p->device->recorder;
     if (i->kind == INSTR_LOOP) {
         l->turns[l->depth++] = 0;
         return !is_rolled(p, i) || d->loop_begins(me->context, NULL);
@@ -78,23 +79,23 @@ static bool pass_loop(mtf_program *p, const processor *me, int *k, loops *l)
 static void count(processor *me, int k)
 {
     const device *d = me->context->device;
-    if (me->counts.on && d->wait) d->wait(me->context);
+    if (me->counts.on) d->wait(me->context);
     count_instr(&me->counts, k);
 }
 
 /* Measured instructions run one after the other. */
 static bool runs_beside(const processor *me)
 {
-    return me->context->device->order && !me->counts.program;
+    return device_orders(me->context->device) && !me->counts.program;
 }
 
 static bool collect(mtf_program *p, int number, int k)
 {
     processor   *me = &p->processors[number];
     const instr *i = &me->program->instrs[k];
-    device      *d = me->context->device;
     TRY(p->store->wire->run(p->store->wire, number, i, me->base));
-    return !runs_beside(me) || d->collected(me->context, me->program, k, &me->state);
+    return !runs_beside(me) ||
+           me->context->device->peers->collected(me->context, me->program, k, &me->state);
 }
 
 static bool walk(mtf_program *p, int number)
@@ -105,7 +106,7 @@ static bool walk(mtf_program *p, int number)
     for (int k = 0; k < q->ninstrs; k++) {
         const instr *i = &q->instrs[k];
         count(me, k);
-        if (runs_beside(me)) TRY(p->device->order(me->context, q, k, &me->state));
+        if (runs_beside(me)) TRY(p->device->peers->order(me->context, q, k, &me->state));
         switch (i->kind) {
         case INSTR_LOOP:
         case INSTR_TEST:
@@ -142,8 +143,8 @@ static void step_one(void *context, int index)
 static void report_failure(store *s)
 {
     if (!s->wire) return;
-    bool gpu = s->device->open_wire; /* a rank has one, which may be the one to look at */
-    store_name(s, s->wire->failed >= 0 ? s->wire->failed : s->first, gpu);
+    bool apart = device_connects(s->device); /* each rank has its own device, which may be the one to look at */
+    store_name(s, s->wire->failed >= 0 ? s->wire->failed : s->first, apart);
     if (s->ranks && !ranks_foreign(s->ranks)) ranks_tell(s->ranks);
 }
 
@@ -152,7 +153,8 @@ bool mtf_step(mtf_program *p)
     if (!alive(p)) return false;
     TRY(all_fed(p));
     if (p->store->wire) p->store->wire->reset(p->store->wire);
-    if (p->device->enter) p->device->enter(p->device, &p->step);
+    p->device->enter(p->device);
+    if (p->device->recorder) p->device->recorder->enter(p->device, &p->step);
     if (p->step.replayed) {
         for (int k = p->store->first; k < p->store->end; k++) p->processors[k].state.step++;
     } else if (mtf_ok(p->session)) {
@@ -160,7 +162,8 @@ bool mtf_step(mtf_program *p)
         thread_pool_run(p->store->thread_pool, step_one, p);
         p->session->stepping = false;
     }
-    if (p->device->leave) p->device->leave(p->device, &p->step);
+    if (p->device->recorder) p->device->recorder->leave(p->device, &p->step);
+    p->device->leave(p->device);
     p->stepped = true;
     if (!mtf_ok(p->session)) report_failure(p->store);
     return mtf_ok(p->session);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "machine/device_check.h"
+#include "machine/device_peers.h"
 #include "machine/launch.h"
 #include "ops/state.h"
 #include "price/price.h"
@@ -97,8 +99,8 @@ static bool open_machine(store *s)
     int here = s->end - s->first;
     s->device = devices_open(s->session);
     TRY(s->device && open_contexts(s));
-    if (s->ranks && s->device->open_wire)
-        s->wire = s->device->open_wire(s->contexts[s->first], &s->mesh, s->ranks);
+    if (s->ranks && device_connects(s->device))
+        s->wire = s->device->peers->open_wire(s->contexts[s->first], &s->mesh, s->ranks);
     else if (s->ranks)
         s->wire = wire_mpi_open(s->session, &s->mesh, s->ranks, s->first, s->end);
     else if (s->processors > 1)
@@ -270,7 +272,7 @@ bool store_restart(store *s, const mtf_tensor *w)
 
 void store_wait(const store *s)
 {
-    for (int p = s->first; s->device->wait && p < s->end; p++) s->device->wait(s->contexts[p]);
+    for (int p = s->first; p < s->end; p++) s->device->wait(s->contexts[p]);
 }
 
 device_context **store_check_contexts(store *s)

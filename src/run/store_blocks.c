@@ -2,7 +2,7 @@
 #include "run/store_blocks.h"
 
 /* Each part begins at a multiple of ALIGN bytes, as if it had its own memory.  Less than WORTH_PACKING
- * bytes are packed by the driver of the GPUs itself. */
+ * bytes are packed by the driver of devices itself. */
 enum { ALIGN = 256, WORTH_PACKING = 1 << 20 };
 
 typedef struct store_block {

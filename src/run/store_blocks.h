@@ -1,6 +1,6 @@
 /* Blocks: memory that new variables of a processor share.
  *
- * GPUs give memory in pages of 2 MiB: variables of a few MiB by themselves would waste a part of them.
+ * Some devices give memory in pages of 2 MiB: variables of a few MiB by themselves would waste a part of them.
  */
 #ifndef RUN_STORE_BLOCKS_H
 #define RUN_STORE_BLOCKS_H

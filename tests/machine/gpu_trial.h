@@ -159,7 +159,7 @@ static inline int gpu_tear_down(void **state)
 static inline void gpu_trials_run(gpu_trials *l, kernel *on_cpu)
 {
     host_gpu    *c = &gpu;
-    kernel_source s = kernel_source_make(&c->session->arena);
+    kernel_source s = kernel_source_for(&c->session->arena, c->session);
     for (int k = 0; k < l->n; k++) {
         trial *t = &l->trial[k];
         t->i.out = t->operands;

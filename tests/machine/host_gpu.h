@@ -75,6 +75,8 @@ static inline void host_gpu_begin(host_gpu *c)
     assert_int_equal(d->cuCtxSetCurrent(context), 0);
     d->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, first);
     d->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, first);
+    d->cuDeviceGetAttribute(&c->session->can.multiprocessors,
+                            CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, first);
     snprintf(c->architecture, sizeof c->architecture, "sm_%d%d%s", major, minor,
              major >= 9 ? "a" : "");
     assert_int_equal(d->cuStreamCreate(&c->stream, 0), 0);

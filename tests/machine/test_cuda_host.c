@@ -192,7 +192,7 @@ static void test_launches_have_a_bound(void **state)
 {
     (void)state;
     mtf_session  *s = gpu.session;
-    kernel_source source = kernel_source_make(&s->arena);
+    kernel_source source = kernel_source_for(&s->arena, s);
     struct {
         kernel_plan   plan;
         kernel_launch beyond;

@@ -63,7 +63,7 @@ static counts count_kernels(int layers, double dropout)
 {
     mtf_session  *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = "cuda"});
     program      *p = plan_of(s, layers, dropout);
-    kernel_source plain = kernel_source_make(&s->arena), reused = kernel_source_make(&s->arena);
+    kernel_source plain = kernel_source_for(&s->arena, s), reused = kernel_source_for(&s->arena, s);
     counts        c = {0};
     for (int k = 0; k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];

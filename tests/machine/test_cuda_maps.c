@@ -11,6 +11,7 @@
 #include "model/ready.h"
 #include "mtf_nn.h"
 #include "plan/plan.h"
+#include "run/devices.h"
 
 #include "ground.h"
 
@@ -48,7 +49,7 @@ static bool is_another(const instr *i)
 {
     static name_table forms;
     arena             scratch = arena_make(&gpu.session->allocator, &gpu.session->fault);
-    kernel_source     alone = kernel_source_make(&scratch);
+    kernel_source     alone = kernel_source_for(&scratch, gpu.session);
     kernel_plan       plan = {0};
     forms.arena = &forms_arena;
     assert_true(write_map(&alone, i, &plan));
@@ -91,7 +92,7 @@ static void add_program(const program *p, const char *from)
 static mtf_session *open_for(const char *name)
 {
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
-    s->can = abilities_of(name);
+    s->can = devices_abilities(name);
     return s;
 }
 
@@ -523,8 +524,8 @@ static int set_up(void **unused)
     gpu = host_gpu_open();
     kept = arena_make(&gpu.session->allocator, &gpu.session->fault);
     forms_arena = arena_make(&gpu.session->allocator, &gpu.session->fault);
-    source = kernel_source_make(&kept);
-    grouped = kernel_source_make(&kept);
+    source = kernel_source_for(&kept, gpu.session);
+    grouped = kernel_source_for(&kept, gpu.session);
     for (int k = 0; k < 2; k++) {
         static const char *const devices[] = {"cpu", "cuda"};
         add_cases(MTF_SOURCE_DIR "/tests/cases/*/*.mtf", devices[k]);

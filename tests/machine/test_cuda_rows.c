@@ -89,7 +89,7 @@ static void test_rows_are_read_twice(void **state)
     (void)state;
     gpu_trials_start(&list, OUTPUTS);
     add_softmax(MTF_BF16, 50304, true);
-    kernel_source s = kernel_source_make(&gpu.session->arena);
+    kernel_source s = kernel_source_for(&gpu.session->arena, gpu.session);
     trial        *t = &list.trial[0];
     int           loops = 0;
     t->i.out = t->operands, t->i.nout = OUTPUTS;

@@ -113,7 +113,7 @@ static inline void run_once(trial *t, kernel *k, int nout, int threads)
     t->i.nin = t->noperands - nout;
     t->run.base = base;
     t->run.threads = threads;
-    t->run.tile = short_tile_here();
+    t->run.chosen = short_tile_here();
     program p = {.instrs = &t->i, .ninstrs = 1};
     size_t  scratch = kernels_scratch_bytes(&p, threads);
     if (scratch) t->run.scratch = malloc(scratch);

@@ -1,5 +1,6 @@
 /* Tests the rates of GPUs: interpolation, machine files, prices. */
 #include "price/gpu_rates.h"
+#include "run/devices.h"
 
 #include "ground.h"
 #include "scene.h"
@@ -81,12 +82,36 @@ static void test_file_and_back(void **state)
     close_well(s);
 }
 
+/* What is embedded, until another machine is chosen; a file without the line changes nothing. */
+static void test_multiprocessors(void **state)
+{
+    (void)state;
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = "cuda"});
+    price_rates  r;
+    assert_true(rates_default(s, &r) && r.gpu);
+    assert_int_equal(r.gpu->multiprocessors, s->can.multiprocessors);
+    assert_true(s->can.multiprocessors > 1);
+    assert_true(rates_read(s, "device cuda\nmultiprocessors 78\n", "m", &r));
+    textbuf t = {.arena = &s->arena};
+    rates_write(&r, &t);
+    assert_non_null(strstr(text_done(&t), "multiprocessors 78\n"));
+    rates_plan_for(&r, s);
+    assert_int_equal(s->can.multiprocessors, 78);
+    assert_true(rates_read(s, gpu, "gpu", &r));
+    rates_plan_for(&r, s);
+    assert_int_equal(s->can.multiprocessors, 78);
+    mtf_session *cpu = mtf_open_with(NULL);
+    assert_int_equal(cpu->can.multiprocessors, 0);
+    close_well(cpu);
+    close_well(s);
+}
+
 /* Of the last instruction. */
-static double seconds_on(const char *device, const char *text, const price_rates *r)
+static double seconds_on(const char *name, const char *text, const price_rates *r)
 {
     scene c;
     scene_open(&c, text, "", "");
-    assert_true(session_use_device(c.s, device));
+    assert_true(devices_use(c.s, name));
     estimate *e = scene_priced(&c, r);
     double    seconds = e->price.lines[e->program->ninstrs - 1].seconds;
     estimate_free(e);
@@ -182,6 +207,8 @@ static void test_bad_lines(void **state)
          "\"product TYPE TERMS RESULTS FLOPS\": types are those of elements or tf32"},
         {"product u9 64 64 1e9", "is not a line \"product TYPE TERMS RESULTS FLOPS\""},
         {"product tf32 64 1e9", "\"product TYPE SIDE FLOPS\": types are those of elements, and"},
+        {"multiprocessors 0", "is not a line \"multiprocessors COUNT\""},
+        {"multiprocessors 2000", "is not a line \"multiprocessors COUNT\""},
         {"pass rows fast", "is not a line \"pass KIND MEMORY\""},
         {"pass a-name-far-too-long-for-it 1", "is not a line \"pass KIND MEMORY\""},
         {"attention bf16 64 1e9 0", "is not a line \"attention TYPE KEY FORWARD BACKWARD\""},
@@ -229,6 +256,7 @@ int main(void)
         cmocka_unit_test(test_device_and_machine),
         cmocka_unit_test(test_bad_lines),
         cmocka_unit_test(test_lines_of_gpus),
+        cmocka_unit_test(test_multiprocessors),
         cmocka_unit_test(test_too_many_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

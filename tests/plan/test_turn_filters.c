@@ -3,7 +3,7 @@
  * Plans for GPUs need no GPU.
  */
 #include "plan/plan.h"
-#include "program/window_library.h"
+#include "program/window_form.h"
 
 #include "ground.h"
 

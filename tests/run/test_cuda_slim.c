@@ -302,7 +302,7 @@ static void test_a_scatter_reaches_far(void **state)
     assert_string_equal(mtf_error(s), "");
     for (int k = 0; k < q->ninstrs; k++) {
         slim_group    all = slim_group_at(q, k);
-        kernel_source texts = kernel_source_make(&g->arena);
+        kernel_source texts = kernel_source_for(&g->arena, g->session);
         kernel_plan   plan = {0};
         if (all.n == 0 || !all.members[0].scatter) continue;
         instr  scatter = *all.members[0].scatter;

@@ -5,8 +5,7 @@
 #include <pthread.h>
 
 #include "cuda/driver/cuda_api.h"
-#include "machine/device.h"
-
+#include "machine/device_peers.h"
 
 /* What upper rooms keep for a GPU or a processor. */
 typedef struct kernel_module   kernel_module;   /* driver/cuda_modules.c */
@@ -38,9 +37,9 @@ typedef struct cuda_gpu {
     CUfunction      goes_on; /* says whether a loop has another turn; NULL: not loaded */
 } cuda_gpu;
 
-
 typedef struct cuda_device {
     device          face;
+    device_peers    peers;
     cuda_api        api;
     cuda_gpu      *gpus;
     int             ngpus;

@@ -97,6 +97,10 @@ bool cuda_open_gpus(cuda_device *d)
     d->gpus = block_alloc(&s->allocator, &s->fault, sizeof *d->gpus * (size_t)n, true);
     TRY(d->gpus != NULL);
     for (d->ngpus = 0; d->ngpus < n; d->ngpus++) TRY(open_gpu(d, d->ngpus));
+    s->can.multiprocessors = d->gpus[0].multiprocessors;
+    for (int k = 1; k < n; k++) /* plans and kernels of all processors are made for the least */
+        if (d->gpus[k].multiprocessors < s->can.multiprocessors)
+            s->can.multiprocessors = d->gpus[k].multiprocessors;
     for (int k = 0; k < n; k++)
         if (!multiplies_f8(d, &d->gpus[k])) s->can.products &= ~F8_TYPES;
     return true;

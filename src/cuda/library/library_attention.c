@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/cudnn_use.h"
+#include "cuda/known/cudnn_use.h"
 #include "cuda/library/attention_graph.h"
 #include "program/attention_cost.h"
 

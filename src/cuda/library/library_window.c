@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cuda/library/window_graph.h"
-#include "program/window_library.h"
+#include "program/window_form.h"
 
 static const int64_t most_space = (int64_t)256 << 20, some_space = (int64_t)16 << 20; /* bytes */
 

@@ -11,6 +11,7 @@
 #include "cuda/driver/cuda_use.h"
 #include "cuda/driver/cuda_wait.h"
 #include "cuda/step/cuda_loops.h"
+#include "cuda/step/cuda_program.h"
 #include "cuda/step/fetch_mirror.h"
 #include "cuda/wire/cuda_peers.h"
 
@@ -157,7 +158,7 @@ static capture *capture_of(device *d, device_step *s)
     return s->capture;
 }
 
-void cuda_enter(device *d, device_step *s)
+static void enter(device *d, device_step *s)
 {
     s->replayed = false;
     if (!s->repeats) return;
@@ -170,7 +171,7 @@ void cuda_enter(device *d, device_step *s)
 }
 
 /* The step's numbers have been counted on already: the captured step is the one before. */
-void cuda_leave(device *d, device_step *s)
+static void leave(device *d, device_step *s)
 {
     capture *r = s->capture;
     (void)d;
@@ -184,7 +185,7 @@ void cuda_leave(device *d, device_step *s)
     for (int k = 0; k < s->n; k++) s->states[k]->step++;
 }
 
-void cuda_drop(device *d, device_step *s)
+static void drop(device *d, device_step *s)
 {
     capture *r = s->capture;
     if (!r) return;
@@ -198,3 +199,10 @@ void cuda_drop(device *d, device_step *s)
     block_free(&d->session->allocator, r);
     s->capture = NULL;
 }
+
+const device_recorder cuda_recorder = {.enter = enter,
+                                       .leave = leave,
+                                       .drop = drop,
+                                       .captures_loops = cuda_captures_loops,
+                                       .loop_begins = cuda_loop_begins,
+                                       .loop_ends = cuda_loop_ends};

@@ -80,7 +80,7 @@ static program_kernels *start_kernels(cuda_context *c, const program *p, bool on
     k->program = p;
     k->one_by_one = one_by_one;
     k->arena = arena_make(&s->allocator, &s->fault);
-    k->source = kernel_source_make(&k->arena);
+    k->source = kernel_source_for(&k->arena, s);
     k->source.cluster = c->gpu->cluster;
     k->library = library_begin(c, p, &k->arena);
     if (write_all(c, k) && cuda_start_missing(c, &k->source, &k->job)) return k;

@@ -197,7 +197,7 @@ static void find_library(cuda_context *c, const program *p, const run_state *r, 
 static bool replace_library(cuda_context *c, const program *p, const run_state *r,
                             prepared_program *q, program_kernels *k)
 {
-    kernel_source own = kernel_source_make(&k->arena);
+    kernel_source own = kernel_source_for(&k->arena, p->session);
     own.cluster = k->source.cluster;
     for (int n = 0; n < p->ninstrs; n++)
         if (library_is_begun(c, &p->instrs[n]) && !q->instrs[n].library)
@@ -267,7 +267,7 @@ bool cuda_prepare(device_context *face, const program *p, run_state *r)
         q->uses_words = q->uses_words || draws(&p->instrs[k]);
     }
     parted d = {.arena = arena_make(&s->allocator, &s->fault)};
-    d.source = kernel_source_make(&d.arena);
+    d.source = kernel_source_for(&d.arena, p->session);
     program_kernels *k = cuda_kernels_of(c, p, r->one_by_one);
     bool             ok = q->instrs && q->words && k && prepare_instrs(c, p, r, q, k, &d) &&
               cuda_beside_open(c, p, &q->arena, &q->beside);

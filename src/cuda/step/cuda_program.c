@@ -6,7 +6,7 @@
 #include "cuda/step/cuda_beside.h"
 #include "cuda/step/cuda_loops.h"
 #include "cuda/step/cuda_prepared.h"
-#include "cuda/step/cuda_capture.h"
+#include "machine/device_check.h"
 
 /* So few bytes of ordinary memory are copied away before the call returns. */
 bool cuda_write_words(cuda_context *c, const run_state *r, CUstream on)

@@ -28,7 +28,7 @@ int64_t cuda_scratch(const program *p, int threads)
     mtf_session  *s = p->session;
     int64_t       most = 0;
     arena         scratch = arena_make(&s->allocator, &s->fault);
-    kernel_source sizes = kernel_source_make(&scratch);
+    kernel_source sizes = kernel_source_for(&scratch, s);
     sizes.only_sizes = true;
     (void)threads;
     for (int k = 0; k < p->ninstrs; k++) {

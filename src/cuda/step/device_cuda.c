@@ -164,7 +164,7 @@ static bool cuda_bank(device_context *face, memory_bank *b)
     size_t        left = 0, all = 0;
     TRY(cuda_use(c));
     CUDA_TRY(c, cuMemGetInfo(&left, &all), "say how much memory it has");
-    *b = (memory_bank){.number = c->gpu->number, .left = (int64_t)left, .all = (int64_t)all};
+    *b = (memory_bank){.number = c->gpu->number, .kind = "GPUs", .left = (int64_t)left, .all = (int64_t)all};
     snprintf(b->name, sizeof b->name, "GPU %d (%s)", c->gpu->number, c->gpu->name);
     return true;
 }
@@ -199,7 +199,8 @@ static device *device_cuda_open(mtf_session *s)
     if (!d) return NULL;
     d->face = (device){.name = "cuda",
                        .says = "NVIDIA's GPUs",
-                       .peers = &cuda_peers,
+                       .peers = &d->peers,
+                       .recorder = &cuda_recorder,
                        .open_context = open_context,
                        .close_context = close_context,
                        .alloc = cuda_alloc,
@@ -210,24 +211,20 @@ static device *device_cuda_open(mtf_session *s)
                        .read = cuda_read,
                        .stage = cuda_stage,
                        .wait = cuda_wait,
-                       .enter = cuda_enter,
-                       .leave = cuda_leave,
-                       .drop = cuda_drop,
                        .announce = cuda_announce,
                        .prepare = cuda_prepare,
                        .forget = cuda_forget,
                        .begin = cuda_begin,
                        .run = cuda_run,
                        .end = cuda_end,
-                       .order = cuda_order,
-                       .collected = cuda_collected,
-                       .captures_loops = cuda_captures_loops,
-                       .loop_begins = cuda_loop_begins,
-                       .loop_ends = cuda_loop_ends,
                        .scratch_bytes = cuda_scratch_bytes,
-                       .open_wire = cuda_open_wire,
                        .close = cuda_close,
                        .session = s};
+    d->peers = cuda_peers;
+    d->peers.open_wire = cuda_open_wire;
+    d->peers.order = cuda_order;
+    d->peers.collected = cuda_collected;
+    device_complete(&d->face);
     pthread_mutex_init(&d->product_lock, NULL);
     d->most.modules = MOST_MODULES, d->most.products = MOST_PRODUCTS, d->most.plans = MOST_PLANS;
     d->product_arena = arena_make(&s->allocator, &s->fault);

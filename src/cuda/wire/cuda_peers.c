@@ -66,7 +66,7 @@ static bool prepare_peers(device_context *face, const mesh *m, const program *p)
 {
     cuda_context *c = cuda_of(face);
     arena         scratch = arena_make(&face->device->session->allocator, cuda_fault(c));
-    kernel_source s = kernel_source_make(&scratch);
+    kernel_source s = kernel_source_for(&scratch, p->session);
     bool          ok = true;
     for (int k = 0; ok && k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];
@@ -224,5 +224,11 @@ static bool copy_region(device_context *face, const struct region *whole, const 
     }
 }
 
-const device_peers cuda_peers = {prepare_peers, mark,          follow,      copy,
-                                 copy_region,   combine_parts, combine_all, MOST_COMBINED};
+const device_peers cuda_peers = {.prepare = prepare_peers,
+                                 .mark = mark,
+                                 .follow = follow,
+                                 .copy = copy,
+                                 .copy_region = copy_region,
+                                 .combine = combine_parts,
+                                 .combine_all = combine_all,
+                                 .most_combined = MOST_COMBINED};

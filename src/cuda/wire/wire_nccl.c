@@ -7,6 +7,7 @@
 
 #include "cuda/driver/cuda_use.h"
 #include "cuda/driver/cuda_wait.h"
+#include "cuda/known/nccl_collectives.h"
 #include "cuda/wire/cuda_peers.h"
 #include "machine/wire_room.h"
 #include "program/exchange.h"
@@ -32,7 +33,7 @@ static bool make_groups(nccl_wire *w, const program *p)
         if (i->kind == INSTR_REDUCE) TRY(nccl_make_group(w, i->reduce.axes));
         if (i->kind == INSTR_REDUCE_SCATTER)
             TRY(nccl_make_group(w, scatter_axes(&i->reduce_scatter)));
-        if (i->kind == INSTR_EXCHANGE && gpus_gather(w->face.mesh, w->context->face.processor, i))
+        if (i->kind == INSTR_EXCHANGE && nccl_gathers(w->face.mesh, w->context->face.processor, i))
             TRY(nccl_make_group(w, exchange_axes(i->exchange)));
     }
     return true;
@@ -44,8 +45,8 @@ static bool make_kernels(nccl_wire *w, int me, const program *p)
     bool any = false;
     for (int k = 0; k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];
-        any = any || (i->kind == INSTR_REDUCE && !gpus_reduce(i)) ||
-              (i->kind == INSTR_REDUCE_SCATTER && !gpus_reduce_scatter(w->face.mesh, me, i));
+        any = any || (i->kind == INSTR_REDUCE && !nccl_reduces(i)) ||
+              (i->kind == INSTR_REDUCE_SCATTER && !nccl_reduce_scatters(w->face.mesh, me, i));
     }
     return !any || cuda_peers.prepare(&w->context->face, w->face.mesh, p);
 }
@@ -112,7 +113,7 @@ static int64_t taken(const wire *face, int me)
     const nccl_wire *w = (const nccl_wire *)face;
     int64_t          room = w->nrooms ? w->rooms[w->nrooms - 1].bytes : 0;
     (void)me;
-    return room + w->ngroups * (int64_t)COMMUNICATOR_BYTES;
+    return room + w->ngroups * nccl_collectives.group_bytes;
 }
 
 /* While the other ranks can still be heard: afterwards nobody would notice that one has failed. */
@@ -155,7 +156,7 @@ wire *cuda_open_wire(device_context *c, const mesh *m, ranks *r)
                      .failed = -1};
     w->ranks = r;
     w->context = cuda_of(c);
-    w->site = (site){.ranks = ranks_count(r), .gpus = true};
+    w->site = (site){.ranks = ranks_count(r), .library = &nccl_collectives};
     w->face.site = &w->site;
     w->arena = arena_make(&s->allocator, &s->fault);
     if (nccl_join(w) && session_before_close(s, leave_ranks, w)) {

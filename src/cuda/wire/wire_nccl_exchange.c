@@ -3,6 +3,7 @@
  * Regions that are not contiguous are packed before they are sent, and unpacked after
  * they have arrived: see machine/legs.h.
  */
+#include "cuda/known/nccl_collectives.h"
 #include "cuda/wire/cuda_peers.h"
 #include "cuda/wire/wire_nccl.h"
 #include "machine/legs.h"
@@ -131,7 +132,7 @@ static bool gather(nccl_wire *w, const instr *i, const nccl_operands *x)
 
 bool nccl_exchange(nccl_wire *w, const instr *i, const nccl_operands *x)
 {
-    if (gpus_gather(w->face.mesh, w->context->face.processor, i)) return gather(w, i, x);
+    if (nccl_gathers(w->face.mesh, w->context->face.processor, i)) return gather(w, i, x);
     return send_regions(w, i, x);
 }
 

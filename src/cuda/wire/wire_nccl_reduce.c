@@ -4,6 +4,7 @@
  * parts and maxima that keep NaN, is done in shards: each processor receives its shard of
  * every operand and combines them in the order of the members.
  */
+#include "cuda/known/nccl_collectives.h"
 #include "cuda/wire/cuda_peers.h"
 #include "cuda/wire/wire_nccl.h"
 #include "machine/wire_room.h"
@@ -128,7 +129,7 @@ bool nccl_reduce(nccl_wire *w, const instr *i, const nccl_operands *x)
     if (g.n == 1) return cuda_peers.copy(&w->context->face, x->out, x->in, i->size[0] * x->bytes);
     if (i->size[0] == 0) return true;
     count_reduce(w, i, &g, x->bytes);
-    if (gpus_reduce(i)) {
+    if (nccl_reduces(i)) {
         ncclComm_t   comm = nccl_comm(w, i->reduce.axes);
         ncclResult_t r =
             nccl_api(w)->ncclAllReduce(x->in, x->out, (size_t)i->size[0], type_of(type),
@@ -153,7 +154,7 @@ bool nccl_reduce_scatter(nccl_wire *w, const instr *i, const nccl_operands *x)
     w->moved.received_bytes += (g.n - 1) * kept * x->bytes;
     w->moved.sent_bytes += (all - kept) * x->bytes;
     w->moved.flops += (g.n - 1) * kept;
-    if (!gpus_reduce_scatter(m, me, i)) return combine_shard(w, i, &g, x, scatter_shard, x->out);
+    if (!nccl_reduce_scatters(m, me, i)) return combine_shard(w, i, &g, x, scatter_shard, x->out);
     if (kept == 0) return true;
     ncclComm_t   comm = nccl_comm(w, scatter_axes(how));
     ncclResult_t r =

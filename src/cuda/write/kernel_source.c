@@ -7,7 +7,14 @@
 
 kernel_source kernel_source_make(arena *a)
 {
-    return (kernel_source){.arena = a, .names = {.arena = a}, .cluster = 1};
+    return (kernel_source){.arena = a, .names = {.arena = a}, .cluster = 1, .multiprocessors = 1};
+}
+
+kernel_source kernel_source_for(arena *a, const mtf_session *s)
+{
+    kernel_source k = kernel_source_make(a);
+    if (s->can.multiprocessors > 0) k.multiprocessors = s->can.multiprocessors;
+    return k;
 }
 
 const char *kernel_type(mtf_dtype type)

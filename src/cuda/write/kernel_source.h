@@ -61,10 +61,12 @@ typedef struct kernel_source {
     int            nwritten, written_room;
     bool           only_sizes; /* plans are wanted, sources are not */
     int            cluster; /* blocks that a cluster may have; 1: the GPU knows none */
+    int            multiprocessors; /* of the GPU, or of that which is planned for (abilities) */
     bool           wide; /* indices have 64 bits even where 32 suffice: for tests */
 } kernel_source;
 
 kernel_source kernel_source_make(arena *a);
+kernel_source kernel_source_for(arena *a, const mtf_session *s); /* with what the session knows of the GPU */
 
 /* Appends a kernel whose body is `body`, without braces, unless the source has it already, and a launch
  * of it to the plan.  The body may name the parameters above and whatever prelude.cuh has.  It begins with
@@ -107,6 +109,12 @@ kernel_writer kernel_write;
 bool kernel_wants_scratch(const instr *i);
 
 /* ---- what writers share ---- */
+
+/* Blocks of 256 threads that the GPU runs at once. */
+static inline int64_t kernel_full(const kernel_source *s)
+{
+    return (int64_t)s->multiprocessors * 8;
+}
 
 const char *kernel_type(mtf_dtype type); /* as the text calls it: f32, bf16, ... */
 

@@ -7,25 +7,12 @@
 
 #include "base/numbers.h"
 
-/* Sums of two such offsets are still below 2^31. */
-enum { MOST_NARROW = INT32_MAX / 2 };
-
-static bool reaches_far(const instr *i, const access *a)
-{
-    int64_t reach = 0;
-    for (int l = 0; l < i->nloops; l++)
-        reach = saturate_plus(reach, kernel_reach(i->size[l], a->stride[l]));
-    return reach > MOST_NARROW;
-}
-
 kernel_text kernel_text_of(kernel_source *s, const instr *i, int64_t most)
 {
     kernel_text k = {.source = s, .i = i, .t = {.arena = s->arena}};
-    k.wide = s->wide || most > MOST_NARROW || instr_elements(i) > MOST_NARROW;
-    for (int o = 0; o < i->nout; o++) k.wide = k.wide || reaches_far(i, &i->out[o]);
-    for (int o = 0; o < i->nin; o++) k.wide = k.wide || reaches_far(i, &i->in[o]);
-    kernel_set(&k, "I", "%s", k.wide ? "i64" : "i32");
-    kernel_set(&k, "U", "%s", k.wide ? "u64" : "u32");
+    k.wide = s->wide || index_needs_wide(i, most);
+    kernel_set(&k, "I", "%s", index_type(k.wide));
+    kernel_set(&k, "U", "%s", index_number(k.wide));
     return k;
 }
 
@@ -66,21 +53,14 @@ void kernel_set_number(kernel_text *k, const char *name, int64_t value)
 void kernel_set_loops(kernel_text *k, const char *name, const nest *n, char letter,
                       const char *number, int vector)
 {
-    textbuf     t = {.arena = k->source->arena};
-    const char *type = k->wide ? "i64" : "i32";
-    long long   below = 1;
+    textbuf    t = {.arena = k->source->arena};
+    const char prefix[] = {letter, 0};
+    int64_t    below = 1;
     if (k->source->only_sizes) return;
     for (int l = n->nloops - 1; l >= 0; l--) {
-        bool      inner = l == n->nloops - 1;
-        long long size = (long long)(inner ? n->size[l] / vector : n->size[l]);
-        text_add(&t, "%s %c%d = (%s)((%s)(%s)", type, letter, l, type, k->wide ? "u64" : "u32",
-                 number);
-        if (below > 1) text_add(&t, " / %lldu", below);
-        if (l > 0) text_add(&t, " %% %lldu", size);
-        text_add(&t, ")%s", inner && vector > 1 ? " * " : ";");
-        if (inner && vector > 1) text_add(&t, "%d;", vector);
+        index_add_loop(&t, n, l, prefix, number, below, vector, k->wide);
         if (l > 0) text_add(&t, " ");
-        below *= size;
+        below *= index_pieces(n, l, vector);
     }
     set_value(k, name, text_done(&t));
 }
@@ -88,16 +68,11 @@ void kernel_set_loops(kernel_text *k, const char *name, const nest *n, char lett
 void kernel_set_offset(kernel_text *k, const char *name, const nest *n, char letter,
                        const access *a)
 {
-    textbuf t = {.arena = k->source->arena};
+    textbuf    t = {.arena = k->source->arena};
+    const char prefix[] = {letter, 0};
     if (k->source->only_sizes) return;
     text_add(&t, "(");
-    for (int l = 0; l < n->nloops; l++) {
-        long long stride = (long long)a->stride[n->loop[l]];
-        if (stride == 0) continue;
-        text_add(&t, "%s%c%d", t.used > 1 ? " + " : "", letter, l);
-        if (stride != 1) text_add(&t, stride < 0 ? " * (%lld)" : " * %lld", stride);
-    }
-    text_add(&t, t.used > 1 ? ")" : "0)");
+    text_add(&t, index_add_offset(&t, n, prefix, a) ? ")" : "0)");
     set_value(k, name, text_done(&t));
 }
 
@@ -130,6 +105,51 @@ void kernel_say(kernel_text *k, const char *pattern)
     }
 }
 
+/* ---- patterns of files ---- */
+
+/* After the line of one, as far as the text goes. */
+static const char *line_after(const char *at, const char *end)
+{
+    const char *stop = memchr(at, '\n', (size_t)(end - at));
+    return stop ? stop + 1 : end;
+}
+
+static bool begins(const char *at, const char *end, const char *with)
+{
+    size_t length = strlen(with);
+    return (size_t)(end - at) >= length && memcmp(at, with, length) == 0;
+}
+
+/* A copy of a pattern; NULL after an error. */
+static const char *pattern_of(const kernel_text *k, const kernel_patterns *from, const char *name)
+{
+    const char *at = (const char *)from->text, *end = at + *from->bytes;
+    size_t      length = strlen(name);
+    while (at < end && !(begins(at, end, "//: ") && begins(at + 4, end, name) && at[4 + length] == '\n'))
+        at = line_after(at, end);
+    assert(at < end); /* else the file has no such pattern */
+    for (at = line_after(at, end); begins(at, end, "// ");) at = line_after(at, end);
+    const char *stop = at;
+    while (stop < end && *stop != '\n') stop = line_after(stop, end);
+    char *copy = arena_array(k->source->arena, char, (size_t)(stop - at) + 1);
+    return copy ? memcpy(copy, at, (size_t)(stop - at)) : NULL;
+}
+
+void kernel_set_from(kernel_text *k, const char *name, const kernel_patterns *from, const char *pattern)
+{
+    if (!k->source->only_sizes) set_value(k, name, pattern_of(k, from, pattern));
+}
+
+void kernel_say_from(kernel_text *k, const kernel_patterns *from, const char *pattern)
+{
+    if (k->source->only_sizes) return;
+    const char *text = pattern_of(k, from, pattern);
+    if (text)
+        kernel_say(k, text);
+    else
+        k->t.failed = true;
+}
+
 bool kernel_done(kernel_text *k, kernel_plan *plan, int64_t blocks, int threads, int shared)
 {
     const char *body = text_done(&k->t);
@@ -139,21 +159,13 @@ bool kernel_done(kernel_text *k, kernel_plan *plan, int64_t blocks, int threads,
 
 /* ---- sizes ---- */
 
-static bool keeps_aligned(const nest *n, int from, const access *a, int pack)
-{
-    bool aligned = true;
-    for (int l = 0; l < n->nloops - from; l++)
-        aligned = aligned && a->stride[n->loop[l]] % pack == 0;
-    return aligned;
-}
-
 int kernel_pack(const nest *n, const nest *others, const access *a)
 {
     int pack = PACK_BYTES / (int)mtf_dtype_bytes(a->type);
     if (n->nloops == 0 || nest_stride(n, a, 0) != 1) return 1;
     while (pack > 1 &&
-           (nest_inner(n) % pack != 0 || a->offset % pack != 0 || !keeps_aligned(n, 1, a, pack) ||
-            (others && !keeps_aligned(others, 0, a, pack))))
+           (nest_inner(n) % pack != 0 || a->offset % pack != 0 || !index_keeps_aligned(n, 1, a, pack) ||
+            (others && !index_keeps_aligned(others, 0, a, pack))))
         pack /= 2;
     return pack;
 }

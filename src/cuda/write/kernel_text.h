@@ -1,8 +1,10 @@
 /* Kernels written from patterns, in which words stand for numbers.
  *
  * A pattern is the body of a kernel in which $WORD stands for a value that was set before,
- * so that the writers show the kernels as they will be compiled.  A value may be a pattern
- * itself.  Every text has
+ * so that patterns show the kernels as they will be compiled.  A value may be a pattern
+ * itself.  Those of more than a few lines stand in a file beside the writer, such as
+ * fold.cuh: each begins after a line "//: NAME" and lines of comment, and ends before the
+ * next empty line.  Every text has
  *
  *     $I, $U    the types of indices, signed and unsigned: 32 bits, or 64 where needed
  *
@@ -12,14 +14,10 @@
 #define CUDA_WRITE_KERNEL_TEXT_H
 
 #include "base/saturate.h"
+#include "cuda/write/index_text.h"
 #include "cuda/write/kernel_source.h"
-#include "machine/nest.h"
 
 enum {
-    BLOCK_THREADS = 256,
-    FULL_GPU = 132 * 8, /* blocks of 256 threads that an H200 runs at once */
-    WARP_SIZE = 32,
-    PACK_BYTES = 16,
     BYTES_ON_THE_WAY = 64, /* that a thread reads before it uses them */
     MOST_TOGETHER = 8,     /* pieces of that */
     MOST_WORDS = 64
@@ -35,6 +33,12 @@ typedef struct kernel_text {
         const char *name, *value;
     } words[MOST_WORDS];
 } kernel_text;
+
+/* The patterns of a file, embedded. */
+typedef struct kernel_patterns {
+    const unsigned char *text;
+    const size_t        *bytes;
+} kernel_patterns;
 
 /* Indices have 64 bits if an operand's offsets or `most` need them. */
 kernel_text kernel_text_of(kernel_source *s, const instr *i, int64_t most);
@@ -52,6 +56,9 @@ void kernel_set_offset(kernel_text *k, const char *name, const nest *n, char let
                        const access *a);
 
 void kernel_say(kernel_text *k, const char *pattern); /* appends a pattern, words replaced */
+/* The same with a pattern of a file. */
+void kernel_set_from(kernel_text *k, const char *name, const kernel_patterns *from, const char *pattern);
+void kernel_say_from(kernel_text *k, const kernel_patterns *from, const char *pattern);
 
 /* Adds what was said as a kernel; the text is empty afterwards, its words remain. */
 bool kernel_done(kernel_text *k, kernel_plan *plan, int64_t blocks, int threads, int shared);

@@ -4,8 +4,6 @@
 #include "cuda/write/map_rows.h"
 #include "program/scalar.h"
 
-enum { WARP_THREADS = 32 };
-
 static const char *element_name(const row_text *r)
 {
     return r->m.vector > 1 ? "e" : "0";
@@ -191,7 +189,7 @@ void map_folds_end(row_text *r, int pass)
         }
         text_add(&m->t, "%*s%s r%d = group_%s<%d", 4 * m->indent, "", kernel_type(m->type[reg]),
                  reg, fold_word(m->i->map.steps[s].fn), r->threads);
-        if (r->threads > WARP_THREADS) text_add(&m->t, ", %d", place_of(r, s));
+        if (r->threads > WARP_SIZE) text_add(&m->t, ", %d", place_of(r, s));
         text_add(&m->t, ">(s%d);\n", reg);
     }
 }

@@ -138,7 +138,7 @@ bool map_groups_find(const program *p, arena *a, const bool *free, map_group **g
     finder f = {.program = p,
                 .arena = a,
                 .free = free,
-                .texts = kernel_source_make(a),
+                .texts = kernel_source_for(a, p->session),
                 .grouped = {.arena = a},
                 .run = arena_array(a, int, p->ninstrs + 1),
                 .member = arena_array(a, bool, p->ninstrs + 1),

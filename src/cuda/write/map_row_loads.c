@@ -9,11 +9,6 @@ static bool is_repeated(const row_text *r, int input)
     return nest_repeats(&r->m.rows, &r->m.i->in[input]);
 }
 
-static const char *index_type(const row_text *r)
-{
-    return r->m.wide ? "i64" : "i32";
-}
-
 /* Does a thread have rows that there are not?  Those are not `live`. */
 bool map_row_has_dead(const row_text *r)
 {
@@ -58,7 +53,7 @@ static void add_place(row_text *r, const char *number)
     map_text    *m = &r->m;
     const instr *i = m->i;
     int64_t      rows = m->rows.elements;
-    map_line(m, "%s row = %s;", index_type(r), number);
+    map_line(m, "%s row = %s;", index_type(r->m.wide), number);
     if (map_row_has_dead(r)) {
         map_line(m, "bool live = row < %lld;", (long long)rows);
         map_line(m, "if (!live) row = %lld; /* it takes part in folds */", (long long)(rows - 1));
@@ -138,7 +133,7 @@ static void add_next(row_text *r)
 {
     map_text    *m = &r->m;
     const instr *i = m->i;
-    map_line(m, "%s next = row + (%s)BLOCKS * %d;", index_type(r), index_type(r), r->together);
+    map_line(m, "%s next = row + (%s)BLOCKS * %d;", index_type(r->m.wide), index_type(r->m.wide), r->together);
     map_line(m, "if (next < %lld) {", (long long)m->rows.elements);
     m->indent++;
     map_add_index(m, &m->rows, "n", "next", 1);
@@ -172,7 +167,7 @@ static void load_several(row_text *r, const char *number, const char *inputs, ch
     map_text *m = &r->m;
     map_line(m, "UNROLL for (int q = 0; q < %d; q++) {", r->at_once);
     m->indent++;
-    map_line(m, "%s at = %s + q;", index_type(r), number);
+    map_line(m, "%s at = %s + q;", index_type(r->m.wide), number);
     if (m->rows.elements % r->at_once || strcmp(number, "first"))
         map_line(m, "if (at >= %lld) at = %lld;", (long long)m->rows.elements,
                  (long long)(m->rows.elements - 1));
@@ -187,7 +182,7 @@ static void load_several(row_text *r, const char *number, const char *inputs, ch
 static void begin_several(row_text *r)
 {
     map_text   *m = &r->m;
-    const char *type = index_type(r);
+    const char *type = index_type(r->m.wide);
     declare_several(r, "r", 'a');
     map_line(m, "%s first = (%s)BLOCK * %d;", type, type, r->at_once);
     load_several(r, "first", "r", 'a');
@@ -234,7 +229,7 @@ void map_row_end(row_text *r)
 void map_row_begin(row_text *r)
 {
     map_text   *m = &r->m;
-    const char *type = index_type(r);
+    const char *type = index_type(r->m.wide);
     char        number[100];
     map_line(m, r->together > 1 ? "i32 lane = THREAD %% %d;" : "i32 lane = THREAD;", r->threads);
     if (r->columns.sums) map_columns_declare(m, &r->columns);

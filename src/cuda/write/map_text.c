@@ -56,7 +56,8 @@ map_text map_text_of(kernel_source *s, const instr *i)
                   .t = {.arena = s->arena},
                   .indent = 1,
                   .vector = 1,
-                  .wide = map_needs_wide(i),
+                  .multiprocessors = s->multiprocessors,
+                  .wide = index_needs_wide(i, 0),
                   .registers = i->nin + i->map.nsteps};
     for (int k = 0; k < m.registers; k++) {
         const scalar_step *step = map_register_step(i, k);
@@ -93,30 +94,16 @@ static const access *operand_of(const instr *i, int k)
     return k < i->nout ? &i->out[k] : &i->in[k - i->nout];
 }
 
-bool map_needs_wide(const instr *i)
-{
-    const int64_t most = INT32_MAX / 2;
-    for (int k = 0; k < i->nout + i->nin; k++) {
-        int64_t reach = 0;
-        for (int l = 0; l < i->nloops; l++) {
-            int64_t stride = operand_of(i, k)->stride[l];
-            reach = saturate_plus(reach, saturate_times(stride < 0 ? -stride : stride, i->size[l]));
-        }
-        if (reach > most) return true;
-    }
-    return instr_elements(i) > most;
-}
-
 int map_vector(const map_text *m, bool rest)
 {
     int64_t inner = nest_inner(&m->nest);
-    int     least = VECTOR_BYTES + 1;
+    int     least = PACK_BYTES + 1;
     for (int k = 0; k < m->i->nout + m->i->nin; k++) {
         const access *a = operand_of(m->i, k);
         int           bytes = (int)mtf_dtype_bytes(a->type);
         if (nest_stride(&m->nest, a, 0) == 1 && bytes < least) least = bytes;
     }
-    int vector = least > VECTOR_BYTES ? 1 : VECTOR_BYTES / least;
+    int vector = least > PACK_BYTES ? 1 : PACK_BYTES / least;
     if (vector > MOST_VECTOR) vector = MOST_VECTOR;
     bool leaves_rest = rest && m->nest.nloops == 1;
     while (vector > 1 && (leaves_rest ? inner < vector : inner % vector != 0)) vector /= 2;
@@ -138,7 +125,7 @@ bool map_slant(map_text *m)
     bool alike = true, aligned = m->vector == try.vector;
     for (int k = 0; k < m->i->nout + m->i->nin; k++) {
         const access *a = operand_of(m->i, k);
-        int           most = VECTOR_BYTES / (int)mtf_dtype_bytes(a->type);
+        int           most = PACK_BYTES / (int)mtf_dtype_bytes(a->type);
         if (!is_slanted(m, a)) continue;
         if (!first) first = a;
         aligned = aligned && map_pack(&try, a) == (most < try.vector ? most : try.vector);
@@ -167,53 +154,35 @@ void map_add_shift(map_text *m)
 
 int map_pack(const map_text *m, const access *a)
 {
-    int most = VECTOR_BYTES / (int)mtf_dtype_bytes(a->type);
+    int most = PACK_BYTES / (int)mtf_dtype_bytes(a->type);
     int pack = m->vector < most ? m->vector : most;
     if (m->nest.nloops == 0 || nest_stride(&m->nest, a, 0) != 1) return 1;
     if (m->slanted) return is_slanted(m, a) ? pack : 1;
-    for (; pack > 1; pack /= 2) {
-        bool aligned = a->offset % pack == 0;
-        for (int k = 0; k < m->nest.nloops - 1; k++)
-            aligned = aligned && a->stride[m->nest.loop[k]] % pack == 0;
-        for (int k = 0; k < m->rows.nloops; k++)
-            aligned = aligned && a->stride[m->rows.loop[k]] % pack == 0;
-        if (aligned) break;
-    }
+    while (pack > 1 && (a->offset % pack != 0 || !index_keeps_aligned(&m->nest, 1, a, pack) ||
+                        !index_keeps_aligned(&m->rows, 0, a, pack)))
+        pack /= 2;
     return pack;
 }
 
 void map_add_index(map_text *m, const nest *n, const char *prefix, const char *number, int vector)
 {
-    const char *type = m->wide ? "i64" : "i32";
+    const char *type = index_type(m->wide);
     int64_t     below = 1;
     if (m->slanted && n == &m->nest) {
         map_line(m, "%s %s0 = (%s)%s * %d - shift;", type, prefix, type, number, vector);
         return;
     }
     for (int k = n->nloops - 1; k >= 0; k--) {
-        int64_t size = k == n->nloops - 1 ? n->size[k] / vector : n->size[k];
-        char    part[100], times[20] = "";
-        int     used = snprintf(part, sizeof part, "%s", number);
-        if (below > 1)
-            used += snprintf(part + used, sizeof part - (size_t)used, " / %lld", (long long)below);
-        if (k > 0) snprintf(part + used, sizeof part - (size_t)used, " %% %lld", (long long)size);
-        if (k == n->nloops - 1 && vector > 1) snprintf(times, sizeof times, " * %d", vector);
-        map_line(m, "%s %s%d = (%s)(%s)%s;", type, prefix, k, type, part, times);
-        below *= size;
+        text_add(&m->t, "%*s", 4 * m->indent, "");
+        index_add_loop(&m->t, n, k, prefix, number, below, vector, m->wide);
+        text_add(&m->t, "\n");
+        below *= index_pieces(n, k, vector);
     }
 }
 
 void map_add_offset(map_text *m, const nest *n, const char *prefix, const access *a)
 {
-    bool any = false;
-    for (int k = 0; k < n->nloops; k++) {
-        int64_t stride = a->stride[n->loop[k]];
-        if (stride == 0) continue;
-        text_add(&m->t, "%s%s%d", any ? " + " : "", prefix, k);
-        if (stride != 1) text_add(&m->t, stride < 0 ? " * (%lld)" : " * %lld", (long long)stride);
-        any = true;
-    }
-    if (!any) text_add(&m->t, "0");
+    if (!index_add_offset(&m->t, n, prefix, a)) text_add(&m->t, "0");
 }
 
 const char *map_computed(const access *a)

@@ -8,17 +8,18 @@
 #ifndef CUDA_WRITE_MAP_TEXT_H
 #define CUDA_WRITE_MAP_TEXT_H
 
+#include "cuda/write/index_text.h"
 #include "cuda/write/kernel_source.h"
-#include "machine/nest.h"
 #include "program/map_form.h"
 
-enum { MOST_VECTOR = 8, VECTOR_BYTES = 16, NAME_ROOM = 48 };
+enum { MOST_VECTOR = 8, NAME_ROOM = 48 };
 
 typedef struct map_text {
     const instr *i;
     textbuf      t;
     int          indent;
     int          vector;
+    int          multiprocessors; /* of the GPU */
     bool         wide;       /* offsets need 64 bits */
     bool         slanted;    /* rows begin anywhere in a piece: see map_slant */
     nest         rows, nest; /* loops m0, m1, ... of rows, if any, and l0, l1, ... */
@@ -40,7 +41,6 @@ uint32_t map_indexed_loops(const instr *i); /* whose positions are asked for */
 int map_vector(const map_text *m, bool rest);
 /* Elements of an operand that can be moved at once: 1 where they do not lie side by side. */
 int  map_pack(const map_text *m, const access *a);
-bool map_needs_wide(const instr *i); /* does some offset need 64 bits? */
 
 /* Rows whose beginnings are not aligned, but alike for all operands with an element each, can be cut
  * into pieces that are: the first and the last piece of a row then reach beyond it, and what lies there

@@ -29,7 +29,6 @@ typedef struct slim_tiles {
     int64_t tiles;       /* blocks of a batch */
 } slim_tiles;
 
-/* most_shared: blocks that a cluster may have. */
-slim_tiles slim_tiles_of(const instr *i, const slim_form *f, int most_shared);
+slim_tiles slim_tiles_of(const kernel_source *s, const instr *i, const slim_form *f);
 
 #endif

@@ -3,7 +3,6 @@
 #include "cuda/write/slim_form.h"
 
 enum {
-    PROCESSORS = 132,
     SHARED_FLOATS = 6144, /* of partial sums in a block */
     ROWS = 4,             /* of a warp, where terms are adjacent */
     LINE_BYTES = 128,     /* of memory, that are read together */
@@ -31,24 +30,24 @@ static slim_tiles shared_tiles(const instr *i, const slim_form *f, int most)
     return t;
 }
 
-slim_tiles slim_tiles_of(const instr *i, const slim_form *f, int most_shared)
+slim_tiles slim_tiles_of(const kernel_source *s, const instr *i, const slim_form *f)
 {
     int64_t    rows = i->size[f->big], columns = i->size[f->slim];
     slim_tiles t = {.lanes = 2, .shared = 1, .group = WARP_SIZE, .rows = ROWS};
     if (f->adjacent_terms) {
         while (t.rows > 1 && (t.rows * columns > WARP_SIZE || columns > 2)) t.rows /= 2;
-        bool few = f->batches * rows < (int64_t)PROCESSORS * SLIM_BLOCK / WARP_SIZE;
+        bool few = f->batches * rows < (int64_t)s->multiprocessors * SLIM_BLOCK / WARP_SIZE;
         if (few) t.group = SLIM_BLOCK, t.rows = 1;
         t.tiles = kernel_parts(rows, (int64_t)(SLIM_BLOCK / t.group) * t.rows);
         return t;
     }
     int64_t each = (int64_t)f->vector * columns * (SLIM_BLOCK / WARP_SIZE); /* floats of a lane */
-    slim_tiles wider = shared_tiles(i, f, most_shared);
+    slim_tiles wider = shared_tiles(i, f, s->cluster);
     if (wider.shared > 1 && wider.lanes <= WARP_SIZE && wider.lanes * each <= SHARED_FLOATS)
         return wider;
     for (int more = 4; more <= WARP_SIZE; more *= 2) {
         int64_t wide = (int64_t)more * f->vector;
-        bool    enough = f->batches * (rows / wide) >= PROCESSORS;
+        bool    enough = f->batches * (rows / wide) >= s->multiprocessors;
         bool    narrow =
             wide * (int64_t)mtf_dtype_bytes(f->w->type) <= WARP_SIZE; /* bytes of a sector */
         if ((enough || narrow) && more * each <= SHARED_FLOATS) t.lanes = more;

@@ -8,7 +8,7 @@
 
 enum {
     SIDE = 16, /* a block has SIDE x SIDE threads */
-    BLOCK_THREADS = SIDE * SIDE,
+    TILE_THREADS = SIDE * SIDE,
     TILE_TERMS = 16,      /* of a sum that are in shared memory at once */
     LONG_SUM = 64,        /* terms: a warp adds them up */
     MOST_BLOCKS = 1 << 20 /* more work is done by the same blocks, one after another */
@@ -63,7 +63,7 @@ static bool add_kernel(kernel_source *s, kernel_plan *plan, contract_text *w, in
 {
     const char *body = text_done(&w->text);
     return body && kernel_add(s, plan, w->instr, body, blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS,
-                              BLOCK_THREADS, 0);
+                              TILE_THREADS, 0);
 }
 
 /* ---- a thread or a warp for each result ---- */
@@ -72,7 +72,7 @@ static bool write_small(kernel_source *s, kernel_plan *plan, contract_text *w, b
 {
     const instr *i = w->instr;
     int64_t      results = results_of(i), terms = i->size[w->k];
-    int          each = warps ? BLOCK_THREADS / 32 : BLOCK_THREADS; /* results of a block */
+    int          each = warps ? TILE_THREADS / 32 : TILE_THREADS; /* results of a block */
     text_add(
         &w->text,
         "    for (i64 result = BLOCK * %d + THREAD%s; result < %lldLL; result += BLOCKS * %d) {\n"
@@ -112,7 +112,7 @@ static void write_fill(contract_text *w, const char *to, const char *from, const
              "(%lldLL)) : "
              "(%s)0;\n"
              "            }\n",
-             wide * TILE_TERMS, BLOCK_THREADS, down < along ? "/" : "%",
+             wide * TILE_TERMS, TILE_THREADS, down < along ? "/" : "%",
              down < along ? TILE_TERMS : wide, down < along ? "%" : "/",
              down < along ? TILE_TERMS : wide, first, (long long)size, (long long)terms, to, from,
              first, (long long)stride, (long long)term_stride, w->sums);

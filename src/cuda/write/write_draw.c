@@ -13,21 +13,9 @@
 
 #include "base/dtype.h"
 #include "cuda/write/kernel_text.h"
+#include "cuda/write/prelude_assets.h"
 
-static const char draw[] = "    $U at = ($U)BLOCK * 256 + THREAD;\n"
-                           "    if (at >= $PIECES) return;\n"
-                           "    philox_stream stream = stream_of(words, $KEY);\n"
-                           "    $TURNS\n"
-                           "    $LOOPS\n"
-                           "    u64 g = $FIRST$PARTFIRST + (u64)(i64)$WEIGHTS;\n"
-                           "    philox_block b = philox_at(stream, g / $PER);\n"
-                           "    $T ys[$V];\n"
-                           "    UNROLL for (int k = 0; k < $V; k++) {\n"
-                           "        int e = $WHICH;\n"
-                           "        (void)e;\n"
-                           "        $VALUE\n"
-                           "    }\n"
-                           "    store_packs<$PACK>(out0 + $OUT, ys);\n";
+static const kernel_patterns patterns = {asset_draw, &asset_draw_bytes};
 
 /* ---- from words to numbers ---- */
 
@@ -50,26 +38,6 @@ static const char normal64[] =
     "        f64 q = (f64)(((u64)b.word[2] << 32 | b.word[3]) >> 11) * 0x1p-53;\n"
     "        f64 z = scalar::sqrt(-2.0 * scalar::log(1.0 - p)) * "
     "scalar::cos(6.283185307179586 * q);";
-
-/* As normal_quantile of kernels/draw.c. */
-static const char truncated[] =
-    "$UNIT\n"
-    "        f64 q = 0.9544997361036416 * (u + $HALF - 0.5);\n"
-    "        f64 w = -scalar::log((1.0 - 2.0 * q) * (1.0 + 2.0 * q)) - 2.5;\n"
-    "        f64 sum = 2.81022636e-08;\n"
-    "        sum = 3.43273939e-07 + sum * w;\n"
-    "        sum = -3.5233877e-06 + sum * w;\n"
-    "        sum = -4.39150654e-06 + sum * w;\n"
-    "        sum = 0.00021858087 + sum * w;\n"
-    "        sum = -0.00125372503 + sum * w;\n"
-    "        sum = -0.00417768164 + sum * w;\n"
-    "        sum = 0.246640727 + sum * w;\n"
-    "        sum = 1.50140941 + sum * w;\n"
-    "        f64 z = sum * 2.0 * q * 1.4142135623730951;\n"
-    "        f64 step = (0.5 * scalar::erf(z * 0.7071067811865476) - q) * 2.5066282746310002 * "
-    "scalar::exp(0.5 * z * z);\n"
-    "        z = z - step / (1.0 + 0.5 * z * step);\n"
-    "        z = z < -2.0 ? -2.0 : z > 2.0 ? 2.0 : z;";
 
 static const char uniform32[] = "$UNIT f32 v = $LOW + ($HIGH - $LOW) * (f32)u; $BELOW";
 static const char uniform64[] = "$UNIT f64 v = $LOW + ($HIGH - $LOW) * u; $BELOW";
@@ -126,10 +94,10 @@ static void set_real(draw_text *d, const draw_args *a, mtf_dtype type)
     if (a->kind != DRAW_UNIFORM) {
         set_f64(d, "LOW", a->a);
         set_f64(d, "HIGH", a->b);
-        kernel_set_pattern(&d->k, "Z",
-                           a->kind == DRAW_TRUNCATED_NORMAL ? truncated
-                           : wide                           ? normal64
-                                                            : normal32);
+        if (a->kind == DRAW_TRUNCATED_NORMAL)
+            kernel_set_from(&d->k, "Z", &patterns, "truncated");
+        else
+            kernel_set_pattern(&d->k, "Z", wide ? normal64 : normal32);
         kernel_set_pattern(&d->k, "VALUE",
                            wide ? "$Z\n        store(&ys[k], $LOW + $HIGH * z);"
                                 : "$Z\n        store(&ys[k], (f32)($LOW + $HIGH * z));");
@@ -256,6 +224,6 @@ bool write_draw(kernel_source *s, const instr *i, kernel_plan *plan)
     kernel_set_offset(&d.k, "WEIGHTS", &n, 'l', &weights);
     kernel_set_offset(&d.k, "OUT", &n, 'l', out);
     set_value(&d, a, out->type);
-    kernel_say(&d.k, draw);
+    kernel_say_from(&d.k, &patterns, "draw");
     return kernel_done(&d.k, plan, kernel_parts(n.elements / v, BLOCK_THREADS), BLOCK_THREADS, 0);
 }

@@ -10,6 +10,9 @@
 
 #include "base/dtype.h"
 #include "cuda/write/write_move.h"
+#include "cuda/write/prelude_assets.h"
+
+static const kernel_patterns patterns = {asset_fold, &asset_fold_bytes};
 
 enum {
     LONG_ROW = 2048, /* pieces from which on a row has a block */
@@ -82,33 +85,6 @@ int64_t fold_parts_bytes(const kernel_text *k, fold_kind kind, int64_t parts, in
     return bytes_of_numbers(k, parts * kept) + (seeks(kind) ? parts * kept * 4 : 0);
 }
 
-static const char join_parts[] = "    int lane = THREAD % $X, high = THREAD / $X;\n"
-                                 "    $U row = ($U)BLOCK * $X + lane;\n"
-                                 "    $C v = $NONE;\n"
-                                 "    $W\n"
-                                 "    if (row < $KEPT)\n"
-                                 "        for ($U chunk = high; chunk < $CHUNKS; chunk += $Y) {\n"
-                                 "            $C x = ((const $C *)scratch)[$CHUNKAT];\n"
-                                 "            $WOFCHUNK\n"
-                                 "            $JOIN\n"
-                                 "        }\n"
-                                 "    SHARED $C part[$ROOM];\n"
-                                 "    $WSHARED\n"
-                                 "    part[THREAD] = v;\n"
-                                 "    $WKEEP\n"
-                                 "    SYNC();\n"
-                                 "    if (high > 0 || row >= $KEPT) return;\n"
-                                 "    for (int k = 1; k < $Y; k++) {\n"
-                                 "        $C x = part[$OTHER];\n"
-                                 "        $WOFPART\n"
-                                 "        $JOIN\n"
-                                 "    }\n"
-                                 "    {\n"
-                                 "        $OUTLOOPS\n"
-                                 "        auto *to = out0 + $OUT;\n"
-                                 "        $PUT\n"
-                                 "    }\n";
-
 bool fold_join_parts(kernel_text *k, kernel_plan *plan, int64_t parts, int64_t kept)
 {
     int64_t x = kernel_power(kept, WARP_SIZE);
@@ -122,40 +98,11 @@ bool fold_join_parts(kernel_text *k, kernel_plan *plan, int64_t parts, int64_t k
     kernel_set_pattern(k, "SLOT", "THREAD");
     kernel_set_pattern(k, "KEPTW", "w");
     kernel_set_pattern(k, "OTHER", "k * $X + lane");
-    kernel_say(k, join_parts);
+    kernel_say_from(k, &patterns, "join_parts");
     return kernel_done(k, plan, kernel_parts(kept, x), BLOCK_THREADS, 0);
 }
 
 /* ---- reading ---- */
-
-static const char begin_numbers[] = "    $C vs[$V];\n"
-                                    "    $WS\n"
-                                    "    UNROLL for (int e = 0; e < $V; e++) {\n"
-                                    "        vs[e] = $NONE;\n"
-                                    "        $WSNONE\n"
-                                    "    }\n";
-
-/* Pieces $FIRST, $FIRST + $APART, ... of the chunk, which begin at `from`. */
-static const char take_pieces[] =
-    "    $U end = (chunk + 1) * $PER < $PIECES ? (chunk + 1) * $PER : $PIECES;\n"
-    "    for ($U first = chunk * $PER + $FIRST; first < end; first += $APART * $TOGETHER) {\n"
-    "        $T xs[$TOGETHER][$V];\n"
-    "        UNROLL for (int u = 0; u < $TOGETHER; u++) {\n"
-    "            $U at = first + u * $APART;\n"
-    "            if (at >= end) break;\n"
-    "            $LOOPS\n"
-    "            load_packs<$V>(xs[u], from + $IN);\n"
-    "        }\n"
-    "        UNROLL for (int u = 0; u < $TOGETHER; u++) {\n"
-    "            $U at = first + u * $APART;\n"
-    "            if (at >= end) break;\n"
-    "            UNROLL for (int e = 0; e < $V; e++) {\n"
-    "                $C x = widen(xs[u][e]), &v = vs[e];\n"
-    "                $WINE$POSITION\n"
-    "                $JOIN\n"
-    "            }\n"
-    "        }\n"
-    "    }\n";
 
 static const char finish[] = "{ auto *to = out0 + $OUT; $PUT }";
 static const char keep_chunk[] = "{ (($C *)scratch)[$CHUNKAT] = v;$WSAVE }";
@@ -210,44 +157,17 @@ static const char begin_row[] =
     "    $OUTLOOPS\n"
     "    const $T *from = in0 + $KEPTIN;\n";
 
-static const char join_lanes[] = "    $C v = vs[0];\n"
-                                 "    $WFIRST\n"
-                                 "    UNROLL for (int e = 1; e < $V; e++) {\n"
-                                 "        $C x = vs[e];\n"
-                                 "        $WOFE\n"
-                                 "        $JOIN\n"
-                                 "    }\n"
-                                 "    UNROLL for (int mask = $LANES / 2; mask > 0; mask /= 2) {\n"
-                                 "        $C x = shuffle_xor(v, mask);\n"
-                                 "        $WOFLANE\n"
-                                 "        $JOIN\n"
-                                 "    }\n";
-
-static const char join_warps[] = "    SHARED $C part[$ROOM];\n"
-                                 "    $WSHARED\n"
-                                 "    if (LANE == 0) {\n"
-                                 "        part[WARP_OF_BLOCK] = v;\n"
-                                 "        $WKEEP\n"
-                                 "    }\n"
-                                 "    SYNC();\n"
-                                 "    if (THREAD > 0) return;\n"
-                                 "    for (int k = 1; k < $ROOM; k++) {\n"
-                                 "        $C x = part[k];\n"
-                                 "        $WOFPART\n"
-                                 "        $JOIN\n"
-                                 "    }\n";
-
 static bool fold_rows(folding *f)
 {
     kernel_text *k = &f->k;
     f->v = kernel_pack(&f->reduced, &f->kept, &k->i->in[0]);
     int64_t pieces = f->reduced.elements / f->v, kept = f->kept.elements;
     int64_t g = kernel_power(kernel_parts(pieces, 2), WARP_SIZE);
-    if (pieces >= LONG_ROW || (pieces >= LONG_ROW / 4 && kept < FULL_GPU * 8)) g = BLOCK_THREADS;
+    if (pieces >= LONG_ROW || (pieces >= LONG_ROW / 4 && kept < kernel_full(f->k.source) * 8)) g = BLOCK_THREADS;
     int64_t blocks = kernel_parts(kept, BLOCK_THREADS / g);
     f->chunks = 1;
-    if (g == BLOCK_THREADS && blocks < FULL_GPU / 2)
-        f->chunks = kernel_least(FULL_GPU / blocks, pieces / (BLOCK_THREADS * SOME_PIECES));
+    if (g == BLOCK_THREADS && blocks < kernel_full(f->k.source) / 2)
+        f->chunks = kernel_least(kernel_full(f->k.source) / blocks, pieces / (BLOCK_THREADS * SOME_PIECES));
     if (f->chunks < 1) f->chunks = 1;
     set_chunks(f, pieces, g);
     kernel_set_number(k, "G", g);
@@ -261,44 +181,15 @@ static bool fold_rows(folding *f)
     kernel_set_pattern(k, "POSITION", seeks(f->how.kind) ? " i32 wx = (i32)(at * $V + e);" : "");
     kernel_set_loops(k, "LOOPS", &f->reduced, 'l', "at", f->v);
     kernel_say(k, begin_row);
-    kernel_say(k, begin_numbers);
-    kernel_say(k, take_pieces);
-    kernel_say(k, join_lanes);
-    if (g == BLOCK_THREADS) kernel_say(k, join_warps);
+    kernel_say_from(k, &patterns, "begin_numbers");
+    kernel_say_from(k, &patterns, "take_pieces");
+    kernel_say_from(k, &patterns, "join_lanes");
+    if (g == BLOCK_THREADS) kernel_say_from(k, &patterns, "join_warps");
     kernel_say(k, "    if (on) $FINISH\n");
     return add_kernels(f, blocks);
 }
 
 /* ---- by columns ---- */
-
-static const char begin_columns[] =
-    "    $U tile = ($U)BLOCK / $CHUNKS, chunk = ($U)BLOCK % $CHUNKS;\n"
-    "    int lane = THREAD % $X, high = THREAD / $X;\n"
-    "    $U piece = tile * $X + lane;\n"
-    "    if (piece >= $COLUMNS) piece = $COLUMNS - 1;\n"
-    "    $KEPTLOOPS\n"
-    "    const $T *from = in0 + $KEPTIN;\n";
-
-static const char join_columns[] = "    SHARED $C part[$ROOM];\n"
-                                   "    $WSHARED\n"
-                                   "    UNROLL for (int e = 0; e < $V; e++) {\n"
-                                   "        part[$SLOT] = vs[e];\n"
-                                   "        $WKEEP\n"
-                                   "    }\n"
-                                   "    SYNC();\n"
-                                   "    for (int c = THREAD; c < $X * $V; c += THREADS) {\n"
-                                   "        $U row = tile * ($X * $V) + c;\n"
-                                   "        if (row >= $KEPT) break;\n"
-                                   "        $C v = part[c];\n"
-                                   "        $WBEGIN\n"
-                                   "        for (int k = 1; k < $Y; k++) {\n"
-                                   "            $C x = part[$OTHER];\n"
-                                   "            $WOFPART\n"
-                                   "            $JOIN\n"
-                                   "        }\n"
-                                   "        $OUTLOOPS\n"
-                                   "        $FINISH\n"
-                                   "    }\n";
 
 static bool fold_columns(folding *f)
 {
@@ -307,8 +198,8 @@ static bool fold_columns(folding *f)
     int64_t columns = f->kept.elements / f->v, x = kernel_power(columns, WARP_SIZE);
     int64_t tiles = kernel_parts(columns, x), y = BLOCK_THREADS / x;
     f->chunks = 1;
-    if (tiles < FULL_GPU)
-        f->chunks = kernel_least(FULL_GPU / tiles, f->reduced.elements / (y * SOME_PIECES));
+    if (tiles < kernel_full(f->k.source))
+        f->chunks = kernel_least(kernel_full(f->k.source) / tiles, f->reduced.elements / (y * SOME_PIECES));
     if (f->chunks < 1) f->chunks = 1;
     set_chunks(f, f->reduced.elements, y);
     kernel_set_number(k, "X", x);
@@ -322,10 +213,10 @@ static bool fold_columns(folding *f)
     kernel_set_pattern(k, "POSITION", seeks(f->how.kind) ? " i32 wx = (i32)at;" : "");
     kernel_set_loops(k, "KEPTLOOPS", &f->kept, 'm', "piece", f->v);
     kernel_set_loops(k, "LOOPS", &f->reduced, 'l', "at", 1);
-    kernel_say(k, begin_columns);
-    kernel_say(k, begin_numbers);
-    kernel_say(k, take_pieces);
-    kernel_say(k, join_columns);
+    kernel_say_from(k, &patterns, "begin_columns");
+    kernel_say_from(k, &patterns, "begin_numbers");
+    kernel_say_from(k, &patterns, "take_pieces");
+    kernel_say_from(k, &patterns, "join_columns");
     return add_kernels(f, tiles);
 }
 

@@ -5,24 +5,9 @@
  * A thread takes a few packs of adjacent elements, and reads all of them first.
  */
 #include "cuda/write/kernel_text.h"
+#include "cuda/write/prelude_assets.h"
 
-static const char gather[] = "    $U first = ($U)BLOCK * $EACH + THREAD;\n"
-                             "    $T xs[$TOGETHER][$V];\n"
-                             "    UNROLL for (int u = 0; u < $TOGETHER; u++) {\n"
-                             "        $U at = first + u * 256;\n"
-                             "        if (at >= $PIECES) break;\n"
-                             "        $LOOPS\n"
-                             "        i64 index = in1[$INDEX];\n"
-                             "        UNROLL for (int e = 0; e < $V; e++) xs[u][e] = $T{};\n"
-                             "        if ((u64)index < $ALONGull) load_packs<$V>(xs[u], in0 + "
-                             "($TABLE + ($I)index * $STRIDE));\n"
-                             "    }\n"
-                             "    UNROLL for (int u = 0; u < $TOGETHER; u++) {\n"
-                             "        $U at = first + u * 256;\n"
-                             "        if (at >= $PIECES) break;\n"
-                             "        $LOOPS\n"
-                             "        store_packs<$V>(out0 + $OUT, xs[u]);\n"
-                             "    }\n";
+static const kernel_patterns patterns = {asset_gather, &asset_gather_bytes};
 
 bool write_gather(kernel_source *s, const instr *i, kernel_plan *plan)
 {
@@ -35,7 +20,7 @@ bool write_gather(kernel_source *s, const instr *i, kernel_plan *plan)
     while (v > 1 && how->along_stride % v != 0) v /= 2;
     int64_t pieces = n.elements / v;
     int64_t together = 1, most = kernel_together(v, i->out[0].type);
-    while (together < most && pieces >= together * 2 * BLOCK_THREADS * (int64_t)FULL_GPU)
+    while (together < most && pieces >= together * 2 * BLOCK_THREADS * kernel_full(s))
         together *= 2;
     kernel_set(&k, "T", "%s", kernel_type(i->out[0].type));
     kernel_set_number(&k, "V", v);
@@ -48,6 +33,6 @@ bool write_gather(kernel_source *s, const instr *i, kernel_plan *plan)
     kernel_set_offset(&k, "INDEX", &n, 'l', &i->in[1]);
     kernel_set_offset(&k, "TABLE", &n, 'l', &i->in[0]);
     kernel_set_offset(&k, "OUT", &n, 'l', &i->out[0]);
-    kernel_say(&k, gather);
+    kernel_say_from(&k, &patterns, "gather");
     return kernel_done(&k, plan, kernel_parts(pieces, together * BLOCK_THREADS), BLOCK_THREADS, 0);
 }

@@ -15,10 +15,9 @@
 #include "cuda/write/map_groups.h"
 
 enum {
-    BLOCK_THREADS = 256,
-    BYTES_ON_THE_WAY = 16, /* that a thread reads before it computes */
-    MOST_TOGETHER = 4,
-    MANY_BLOCKS = 132 * 8 * 2, /* from here on a thread may take several pieces */
+    BYTES_AHEAD = 16, /* that a thread reads before it computes */
+    MOST_PIECES = 4,
+    MANY_BLOCKS = 8 * 2 /* of each multiprocessor: from here on a thread may take several pieces */
 };
 
 typedef struct pass {
@@ -44,8 +43,8 @@ static int choose_together(const map_text *m, int64_t pieces)
     int     together = 1;
     for (int k = 0; k < m->i->nin; k++)
         if (!is_fixed(m, k)) bytes += (int64_t)mtf_dtype_bytes(m->i->in[k].type) * m->vector;
-    while (together < MOST_TOGETHER && bytes > 0 && together * bytes < BYTES_ON_THE_WAY &&
-           pieces / (BLOCK_THREADS * together * 2) >= MANY_BLOCKS)
+    while (together < MOST_PIECES && bytes > 0 && together * bytes < BYTES_AHEAD &&
+           pieces / (BLOCK_THREADS * together * 2) >= (int64_t)MANY_BLOCKS * m->multiprocessors)
         together *= 2;
     return together;
 }
@@ -128,7 +127,7 @@ static void add_rest(const pass *whole)
 {
     map_text   *m = whole->m, one = *m;
     pass        p = {.m = &one, .together = 1};
-    const char *type = m->wide ? "i64" : "i32";
+    const char *type = index_type(m->wide);
     one.vector = 1;
     if (whole->together > 1) {
         map_line(&one, "if (BLOCK == BLOCKS - 1 && THREAD < %d) {", whole->rest);
@@ -156,7 +155,7 @@ static void add_pieces(const pass *p, void (*inside)(const pass *p))
     bool      some = p->pieces % ((int64_t)BLOCK_THREADS * p->together) != 0;
     map_line(m, "UNROLL for (int u = 0; u < %d; u++) {", p->together);
     m->indent++;
-    map_line(m, "%s at = first + u * %d;", m->wide ? "u64" : "u32", BLOCK_THREADS);
+    map_line(m, "%s at = first + u * %d;", index_number(m->wide), BLOCK_THREADS);
     if (some) map_line(m, "if (at >= %lld) break;", (long long)p->pieces);
     map_add_index(m, &m->nest, "l", "at", m->vector);
     inside(p);
@@ -170,7 +169,7 @@ static void add_body(const pass *p)
     for (int k = 0; k < m->i->nin; k++)
         if (is_fixed(m, k)) map_line(m, "%s r%d = load(in%d);", kernel_type(m->type[k]), k, k);
     if (p->rest) add_rest(p);
-    const char *type = m->wide ? "u64" : "u32";
+    const char *type = index_number(m->wide);
     if (p->together > 1) {
         map_line(m, "%s first = (%s)BLOCK * %d + THREAD;", type, type, BLOCK_THREADS * p->together);
         declare_inputs(p);

@@ -12,8 +12,6 @@
 
 #include "cuda/write/map_rows.h"
 
-enum { WARP_THREADS = 32 };
-
 static void end(map_text *m)
 {
     m->indent--;
@@ -153,7 +151,7 @@ static void add_pass(row_text *r, int pass)
         map_row_turns(r);
     } else {
         map_line(m, "UNROLL_4 for (%s piece = lane; piece < %lld; piece += %d) {",
-                 m->wide ? "i64" : "i32", (long long)r->pieces, r->threads);
+                 index_type(m->wide), (long long)r->pieces, r->threads);
         m->indent++;
     }
     add_piece(r, pass, wanted);
@@ -186,7 +184,7 @@ static void add_row_outputs(row_text *r)
     for (int o = 0; o < i->nout; o++) {
         if (!is_row_output(r, o)) continue;
         if (!any) {
-            map_line(m, r->threads > WARP_THREADS ? "SYNC();" : "WARP_SYNC();");
+            map_line(m, r->threads > WARP_SIZE ? "SYNC();" : "WARP_SYNC();");
             map_line(m, map_row_has_dead(r) ? "if (lane == 0 && live) {" : "if (lane == 0) {");
             m->indent++;
         }

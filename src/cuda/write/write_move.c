@@ -8,6 +8,9 @@
 #include "cuda/write/write_move.h"
 
 #include "cuda/write/write_fold.h"
+#include "cuda/write/prelude_assets.h"
+
+static const kernel_patterns patterns = {asset_move, &asset_move_bytes};
 
 enum {
     SHORT_SIDE = 16, /* loops shorter than this are not worth a tile */
@@ -30,21 +33,6 @@ static kernel_text begin_text(kernel_source *s, const instr *i, bool adds)
 
 /* ---- along one loop ---- */
 
-static const char copy_pieces[] = "    $U first = ($U)BLOCK * $EACH + THREAD;\n"
-                                  "    $T xs[$TOGETHER][$V];\n"
-                                  "    UNROLL for (int u = 0; u < $TOGETHER; u++) {\n"
-                                  "        $U at = first + u * 256;\n"
-                                  "        if (at >= $PIECES) break;\n"
-                                  "        $LOOPS\n"
-                                  "        $LOAD\n"
-                                  "    }\n"
-                                  "    UNROLL for (int u = 0; u < $TOGETHER; u++) {\n"
-                                  "        $U at = first + u * 256;\n"
-                                  "        if (at >= $PIECES) break;\n"
-                                  "        $LOOPS\n"
-                                  "        $ADD$STORE\n"
-                                  "    }\n";
-
 static const char load_packs[] = "load_packs<$INPACK>(xs[u], in0 + $IN);";
 static const char load_each[] =
     "UNROLL for (int e = 0; e < $V; e++) xs[u][e] = in0[$IN + e * $INSTEP];";
@@ -64,14 +52,6 @@ static const char add_each[] = "UNROLL for (int e = 0; e < $V; e++) {\n"
                                "        }\n"
                                "        ";
 
-/* The last elements of a single loop, which fill no pack. */
-static const char copy_rest[] = "    if (BLOCK == BLOCKS - 1 && THREAD < $REST) {\n"
-                                "        $I l0 = $LAST + THREAD;\n"
-                                "        $T x = in0[$IN], y = $OLD;\n"
-                                "        (void)y;\n"
-                                "        out0[$OUT] = $VALUE;\n"
-                                "    }\n";
-
 static bool copy_along(kernel_text *k, kernel_plan *plan, nest n, bool adds)
 {
     const access *in = &k->i->in[0], *out = &k->i->out[0];
@@ -82,7 +62,7 @@ static bool copy_along(kernel_text *k, kernel_plan *plan, nest n, bool adds)
     int     v = in_pack > out_pack ? in_pack : out_pack;
     int64_t pieces = (n.elements - left) / v, together = 1;
     while (together < kernel_together(v, out->type) &&
-           pieces >= together * 2 * BLOCK_THREADS * (int64_t)FULL_GPU)
+           pieces >= together * 2 * BLOCK_THREADS * kernel_full(k->source))
         together *= 2;
     kernel_set_number(k, "V", v);
     kernel_set_number(k, "INPACK", in_pack);
@@ -101,36 +81,12 @@ static bool copy_along(kernel_text *k, kernel_plan *plan, nest n, bool adds)
     kernel_set_pattern(k, "STORE", out_pack > 1 ? store_packs : store_each);
     kernel_set_pattern(k, "ADD", !adds ? "" : out_pack > 1 ? add_packs : add_each);
     kernel_set_pattern(k, "OLD", adds ? "out0[$OUT]" : "x");
-    if (left > 0) kernel_say(k, copy_rest);
-    kernel_say(k, copy_pieces);
+    if (left > 0) kernel_say_from(k, &patterns, "copy_rest");
+    kernel_say_from(k, &patterns, "copy_pieces");
     return kernel_done(k, plan, kernel_parts(pieces, together * BLOCK_THREADS), BLOCK_THREADS, 0);
 }
 
 /* ---- through tiles ---- */
-
-/* Reads along r, where the input is contiguous, and writes along c. */
-static const char copy_tiles[] =
-    "    SHARED $T tile[$SIDE][$SIDE + 1];\n"
-    "    $U b = ($U)BLOCK / (($U)$CTILES * $RTILES);\n"
-    "    $I c0 = ($I)(($U)BLOCK % $CTILES) * $SIDE;\n"
-    "    $I r0 = ($I)(($U)BLOCK / $CTILES % $RTILES) * $SIDE;\n"
-    "    $LOOPS\n"
-    "    int along = THREAD % $SIDE;\n"
-    "    UNROLL for (int j = 0; j < $SIDE / $HIGH; j++) {\n"
-    "        int k = THREAD / $SIDE + j * $HIGH;\n"
-    "        if (r0 + along < $ROWS && c0 + k < $COLUMNS)\n"
-    "            tile[k][along] = in0[$IN + r0 + along + (c0 + k) * $INC];\n"
-    "    }\n"
-    "    SYNC();\n"
-    "    UNROLL for (int j = 0; j < $SIDE / $HIGH; j++) {\n"
-    "        int k = THREAD / $SIDE + j * $HIGH;\n"
-    "        if (r0 + k < $ROWS && c0 + along < $COLUMNS) {\n"
-    "            $T *to = &out0[$OUT + (r0 + k) * $OUTR + (c0 + along) * $OUTC];\n"
-    "            $T x = tile[along][k], y = $OLD;\n"
-    "            (void)y;\n"
-    "            *to = $VALUE;\n"
-    "        }\n"
-    "    }\n";
 
 /* The loop along which the input is contiguous, if it is not the innermost one. */
 static int across_loop(const nest *n, const access *out, const access *in)
@@ -168,7 +124,7 @@ static bool copy_squares(kernel_text *k, kernel_plan *plan, const nest *n, int a
     kernel_set_offset(k, "IN", &others, 'l', in);
     kernel_set_offset(k, "OUT", &others, 'l', out);
     kernel_set_pattern(k, "OLD", adds ? "*to" : "x");
-    kernel_say(k, copy_tiles);
+    kernel_say_from(k, &patterns, "copy_tiles");
     return kernel_done(k, plan, rtiles * ctiles * others.elements, BLOCK_THREADS, 0);
 }
 
@@ -205,24 +161,6 @@ static int64_t reach_of_output(const instr *i)
     for (int l = 0; l < i->nloops; l++) reach += kernel_reach(i->size[l] - 1, i->out[0].stride[l]);
     return reach;
 }
-
-/* A thread for each element of the output; for each iteration of the meeting loops, $FIND sees
- * whether the loops that are apart reach the element from there, and where the term is. */
-static const char add_overlapping[] = "    i64 at = BLOCK * 256 + THREAD;\n"
-                                      "    if (at >= $SPAN) return;\n"
-                                      "    at += $LOW;\n"
-                                      "    $C sum = 0;\n"
-                                      "    bool any = false;\n"
-                                      "    for ($I turn = 0; turn < $MEETING; turn++) {\n"
-                                      "        $LOOPS\n"
-                                      "        i64 rest = at - $OUT - $APARTLOW, from = $IN;\n"
-                                      "        if (rest < 0) continue;\n"
-                                      "$FIND"
-                                      "        if (rest != 0) continue;\n"
-                                      "        sum = ADD(sum, load(&in0[from]));\n"
-                                      "        any = true;\n"
-                                      "    }\n"
-                                      "    if (any) store(&out0[at], ADD(load(&out0[at]), sum));\n";
 
 static const char *find_text(const instr *i, uint32_t apart, arena *a)
 {
@@ -266,7 +204,7 @@ static bool add_where_overlapping(kernel_source *s, const instr *i, kernel_plan 
     kernel_set_offset(&k, "IN", meeting, 'l', &i->in[0]);
     kernel_set_offset(&k, "OUT", meeting, 'l', &i->out[0]);
     kernel_set_pattern(&k, "FIND", find_text(i, apart, s->arena));
-    kernel_say(&k, add_overlapping);
+    kernel_say_from(&k, &patterns, "add_overlapping");
     return kernel_done(&k, plan, kernel_parts(reach, BLOCK_THREADS), BLOCK_THREADS, 0);
 }
 

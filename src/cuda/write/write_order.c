@@ -8,6 +8,9 @@
  * a tile finds its place among all tiles of its row.
  */
 #include "cuda/write/write_sort.h"
+#include "cuda/write/prelude_assets.h"
+
+static const kernel_patterns patterns = {asset_order, &asset_order_bytes};
 
 enum { ITEMS = 512 }; /* that a block sorts at least, if there are so many */
 
@@ -31,30 +34,6 @@ static const char *key_text(mtf_dtype type)
     return "u32 key = *from != 0;";
 }
 
-static const char sort_rows[] = "    $SORTDECLARE\n"
-                                "    for (int t = THREAD; t < $ALL; t += THREADS) {\n"
-                                "        $U row = ($U)BLOCK / $TILES * $ROWS + t / $N;\n"
-                                "        $I j = ($I)(($U)BLOCK % $TILES * $N + t % $N);\n"
-                                "        item[t] = ~0ull;\n"
-                                "        $INDEXNONE\n"
-                                "        if (row >= $LINES || j >= $ALONG) continue;\n"
-                                "        $LOOPS\n"
-                                "        const $T *from = in0 + ($IN + j * $INSTEP);\n"
-                                "        $KEY\n"
-                                "        $ITEM\n"
-                                "    }\n"
-                                "    SYNC();\n"
-                                "$SORT";
-
-static const char put_rows[] = "    for (int t = THREAD; t < $ROWS * $K; t += THREADS) {\n"
-                               "        $U row = ($U)BLOCK * $ROWS + t / $K;\n"
-                               "        if (row >= $LINES) continue;\n"
-                               "        int place = t / $K * $N + t % $K;\n"
-                               "        $I rank = t % $K, found = ($I)(u32)$FOUND;\n"
-                               "        $LOOPS\n"
-                               "        $PUT\n"
-                               "    }\n";
-
 static const char put[] = "out0[$VALUES + rank * $VALUESTEP] = in0[$IN + found * $INSTEP]; "
                           "out1[$INDICES + rank * $INDEXSTEP] = (i32)found;";
 
@@ -62,25 +41,6 @@ static const char keep_tile[] = "    for (int t = THREAD; t < $N; t += THREADS) 
                                 "        ((u64 *)scratch)[BLOCK * $N + t] = item[t];\n"
                                 "        $INDEXKEEP\n"
                                 "    }\n";
-
-/* Of a tile, the first k items are looked at. */
-static const char join_tiles[] =
-    "    i64 at = BLOCK * 256 + THREAD;\n"
-    "    if (at >= $UNITS) return;\n"
-    "    i64 row = at / ($TILES * $FEW), own = at / $FEW % $TILES, t = at % $FEW;\n"
-    "    if (own * $N + t >= $ALONG) return;\n"
-    "    const u64 *sorted = (const u64 *)scratch + row * ($TILES * $N);\n"
-    "    u64 mine = sorted[own * $N + t];\n"
-    "    $INDEXMINE\n"
-    "    $I rank = ($I)t;\n"
-    "    for (i64 tile = 0; tile < $TILES && rank < $K; tile++) {\n"
-    "        if (tile == own) continue;\n"
-    "$SORTBEFORE"
-    "    }\n"
-    "    if (rank >= $K) return;\n"
-    "    $I found = ($I)(u32)$FOUNDMINE;\n"
-    "    $LOOPS\n"
-    "    $PUT\n";
 
 static void set_words(kernel_text *k, const nest *n, bool pairs)
 {
@@ -127,10 +87,10 @@ static bool order_in_tiles(kernel_text *k, kernel_plan *plan, int64_t lines, boo
     kernel_set_number(k, "UNITS", units);
     kernel_set_number(k, "INDEXAT", items * 8);
     plan->scratch_bytes = items * (pairs ? 12 : 8);
-    kernel_say(k, sort_rows);
+    kernel_say_from(k, &patterns, "sort_rows");
     kernel_say(k, keep_tile);
     TRY(kernel_done(k, plan, lines * tiles, BLOCK_THREADS, 0));
-    kernel_say(k, join_tiles);
+    kernel_say_from(k, &patterns, "join_tiles");
     return kernel_done(k, plan, kernel_parts(units, BLOCK_THREADS), BLOCK_THREADS, 0);
 }
 
@@ -150,7 +110,7 @@ bool write_order(kernel_source *s, const instr *i, kernel_plan *plan)
     sort_set_words(&k, size, rows * size, pairs);
     kernel_set_number(&k, "ROWS", rows);
     kernel_set_number(&k, "TILES", 1);
-    kernel_say(&k, sort_rows);
-    kernel_say(&k, put_rows);
+    kernel_say_from(&k, &patterns, "sort_rows");
+    kernel_say_from(&k, &patterns, "put_rows");
     return kernel_done(&k, plan, kernel_parts(n.elements, rows), BLOCK_THREADS, 0);
 }

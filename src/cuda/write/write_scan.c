@@ -7,6 +7,9 @@
  */
 #include "base/dtype.h"
 #include "cuda/write/kernel_text.h"
+#include "cuda/write/prelude_assets.h"
+
+static const kernel_patterns patterns = {asset_scan, &asset_scan_bytes};
 
 enum {
     MANY_LINES = 4096,
@@ -18,35 +21,7 @@ enum {
 
 /* ---- a thread for each line ---- */
 
-static const char by_threads[] =
-    "    $U row = ($U)BLOCK * 256 + THREAD;\n"
-    "    if (row >= $LINES) return;\n"
-    "    $LOOPS\n"
-    "    const $T *from = in0 + ($IN + $INFIRST);\n"
-    "    $O *to = out0 + ($OUT + $OUTFIRST);\n"
-    "    $C sum = 0;\n"
-    "    for ($I first = 0; first < $ALONG; first += 4) {\n"
-    "        $T xs[4];\n"
-    "        UNROLL for (int e = 0; e < 4; e++)\n"
-    "            if (first + e < $ALONG) xs[e] = from[(first + e) * $INSTEP];\n"
-    "        UNROLL for (int e = 0; e < 4; e++) {\n"
-    "            if (first + e >= $ALONG) break;\n"
-    "            $C before = sum;\n"
-    "            sum = ADD(sum, widen(xs[e]));\n"
-    "            store(to + (first + e) * $OUTSTEP, $RESULT);\n"
-    "        }\n"
-    "    }\n";
-
 /* ---- a warp or a block for each line ---- */
-
-static const char begin_line[] =
-    "    $U row = ($U)BLOCK / $CHUNKS * $ROWS + THREAD / $G;\n"
-    "    $I chunk = ($I)(($U)BLOCK % $CHUNKS);\n"
-    "    bool on = row < $LINES;\n"
-    "    if (!on) row = $LINES - 1;\n"
-    "    $LOOPS\n"
-    "    const $T *from = in0 + ($IN + $INFIRST);\n"
-    "    $I begin = chunk * $PER, end = begin + $PER < $ALONG ? begin + $PER : $ALONG;\n";
 
 static const char sum_chunk[] =
     "    $C sum = 0;\n"
@@ -54,42 +29,6 @@ static const char sum_chunk[] =
     "$INSTEP));\n"
     "    sum = block_sum<$G>(sum);\n"
     "    if (THREAD == 0) (($C *)scratch)[row * $CHUNKS + chunk] = sum;\n";
-
-static const char by_groups[] =
-    "    $O *to = out0 + ($OUT + $OUTFIRST);\n"
-    "    $C carry = 0;\n"
-    "    $EARLIER\n"
-    "    for ($I base = begin; base < end; base += $G * 4) {\n"
-    "        $I first = base + THREAD % $G * 4;\n"
-    "        $C sums[4];\n"
-    "        UNROLL for (int e = 0; e < 4; e++)\n"
-    "            sums[e] = first + e < end ? load(from + (first + e) * $INSTEP) : ($C)0;\n"
-    "        UNROLL for (int e = 1; e < 4; e++) sums[e] = ADD(sums[e - 1], sums[e]);\n"
-    "        $C upto = sums[3];\n"
-    "        UNROLL for (int gap = 1; gap < WARP; gap *= 2) {\n"
-    "            $C other = shuffle(upto, (LANE - gap) & (WARP - 1));\n"
-    "            if (LANE >= gap) upto = ADD(other, upto);\n"
-    "        }\n"
-    "        $C before = shuffle(upto, (LANE - 1) & (WARP - 1)), all = shuffle(upto, WARP - 1);\n"
-    "        if (LANE == 0) before = 0;\n"
-    "$WARPS"
-    "        before = ADD(carry, before);\n"
-    "        UNROLL for (int e = 0; e < 4; e++)\n"
-    "            if (on && first + e < end) store(to + (first + e) * $OUTSTEP, $RESULT);\n"
-    "        carry = ADD(carry, all);\n"
-    "    }\n";
-
-static const char join_warps[] = "        SHARED $C total[$G / WARP];\n"
-                                 "        if (LANE == 0) total[WARP_OF_BLOCK] = all;\n"
-                                 "        SYNC();\n"
-                                 "        $C offset = 0;\n"
-                                 "        all = 0;\n"
-                                 "        UNROLL for (int k = 0; k < $G / WARP; k++) {\n"
-                                 "            if (k == WARP_OF_BLOCK) offset = all;\n"
-                                 "            all = ADD(all, total[k]);\n"
-                                 "        }\n"
-                                 "        before = ADD(offset, before);\n"
-                                 "        SYNC();\n";
 
 static const char earlier[] =
     "for ($I c = 0; c < chunk; c++) carry = ADD(carry, ((const $C *)scratch)[row * $CHUNKS + c]);";
@@ -99,8 +38,8 @@ static bool scan_by_groups(kernel_text *k, kernel_plan *plan, int64_t lines)
     int64_t along = k->i->scan.along, g = along <= OF_A_WARP ? WARP_SIZE : BLOCK_THREADS,
             chunks = 1;
     int64_t blocks = kernel_parts(lines, BLOCK_THREADS / g);
-    if (blocks < FULL_GPU / 2 && along >= 2 * CHUNK)
-        chunks = kernel_least(kernel_least(MOST_CHUNKS, along / CHUNK), FULL_GPU / blocks);
+    if (blocks < kernel_full(k->source) / 2 && along >= 2 * CHUNK)
+        chunks = kernel_least(kernel_least(MOST_CHUNKS, along / CHUNK), kernel_full(k->source) / blocks);
     int64_t per = kernel_parts(along, chunks);
     chunks = kernel_parts(along, per);
     kernel_set_number(k, "G", g);
@@ -111,17 +50,18 @@ static bool scan_by_groups(kernel_text *k, kernel_plan *plan, int64_t lines)
                        k->i->scan.exclusive
                            ? "e == 0 ? before : ADD(before, sums[e > 0 ? e - 1 : 0])"
                            : "ADD(before, sums[e])");
-    kernel_set_pattern(k, "WARPS", g > WARP_SIZE ? join_warps : "");
+    kernel_set_pattern(k, "WARPS", "");
+    if (g > WARP_SIZE) kernel_set_from(k, "WARPS", &patterns, "join_warps");
     kernel_set_pattern(k, "EARLIER", chunks > 1 ? earlier : "");
     if (chunks > 1) {
         size_t bytes = mtf_dtype_bytes(dtype_compute(k->i->in[0].type));
         plan->scratch_bytes = lines * chunks * (int64_t)bytes;
-        kernel_say(k, begin_line);
+        kernel_say_from(k, &patterns, "begin_line");
         kernel_say(k, sum_chunk);
         TRY(kernel_done(k, plan, lines * chunks, BLOCK_THREADS, 0));
     }
-    kernel_say(k, begin_line);
-    kernel_say(k, by_groups);
+    kernel_say_from(k, &patterns, "begin_line");
+    kernel_say_from(k, &patterns, "by_groups");
     return kernel_done(k, plan, blocks * chunks, BLOCK_THREADS, 0);
 }
 
@@ -152,6 +92,6 @@ bool write_scan(kernel_source *s, const instr *i, kernel_plan *plan)
     if (contiguous ? how->along > 8 : n.elements < MANY_LINES && how->along > SHORT_LINE)
         return scan_by_groups(&k, plan, n.elements);
     kernel_set_pattern(&k, "RESULT", how->exclusive ? "before" : "sum");
-    kernel_say(&k, by_threads);
+    kernel_say_from(&k, &patterns, "by_threads");
     return kernel_done(&k, plan, kernel_parts(n.elements, BLOCK_THREADS), BLOCK_THREADS, 0);
 }

@@ -11,6 +11,9 @@
  */
 #include "base/dtype.h"
 #include "cuda/write/write_sort.h"
+#include "cuda/write/prelude_assets.h"
+
+static const kernel_patterns patterns = {asset_scatter, &asset_scatter_bytes};
 
 enum {
     FEW_PLACES = 512,
@@ -35,52 +38,13 @@ static const char add_up[] =
 
 /* ---- few places ---- */
 
-static const char few_begin[] =
-    "    $U at = ($U)BLOCK * 256 + THREAD;\n"
-    "    if (at >= $UNITS) return;\n"
-    "    $U turn = at / $PIECES;\n"
-    "    $EACHLOOPS\n"
-    "    $U outer = turn / $PLACES, mine = turn % $PLACES;\n"
-    "    $OUTERLOOPS\n"
-    "    const $X *indices = in1 + $OUTERINDEX;\n"
-    "    i64 index;\n"
-    "    { $U place = mine; $PLACELOOPS index = indices[$PLACEINDEX]; }\n"
-    "    if ((u64)index >= $ALONGull) return;\n"
-    "    $T *to = out0 + ($OUTEROUT + $EACHOUT + ($I)index * $STRIDE);\n"
-    "    const $T *from = in0 + ($OUTERIN + $EACHIN);\n";
-
-static const char few_add[] =
-    "    for ($U place = 0; place < mine; place++) {\n"
-    "        $PLACELOOPS\n"
-    "        if (indices[$PLACEINDEX] == index) return;\n"
-    "    }\n"
-    "    $C vs[$V] = {};\n"
-    "    for ($U place = mine; place < $PLACES; place++) {\n"
-    "        $PLACELOOPS\n"
-    "        if (indices[$PLACEINDEX] != index) continue;\n"
-    "        $T xs[$V];\n"
-    "        load_packs<$V>(xs, from + $PLACEIN);\n"
-    "        UNROLL for (int e = 0; e < $V; e++) vs[e] = ADD(vs[e], widen(xs[e]));\n"
-    "    }\n"
-    "    $ADDUP\n";
-
-static const char few_set[] = "    for ($U place = mine + 1; place < $PLACES; place++) {\n"
-                              "        $PLACELOOPS\n"
-                              "        if (indices[$PLACEINDEX] == index) return;\n"
-                              "    }\n"
-                              "    $U place = mine;\n"
-                              "    $PLACELOOPS\n"
-                              "    $T xs[$V];\n"
-                              "    load_packs<$V>(xs, from + $PLACEIN);\n"
-                              "    store_packs<$V>(to, xs);\n";
-
 static bool scatter_few(scattering *c)
 {
     kernel_text *k = &c->k;
     int64_t      units = c->turns * c->pieces;
     kernel_set_number(k, "UNITS", units);
-    kernel_say(k, few_begin);
-    kernel_say(k, c->i->gather.set ? few_set : few_add);
+    kernel_say_from(k, &patterns, "few_begin");
+    kernel_say_from(k, &patterns, c->i->gather.set ? "few_set" : "few_add");
     return kernel_done(k, c->plan, kernel_parts(units, BLOCK_THREADS), BLOCK_THREADS, 0);
 }
 
@@ -106,138 +70,24 @@ static joining joining_of(int64_t turns)
     return j;
 }
 
-/* An item: number of the outer iteration times the dimension plus the index, then the place. */
-static const char sort_tiles[] =
-    "    $SORTDECLARE\n"
-    "    for (int t = THREAD; t < $N; t += THREADS) {\n"
-    "        $U turn = ($U)BLOCK * $N + t;\n"
-    "        item[t] = ~0ull;\n"
-    "        if (turn >= $TURNS) continue;\n"
-    "        $U outer = turn / $PLACES, place = turn % $PLACES;\n"
-    "        $OUTERLOOPS\n"
-    "        $PLACELOOPS\n"
-    "        i64 index = in1[$OUTERINDEX + $PLACEINDEX];\n"
-    "        u32 key = (u64)index < $ALONGull ? (u32)(outer * $ALONG + index) : 0xffffffffu;\n"
-    "        item[t] = (u64)key << 32 | (u32)turn;\n"
-    "    }\n"
-    "    SYNC();\n"
-    "$SORT"
-    "    for (int t = THREAD; t < $N; t += THREADS) ((u64 *)scratch)[BLOCK * $N + t] = item[t];\n";
-
-/* What is beyond the last turn comes last in the last tile, and is in no other. */
-static const char join_tiles[] =
-    "    i64 at = BLOCK * 256 + THREAD;\n"
-    "    if (at >= $TURNS) return;\n"
-    "    const u64 *sorted = (const u64 *)(scratch + $JOINFROM);\n"
-    "    u64 mine = sorted[at];\n"
-    "    i64 own = at / $SIZE, group = own & ~($FAN - 1ll), rank = at % $SIZE;\n"
-    "    for (i64 tile = group; tile < group + $FAN && tile * $SIZE < $TURNS; tile++) {\n"
-    "        if (tile == own) continue;\n"
-    "        const u64 *theirs = sorted + tile * $SIZE;\n"
-    "        i64 low = 0, high = $TURNS - tile * $SIZE < $SIZE ? $TURNS - tile * $SIZE : $SIZE;\n"
-    "        while (low < high) {\n"
-    "            i64 middle = (low + high) / 2;\n"
-    "            if (mine > theirs[middle]) low = middle + 1;\n"
-    "            else high = middle;\n"
-    "        }\n"
-    "        rank += low;\n"
-    "    }\n"
-    "    ((u64 *)(scratch + $JOINTO))[group * $SIZE + rank] = mine;\n";
-
-static const char run_set[] =
-    "    $U at = ($U)BLOCK * 256 + THREAD;\n"
-    "    if (at >= $UNITS) return;\n"
-    "    $SORTED\n"
-    "    i64 p = (i64)(at / $PIECES);\n"
-    "    u32 key = (u32)(sorted[p] >> 32), turn = (u32)sorted[p];\n"
-    "    if (key == 0xffffffffu || (p + 1 < $TURNS && (u32)(sorted[p + 1] >> 32) == key)) return;\n"
-    "    $EACHLOOPS\n"
-    "    $FROM\n"
-    "    $TO\n"
-    "    $T xs[$V];\n"
-    "    load_packs<$V>(xs, from);\n"
-    "    store_packs<$V>(to, xs);\n";
-
-static const char run_begin[] =
-    "    $U at = ($U)BLOCK * 256 + THREAD;\n"
-    "    if (at >= $UNITS) return;\n"
-    "    $SORTED\n"
-    "    $C *parts = ($C *)(scratch + $PARTSAT);\n"
-    "    $EACHLOOPS\n"
-    "    i64 piece = (i64)(at % $PIECES), tile = (i64)(at / $PIECES);\n"
-    "    i64 first = tile * $RUN, end = first + $RUN < $TURNS ? first + $RUN : $TURNS;\n";
-
-/* All runs but those that go on beyond the tile; of one that began before it, this tile's part. */
-static const char run_add[] =
-    "    u32 key = (u32)(sorted[first] >> 32);\n"
-    "    bool head = first > 0 && (u32)(sorted[first - 1] >> 32) == key;\n"
-    "    $C vs[$V] = {};\n"
-    "    for (i64 p0 = first; p0 < end; p0 += 4) {\n"
-    "        $T xs[4][$V];\n"
-    "        UNROLL for (int u = 0; u < 4; u++) {\n"
-    "            if (p0 + u >= end) break;\n"
-    "            u32 turn = (u32)sorted[p0 + u];\n"
-    "            $FROM\n"
-    "            load_packs<$V>(xs[u], from);\n"
-    "        }\n"
-    "        UNROLL for (int u = 0; u < 4; u++) {\n"
-    "            i64 p = p0 + u;\n"
-    "            if (p >= end) break;\n"
-    "            UNROLL for (int e = 0; e < $V; e++) vs[e] = ADD(vs[e], widen(xs[u][e]));\n"
-    "            u32 next = p + 1 < $TURNS ? (u32)(sorted[p + 1] >> 32) : ~key;\n"
-    "            if (next == key && p + 1 < end) continue;\n"
-    "            if (key != 0xffffffffu && head) {\n"
-    "                UNROLL for (int e = 0; e < $V; e++) parts[(tile * $PIECES + piece) * $V + e] "
-    "= vs[e];\n"
-    "            } else if (key != 0xffffffffu && next != key) {\n"
-    "                $TO\n"
-    "                $ADDUP\n"
-    "            }\n"
-    "            UNROLL for (int e = 0; e < $V; e++) vs[e] = 0;\n"
-    "            head = false;\n"
-    "            key = next;\n"
-    "        }\n"
-    "    }\n";
-
-/* The run that begins in a tile and goes on beyond it. */
-static const char run_join[] =
-    "    u32 key = (u32)(sorted[end - 1] >> 32);\n"
-    "    if (key == 0xffffffffu || end == $TURNS || (u32)(sorted[end] >> 32) != key) return;\n"
-    "    i64 begin = end - 1;\n"
-    "    while (begin > first && (u32)(sorted[begin - 1] >> 32) == key) begin--;\n"
-    "    if (begin == first && first > 0 && (u32)(sorted[first - 1] >> 32) == key) return;\n"
-    "    $C vs[$V] = {};\n"
-    "    for (i64 p = begin; p < end; p++) {\n"
-    "        u32 turn = (u32)sorted[p];\n"
-    "        $FROM\n"
-    "        $T xs[$V];\n"
-    "        load_packs<$V>(xs, from);\n"
-    "        UNROLL for (int e = 0; e < $V; e++) vs[e] = ADD(vs[e], widen(xs[e]));\n"
-    "    }\n"
-    "    for (i64 t = tile + 1; t * $RUN < $TURNS && (u32)(sorted[t * $RUN] >> 32) == key; t++)\n"
-    "        UNROLL for (int e = 0; e < $V; e++)\n"
-    "            vs[e] = ADD(vs[e], parts[(t * $PIECES + piece) * $V + e]);\n"
-    "    $TO\n"
-    "    $ADDUP\n";
-
 static bool add_runs(scattering *c)
 {
     kernel_text *k = &c->k;
     int64_t      units = c->turns * c->pieces;
     if (c->i->gather.set) {
         kernel_set_number(k, "UNITS", units);
-        kernel_say(k, run_set);
+        kernel_say_from(k, &patterns, "run_set");
         return kernel_done(k, c->plan, kernel_parts(units, BLOCK_THREADS), BLOCK_THREADS, 0);
     }
     units = kernel_parts(c->turns, RUN_TILE) * c->pieces;
     kernel_set_number(k, "UNITS", units);
     c->plan->scratch_bytes +=
         units * c->v * (int64_t)mtf_dtype_bytes(dtype_compute(c->i->out[0].type));
-    kernel_say(k, run_begin);
-    kernel_say(k, run_add);
+    kernel_say_from(k, &patterns, "run_begin");
+    kernel_say_from(k, &patterns, "run_add");
     TRY(kernel_done(k, c->plan, kernel_parts(units, BLOCK_THREADS), BLOCK_THREADS, 0));
-    kernel_say(k, run_begin);
-    kernel_say(k, run_join);
+    kernel_say_from(k, &patterns, "run_begin");
+    kernel_say_from(k, &patterns, "run_join");
     return kernel_done(k, c->plan, kernel_parts(units, BLOCK_THREADS), BLOCK_THREADS, 0);
 }
 
@@ -251,7 +101,7 @@ static bool join_sorted(scattering *c, const joining *j, int64_t bytes)
         kernel_set_number(k, "SIZE", size);
         kernel_set_number(k, "JOINFROM", pass % 2 ? bytes : 0);
         kernel_set_number(k, "JOINTO", pass % 2 ? 0 : bytes);
-        kernel_say(k, join_tiles);
+        kernel_say_from(k, &patterns, "join_tiles");
         TRY(kernel_done(k, c->plan, kernel_parts(c->turns, BLOCK_THREADS), BLOCK_THREADS, 0));
     }
     return true;
@@ -277,34 +127,19 @@ static bool scatter_sorted(scattering *c)
     kernel_set_loops(k, "GOALLOOPS", &c->outer, 'g', "goal", 1);
     kernel_set_offset(k, "GOALOUT", &c->outer, 'g', &c->i->out[0]);
     c->plan->scratch_bytes = all;
-    kernel_say(k, sort_tiles);
+    kernel_say_from(k, &patterns, "sort_tiles");
     TRY(kernel_done(k, c->plan, j.tiles, BLOCK_THREADS, 0));
     return join_sorted(c, &j, bytes) && add_runs(c);
 }
 
 /* ---- outputs that overlap ---- */
 
-/* One block, place after place. */
-static const char in_order[] =
-    "    for ($U place = 0; place < $PLACES; place++) {\n"
-    "        $PLACELOOPS\n"
-    "        i64 index = in1[$PLACEINDEX];\n"
-    "        if ((u64)index < $ALONGull)\n"
-    "            for ($U at = THREAD; at < $PIECES; at += THREADS) {\n"
-    "                $EACHLOOPS\n"
-    "                $T x = in0[$PLACEIN + $EACHIN];\n"
-    "                $T *to = out0 + ($PLACEOUT + $EACHOUT + ($I)index * $STRIDE);\n"
-    "                $PUT\n"
-    "            }\n"
-    "        SYNC();\n"
-    "    }\n";
-
 static bool scatter_in_order(scattering *c, bool each_apart)
 {
     kernel_set_pattern(&c->k, "PUT",
                        c->i->gather.set ? "*to = x;" : "store(to, ADD(load(to), widen(x)));");
     kernel_set_offset(&c->k, "PLACEOUT", &c->places, 'p', &c->i->out[0]);
-    kernel_say(&c->k, in_order);
+    kernel_say_from(&c->k, &patterns, "in_order");
     return kernel_done(&c->k, c->plan, 1, each_apart ? BLOCK_THREADS : 1, 0);
 }
 

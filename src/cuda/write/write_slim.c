@@ -10,7 +10,10 @@
 #include <stdio.h>
 
 #include "cuda/write/kernel_text.h"
+#include "cuda/write/prelude_assets.h"
 #include "cuda/write/write_map.h"
+
+static const kernel_patterns patterns = {asset_slim, &asset_slim_bytes};
 
 enum {
     TOGETHER = 2, /* blocks that share a processor of the GPU */
@@ -133,105 +136,6 @@ static void say_finish(slim_text *w, const slim_member *m, int output, int first
     if (m->scatter) say_scatter(w, m->scatter, m->nmaps, first_input);
 }
 
-/* w is adjacent along `row`: a thread has `vector` rows and every G-th term of its block's. */
-static void say_across(slim_text *w)
-{
-    kernel_say(
-        &w->k,
-        "        i64 first = tile / $S * $WIDE, mine = first + THREAD % $L * $V;\n"
-        "        const i32 from = tile % $S * $EACH, end = SMALLER(from + $EACH, $K);\n"
-        "        const i32 begin = from + THREAD / $L;\n"
-        "        f32 sum[$N][$V] = {};\n"
-        "        pack<u32, $WORDS> v[$AHEAD];\n"
-        "        auto take = [&](i32 k) {\n"
-        "            UNROLL for (int u = 0; u < $AHEAD; u++)\n"
-        "                if (mine < $ROWS && k + u * $G < end)\n"
-        "                    v[u] = load_pack<$WORDS>((const u32 *)(w + mine + (i64)(k + u * $G) * "
-        "($WK)));\n"
-        "        };\n"
-        "        if ($FIXED) {\n"
-        "            take(begin);\n"
-        "            if (mine < $ROWS && THREAD % $L % $SECTOR == 0)\n"
-        "                for (i32 k = begin + $G * $AHEAD; k < end; k += $G) fetch_early(w + mine "
-        "+ "
-        "(i64)k * ($WK));\n"
-        "        }\n"
-        "        wait_for_turn();\n"
-        "        $FILL\n"
-        "        for (i32 k = begin; k < end; k += $G * $AHEAD) {\n"
-        "            if (!$FIXED || k != begin) take(k);\n"
-        "            UNROLL for (int u = 0; u < $AHEAD; u++)\n"
-        "                if (mine < $ROWS && k + u * $G < end) UNROLL for (int n = 0; n < $N; n++) "
-        "{\n"
-        "                    f32 y = load(x + (i64)(k + u * $G) * ($XK) + n * ($XN));\n"
-        "                    UNROLL for (int e = 0; e < $V; e++)\n"
-        "                        sum[n][e] = fused(element_of<$T>(v[u].at, e), y, sum[n][e]);\n"
-        "                }\n"
-        "        }\n"
-        "        UNROLL for (int n = 0; n < $N; n++)\n"
-        "            UNROLL for (int e = 0; e < $V; e++) {\n"
-        "                UNROLL for (int mask = 16; mask >= $L; mask /= 2)\n"
-        "                    sum[n][e] = ADD(sum[n][e], shuffle_xor(sum[n][e], mask));\n"
-        "                if (LANE < $L) part[(WARP_OF_BLOCK * $N + n) * $WIDE + LANE * $V + e] = "
-        "sum[n][e];\n"
-        "            }\n"
-        "        SYNC();\n"
-        "        for (int r = THREAD; r < $N * $WIDE; r += $THREADS) {\n"
-        "            f32 total = 0;\n"
-        "            for (int j = 0; j < $WARPS; j++) total = ADD(total, part[j * $N * $WIDE + "
-        "r]);\n"
-        "            sums[r] = total;\n"
-        "        }\n"
-        "        cluster_meet<$S>(sums, $N * $WIDE);\n"
-        "        for (int r = THREAD; tile % $S == $S - 1 && r < $N * $WIDE; r += $THREADS) {\n"
-        "            f32 total = 0, of[$S];\n"
-        "            cluster_values<$S>(sums, r, of);\n"
-        "            UNROLL for (int s = 0; s < $S; s++) total = ADD(total, of[s]);\n"
-        "            i64 row = first + r % $WIDE, column = r / $WIDE;\n"
-        "            if (row < $ROWS) {\n");
-}
-
-/* w is adjacent along k: $GROUP threads go along $R rows. */
-static void say_along(slim_text *w, bool packed)
-{
-    kernel_say(&w->k, "        i64 first = (tile * $GROUPS + THREAD / $GROUP) * $R;\n"
-                      "        i32 begin = THREAD % $GROUP * $V;\n"
-                      "        f32 sum[$R][$N] = {};\n"
-                      "        pack<u32, $WORDS> v[$R];\n"
-                      "        auto take = [&](i32 k) {\n"
-                      "            UNROLL for (int r = 0; r < $R; r++)\n"
-                      "                if (first + r < $ROWS) v[r] = load_pack<$WORDS>((const u32 "
-                      "*)(w + (first + r) * ($WB) + k));\n"
-                      "        };\n"
-                      "        if ($FIXED && begin < $K) take(begin);\n"
-                      "        wait_for_turn();\n"
-                      "        $FILL\n"
-                      "        for (i32 k = begin; k < $K; k += $GROUP * $V) {\n"
-                      "            if (!$FIXED || k != begin) take(k);\n"
-                      "            UNROLL for (int n = 0; n < $N; n++) {\n"
-                      "                $T y[$V];\n");
-    kernel_say(&w->k, packed ? "                load_packs<$XV>(y, x + k + n * ($XN));\n"
-                             : "                UNROLL for (int e = 0; e < $V; e++) "
-                               "y[e] = x[(i64)(k + e) * ($XK) + n * ($XN)];\n");
-    kernel_say(&w->k,
-               "                UNROLL for (int r = 0; r < $R; r++)\n"
-               "                    if (first + r < $ROWS) UNROLL for (int e = 0; e < $V; e++)\n"
-               "                        sum[r][n] = fused(element_of<$T>(v[r].at, e), widen(y[e]), "
-               "sum[r][n]);\n"
-               "            }\n"
-               "        }\n"
-               "        int mine = THREAD % $GROUP;\n"
-               "        f32 total = 0;\n"
-               "        UNROLL for (int r = 0; r < $R; r++)\n"
-               "            UNROLL for (int n = 0; n < $N; n++) {\n"
-               "                f32 all = group_sum<$GROUP>(sum[r][n]);\n"
-               "                if (mine == r * $N + n) total = all;\n"
-               "            }\n"
-               "        if (mine < $R * $N) {\n"
-               "            i64 row = first + mine / $N, column = mine % $N;\n"
-               "            if (row < $ROWS) {\n");
-}
-
 /* ---- sizes ---- */
 
 /* Threads side by side whose pieces are fetched together. */
@@ -285,7 +189,7 @@ static int64_t say_member(slim_text *w, const slim_member *m, int output, int fi
 {
     w->product = m->product;
     w->f = slim_form_of(m->product);
-    slim_tiles t = slim_tiles_of(m->product, &w->f, w->k.source->cluster);
+    slim_tiles t = slim_tiles_of(w->k.source, m->product, &w->f);
     t.tiles = kernel_parts(t.tiles, w->cluster) * w->cluster;
     bool turned = w->f.w == &m->product->in[1],
          packed = slim_widest(m->product, w->f.x, w->f.k) > 1;
@@ -301,10 +205,10 @@ static int64_t say_member(slim_text *w, const slim_member *m, int output, int fi
                       "$TILES, batch = 0;\n"
                       "        const $T *w = in$W, *x = $X;\n");
     say_batch(w);
-    if (w->f.adjacent_terms)
-        say_along(w, packed);
-    else
-        say_across(w);
+    kernel_set_pattern(&w->k, "TAKEX",
+                       packed ? "load_packs<$XV>(y, x + k + n * ($XN));"
+                              : "UNROLL for (int e = 0; e < $V; e++) y[e] = x[(i64)(k + e) * ($XK) + n * ($XN)];");
+    kernel_say_from(&w->k, &patterns, w->f.adjacent_terms ? "along" : "across");
     say_finish(w, m, output, first_input + 2);
     kernel_say(&w->k, "            }\n        }\n");
     if (t.shared > 1) kernel_say(&w->k, "        cluster_leave<$S>();\n");
@@ -319,7 +223,7 @@ static void say_room(slim_text *w, const slim_group *g)
     for (int k = 0; k < g->n; k++) {
         const instr *product = g->members[k].product;
         slim_form    f = slim_form_of(product);
-        slim_tiles   t = slim_tiles_of(product, &f, w->k.source->cluster);
+        slim_tiles   t = slim_tiles_of(w->k.source, product, &f);
         int64_t sums = f.adjacent_terms ? 0 : (int64_t)t.lanes * f.vector * product->size[f.slim];
         if (sums > most) most = sums;
         if (t.shared > w->cluster) w->cluster = t.shared;

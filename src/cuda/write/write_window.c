@@ -9,6 +9,9 @@
  */
 #include "base/dtype.h"
 #include "cuda/write/write_fold.h"
+#include "cuda/write/prelude_assets.h"
+
+static const kernel_patterns patterns = {asset_window, &asset_window_bytes};
 
 enum { SOME_TERMS = 64 }; /* a chunk of a filter's gradient has no fewer */
 
@@ -90,39 +93,6 @@ static const char *taps_text(windowing *c)
     return text_done(&t);
 }
 
-static const char result[] = "    $U rest = ($U)BLOCK * 256 + THREAD;\n"
-                             "    if (rest >= $UNITS) return;\n"
-                             "    $I lane = ($I)(rest % $LANES);\n"
-                             "    rest /= $LANES;\n"
-                             "    $PLACE\n"
-                             "    $LOOPS\n"
-                             "    $I group = lane / $EACH;\n"
-                             "    $C sums[$P] = {};\n"
-                             "    $I at[$P] = {};\n"
-                             "    bool on[$P] = {$ALWAYS};\n"
-                             "$TAPS"
-                             "    UNROLL for (int u = 0; u < $P; u++)\n"
-                             "        if ($FITS) store(out0 + ($OUTBATCH + $OUTPLACE + u * "
-                             "$OUTLAST + lane * $OUTLANE), sums[u]);\n";
-
-static const char add_terms[] =
-    "    const $T *from = in0 + ($INBATCH + $INPLACE + group * $TERMS * $STEP);\n"
-    "    const $T *w = in1 + ($WPLACE + $WFIRST);\n"
-    "    for ($I r = 0; r < $TERMS; r += $V) {\n"
-    "        $T qs[$V];\n"
-    "        $LOADW\n"
-    "        UNROLL for (int u = 0; u < $P; u++) {\n"
-    "            if (!on[u]) continue;\n"
-    "            $T ps[$V];\n"
-    "            load_packs<$V>(ps, from + (at[u] + r * $STEP));\n"
-    "            $C &sum = sums[u];\n"
-    "            UNROLL for (int e = 0; e < $V; e++) {\n"
-    "                $C p = widen(ps[e]), q = widen(qs[e]);\n"
-    "                $TERM\n"
-    "            }\n"
-    "        }\n"
-    "    }\n";
-
 /* Can $V channels of the source be read at once? */
 static bool reads_packs(const windowing *c, const access *from, const int64_t *spatial,
                         int64_t channel, int64_t n)
@@ -153,7 +123,7 @@ static void set_terms(windowing *c, bool input)
                        w_packs
                            ? "load_packs<$V>(qs, w + r);"
                            : "UNROLL for (int e = 0; e < $V; e++) qs[e] = w[(r + e) * $WSTEP];");
-    kernel_set_pattern(k, "BODY", add_terms);
+    kernel_set_from(k, "BODY", &patterns, "add_terms");
 }
 
 static bool write_result(windowing *c, kernel_plan *plan)
@@ -188,7 +158,7 @@ static bool write_result(windowing *c, kernel_plan *plan)
                        input ? offset_text(c, 'o', last, a->y_spatial)
                              : offset_text(c, 'i', last, a->x_spatial));
     kernel_set_pattern(k, "TAPS", taps_text(c));
-    kernel_say(k, result);
+    kernel_say_from(k, &patterns, "result");
     return kernel_done(k, plan, kernel_parts(units, BLOCK_THREADS), BLOCK_THREADS, 0);
 }
 
@@ -198,31 +168,6 @@ static bool write_result(windowing *c, kernel_plan *plan)
 static const char filter_element[] =
     "$U rest = row; $I lane = ($I)(rest % $LANES); rest /= $LANES; "
     "$I chan = ($I)(rest % $CHANS); rest /= $CHANS; $PLACE";
-
-/* A thread sums $V channels, which share what is read of y. */
-static const char filter[] =
-    "    $U chunk = ($U)BLOCK % $CHUNKS, unit = ($U)BLOCK / $CHUNKS * 256 + THREAD;\n"
-    "    if (unit >= $UNITS) return;\n"
-    "    $U row = (unit / $LANES * $V) * $LANES + unit % $LANES;\n"
-    "    $OUTLOOPS\n"
-    "    $I group = lane / $OUTS;\n"
-    "    $U end = (chunk + 1) * $PER < $TERMS ? (chunk + 1) * $PER : $TERMS;\n"
-    "    $C sums[$V] = {};\n"
-    "    for ($U term = chunk * $PER; term < end; term++) {\n"
-    "        $U rest = term;\n"
-    "        $TERMPLACE\n"
-    "        $LOOPS\n"
-    "$INSIDE"
-    "        const $T *x = in0 + ($INBATCH + $INPLACE + (group * $CHANS + chan) * $XCHAN);\n"
-    "        $T ps[$V];\n"
-    "        $LOADX\n"
-    "        $C q = load(in1 + ($OUTBATCH + $OUTPLACE + lane * $YOUT));\n"
-    "        UNROLL for (int e = 0; e < $V; e++) {\n"
-    "            $C p = widen(ps[e]), &sum = sums[e];\n"
-    "            $TERM\n"
-    "        }\n"
-    "    }\n"
-    "    UNROLL for (int e = 0; e < $V; e++) $KEEP\n";
 
 static const char *inside_text(windowing *c)
 {
@@ -252,7 +197,7 @@ static bool write_filter(windowing *c, kernel_plan *plan)
     int     v = a->chans % CHANNELS == 0 ? CHANNELS : 1;
     bool    packs = v > 1 && reads_packs(c, c->x, a->x_spatial, a->x_chan, a->chans);
     int64_t blocks = kernel_parts(kept / v, BLOCK_THREADS);
-    int64_t chunks = kernel_least(2 * FULL_GPU / blocks, terms / SOME_TERMS);
+    int64_t chunks = kernel_least(2 * kernel_full(k->source) / blocks, terms / SOME_TERMS);
     if (chunks < 1) chunks = 1;
     int64_t per = terms > 0 ? kernel_parts(terms, chunks) : 1;
     chunks = terms > 0 ? kernel_parts(terms, per) : 1;
@@ -279,7 +224,7 @@ static bool write_filter(windowing *c, kernel_plan *plan)
     kernel_set_pattern(k, "KEEP",
                        chunks > 1 ? "(($C *)scratch)[chunk * $KEPT + row + e * $LANES] = sums[e];"
                                   : "store(out0 + $OUT + e * $WCHAN, sums[e]);");
-    kernel_say(k, filter);
+    kernel_say_from(k, &patterns, "filter");
     TRY(kernel_done(k, plan, blocks * chunks, BLOCK_THREADS, 0));
     if (chunks == 1) return true;
     plan->scratch_bytes = fold_parts_bytes(k, FOLD_SUM, chunks, kept);

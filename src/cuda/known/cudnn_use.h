@@ -1,6 +1,6 @@
 /* When GPUs take cuDNN instead of kernels of our own. */
-#ifndef BASE_CUDNN_USE_H
-#define BASE_CUDNN_USE_H
+#ifndef CUDA_KNOWN_CUDNN_USE_H
+#define CUDA_KNOWN_CUDNN_USE_H
 
 #include "base/fault.h"
 

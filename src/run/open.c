@@ -1,11 +1,11 @@
-/* Opening a session: its mesh and its rules are read at once.
+/* Opening a session: its device, mesh and rules are read at once.
  *
- * Errors in them are reported before the program builds a graph, reads data or
+ * Errors in these are reported before the program builds a graph, reads data or
  * waits for other processes.  Only errors that depend on the model come later.
  */
-#include "space/layout.h"
-
 #include "base/textbuf.h"
+#include "run/devices.h"
+#include "space/layout.h"
 #include "space/shape.h"
 
 static const char *mesh_as_text(mtf_session *s)
@@ -49,16 +49,18 @@ static void look(mtf_session *s)
     if (layout_parse(s, o->layout, &m, &l)) layout_parse_state(s, o->state_layout, &l);
 }
 
+static mtf_session *opened(mtf_session *s)
+{
+    if (s && devices_use(s, s->opts.device)) look(s);
+    return s;
+}
+
 mtf_session *mtf_open_with(const mtf_session_opts *opts)
 {
-    mtf_session *s = session_new(opts);
-    if (s) look(s);
-    return s;
+    return opened(session_new(opts));
 }
 
 mtf_session *mtf_open(int argc, char **argv)
 {
-    mtf_session *s = session_new_from(argc, argv);
-    if (s) look(s);
-    return s;
+    return opened(session_new_from(argc, argv));
 }

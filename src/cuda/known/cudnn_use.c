@@ -1,5 +1,5 @@
 /* When GPUs take cuDNN instead of kernels of our own. */
-#include "base/cudnn_use.h"
+#include "cuda/known/cudnn_use.h"
 
 #include <stdlib.h>
 #include <string.h>
