@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "machine/check_guard.h"
-#include "machine/device_check.h"
 #include "machine/overlap.h"
 
-static device_context *wrap(device *d, device_context *inner, bool owned)
+device_context *check_wrap(device *d, device_context *inner, bool owned)
 {
     mtf_session   *s = d->session;
     size_t         pattern = inner && !inner->device->host_memory ? CHECK_PATTERN : 0;
@@ -19,15 +18,10 @@ static device_context *wrap(device *d, device_context *inner, bool owned)
     return &c->face;
 }
 
-device_context *device_check_over(device *check, device_context *inner)
-{
-    return wrap(check, inner, false);
-}
-
 static device_context *check_open_context(device *d, int processor, int place)
 {
     device_context *inner = inner_of(d)->open_context(inner_of(d), processor, place);
-    device_context *outer = wrap(d, inner, true);
+    device_context *outer = check_wrap(d, inner, true);
     if (inner && !outer) inner_of(d)->close_context(inner);
     return outer;
 }

@@ -48,6 +48,8 @@ static inline const device *under(device_context *c)
     return inside(c)->device;
 }
 
+/* A context of the check device over one of the inner device, which it closes with itself if `owned`. */
+device_context *check_wrap(device *d, device_context *inner, bool owned);
 /* Sets memory of the inner device. */
 void check_fill(device_context *c, void *memory, int value, size_t bytes);
 /* A copy of memory that the host can read, or memory itself; valid until the next call. */

@@ -253,6 +253,11 @@ bool device_is_checked(const mtf_session *s)
     return strncmp(s->opts.device, "check", 5) == 0;
 }
 
+device_context *device_check_over(device *check, device_context *inner)
+{
+    return check_wrap(check, inner, false);
+}
+
 device *device_check_open(mtf_session *s, device *inner)
 {
     check_device *c = block_alloc(&s->allocator, &s->fault, sizeof *c, true);
