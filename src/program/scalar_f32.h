@@ -23,6 +23,7 @@
 #define LOGIC1(name, value, ...)
 #define REAL2(name, value, ...) REAL(name, value)
 #define ANY2(name, value, ...) REAL(name, value)
+#define BITS2(name, ...)
 #define COMPARE(name, value, ...) WHOLE(name, value)
 #define LOGIC2(name, value, ...)
 
@@ -40,6 +41,7 @@ static scalar eval_f32(scalar_fn fn, float x, float y)
 #undef LOGIC1
 #undef REAL2
 #undef ANY2
+#undef BITS2
 #undef COMPARE
 #undef LOGIC2
 

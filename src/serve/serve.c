@@ -13,13 +13,14 @@ static const char   shutting_down[] = "the server is shutting down";
 static const double grace = 3; /* seconds for answers to complete at shutdown */
 
 /* Decodes one token of n sequences together. */
-static bool try_together(answers *engine, int64_t n, bool drawn)
+static bool try_together(answers *engine, int64_t n, const mtf_sampling *how)
 {
     answer **all = calloc((size_t)n, sizeof *all);
     bool     ok = all != NULL;
     refusal  why = {.text = "there is no memory"};
     for (int64_t k = 0; ok && k < n; k++) {
-        question q = {.text = "", .how = {.temperature = drawn, .max_tokens = 1}};
+        question q = {.text = "", .how = *how};
+        q.how.max_tokens = 1;
         ok = (all[k] = answers_ask(engine, &q, &why)) != NULL;
     }
     if (!ok) fail(&answers_model(engine)->session->fault, ERR_VALUE, "%s", why.text);
@@ -29,16 +30,24 @@ static bool try_together(answers *engine, int64_t n, bool drawn)
     return ok && answers_turn(engine, 0);
 }
 
+/* Each way of choosing a token has programs of its own. */
+static bool try_each_way(answers *engine, int64_t n)
+{
+    static const mtf_sampling ways[] = {
+        {0}, {.temperature = 1}, {.temperature = 1, .top_p = 0.5}, {.alternatives = 1}};
+    int count = answers_limits(engine)->beams > 1 ? 1 : (int)(sizeof ways / sizeof *ways);
+    for (int k = 0; k < count; k++) TRY(try_together(engine, n, &ways[k]));
+    return true;
+}
+
 /* Compiles the programs for decoding, of every number of rows, so that no request need wait for it. */
 static bool warm_up(answers *engine)
 {
     const answers_opts *o = answers_limits(engine);
     int64_t             most = o->batch < o->max_waiting ? o->batch : o->max_waiting;
-    for (int64_t n = 1; n <= most; n += n < 3 ? 1 : n / 3) { /* as close as the sizes of programs */
-        TRY(try_together(engine, n, false));
-        if (o->beams == 1) TRY(try_together(engine, n, true));
-    }
-    return try_together(engine, most, false) && (o->beams > 1 || try_together(engine, most, true));
+    for (int64_t n = 1; n <= most; n += n < 3 ? 1 : n / 3) /* as close as the sizes of programs */
+        TRY(try_each_way(engine, n));
+    return try_each_way(engine, most);
 }
 
 /* Waits a while for current answers to complete, and then ends them. */
