@@ -35,7 +35,7 @@ static bool keep_probabilities(void *context, int32_t id, double log_probability
     for (int k = 0; k < VOCAB; k++) {
         const mtf_alternative *t = &a->job.alternatives[k];
         a->probability[t->id] = exp(t->log_probability);
-        if (t->id == id) assert_true(fabs(t->log_probability - log_probability) < 1e-6);
+        if (t->id == id) assert_true(fabs(t->log_probability - log_probability) < 1e-12);
     }
     return true;
 }

@@ -373,10 +373,16 @@ static void take_row(mtf_decoder *d, slot *s, int64_t row)
     mtf_alternative best[MOST_ALTERNATIVES];
     mtf_decode_job *job = s->job;
     int64_t         vocab = d->sizes.model->opts.output_vocab;
-    if (s->how.alternatives)
-        job->nalternatives = sample_best(d->logits + row * vocab, vocab, s->how.alternatives, best);
+    int32_t         token = d->tokens[row];
+    double          log_probability = (double)d->log_probability[row];
+    if (s->how.alternatives) {
+        const float *logits = d->logits + row * vocab;
+        job->nalternatives = sample_best(logits, vocab, s->how.alternatives, best);
+        /* from the same sum as theirs, so that the same token has the same number */
+        log_probability = best[0].log_probability + ((double)logits[token] - (double)logits[best[0].id]);
+    }
     job->alternatives = best;
-    take(d, s, d->tokens[row], (double)d->log_probability[row]);
+    take(d, s, token, log_probability);
     job->nalternatives = 0;
     job->alternatives = NULL;
 }
