@@ -256,6 +256,8 @@ MTF_API mtf_tensor *mtf_divide(mtf_tensor *x, mtf_tensor *y);
 MTF_API mtf_tensor *mtf_floordiv(mtf_tensor *x, mtf_tensor *y);
 MTF_API mtf_tensor *mtf_mod(mtf_tensor *x, mtf_tensor *y); /* the sign of y */
 MTF_API mtf_tensor *mtf_pow(mtf_tensor *x, mtf_tensor *y);
+/* Random bits: number x of the stream y, integers both; the same in every step and for every seed. */
+MTF_API mtf_tensor *mtf_random_bits(mtf_tensor *x, mtf_tensor *y);
 MTF_API mtf_tensor *mtf_minimum(mtf_tensor *x, mtf_tensor *y);
 MTF_API mtf_tensor *mtf_maximum(mtf_tensor *x, mtf_tensor *y);
 MTF_API mtf_tensor *mtf_less(mtf_tensor *x, mtf_tensor *y);
@@ -396,6 +398,11 @@ MTF_API mtf_tensor *mtf_sort(mtf_tensor *x, mtf_dim dim, bool descending, mtf_te
 MTF_API mtf_tensor *mtf_argsort(mtf_tensor *x, mtf_dim dim, bool descending);
 MTF_API mtf_tensor *mtf_top_k(mtf_tensor *x, mtf_dim dim, mtf_dim k, mtf_tensor **indices);
 MTF_API mtf_tensor *mtf_top_1(mtf_tensor *x, mtf_dim dim, mtf_tensor **indices);
+/* The index of the largest score along dim, but only among the k most probable by these logits, and of
+ * them the fewest that have a share of p of their probability.  Both are f32; k (i32) and p (f32) lack
+ * dim; k = 0, p = 0 and p = 1 leave out nothing. */
+MTF_API mtf_tensor *mtf_nucleus_argmax(mtf_tensor *scores, mtf_tensor *logits, mtf_tensor *k,
+                                       mtf_tensor *p, mtf_dim dim);
 MTF_API mtf_tensor *mtf_nth_largest_element(mtf_tensor *x, int64_t n, mtf_dim dim);
 MTF_API mtf_tensor *mtf_nth_smallest_element(mtf_tensor *x, int64_t n, mtf_dim dim);
 

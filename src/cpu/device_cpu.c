@@ -13,6 +13,7 @@ static kernel *const kernels[INSTR_KINDS] = {
     [INSTR_CONTRACT] = kernel_contract, [INSTR_GATHER] = kernel_gather,
     [INSTR_SCATTER] = kernel_scatter,   [INSTR_SCAN] = kernel_scan,
     [INSTR_ORDER] = kernel_order,       [INSTR_WINDOW] = kernel_window,
+    [INSTR_NUCLEUS] = kernel_nucleus,
     [INSTR_DRAW] = kernel_draw,         [INSTR_ATTENTION] = kernel_attention,
     [INSTR_ATTENTION_JOIN] = kernel_attention_join,
     [INSTR_ATTENTION_GRAD] = kernel_attention_grad,

@@ -12,8 +12,8 @@
 typedef void kernel(const instr *i, const run_state *r);
 
 kernel kernel_map, kernel_move, kernel_add_into, kernel_fold, kernel_contract, kernel_gather,
-    kernel_scatter, kernel_scan, kernel_order, kernel_window, kernel_draw, kernel_attention,
-    kernel_attention_join, kernel_attention_grad;
+    kernel_scatter, kernel_scan, kernel_order, kernel_nucleus, kernel_window, kernel_draw,
+    kernel_attention, kernel_attention_join, kernel_attention_grad;
 
 /* Bytes of scratch with which `threads` threads can run any instruction of the program. */
 size_t kernels_scratch_bytes(const program *p, int threads);

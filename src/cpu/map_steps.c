@@ -90,6 +90,7 @@ static void run_near(int64_t n, float *out, const float *x, apart_loop *near, ap
 #define TEST1(name, value, ...) STEP1(name, value, uint8_t)
 #define REAL2(name, value, ...) STEP2(name, value, T)
 #define ANY2(name, value, ...) STEP2(name, value, T)
+#define BITS2(name, ...)
 #define COMPARE(name, value, ...) STEP2(name, value, uint8_t)
 #define LOGIC1(name, ...)
 #define LOGIC2(name, ...)
@@ -112,6 +113,7 @@ static void run_near(int64_t n, float *out, const float *x, apart_loop *near, ap
 
 /* ---- integers ---- */
 
+#undef BITS2
 #undef REAL1
 #undef REAL2
 #undef TEST1
@@ -241,6 +243,7 @@ const map_tables OF_LEVEL(map_tables) = {
 #define REAL2(name, ...) [FN_##name] = {FLOATS(name)},
 #define ANY1(name, ...) [FN_##name] = {FLOATS(name), INTEGERS(name)},
 #define ANY2(name, ...) [FN_##name] = {FLOATS(name), INTEGERS(name)},
+#define BITS2(name, ...) [FN_##name] = {INTEGERS(name)},
 #define COMPARE(name, ...) [FN_##name] = EACH_TYPE(name),
 #define LOGIC1(name, ...) [FN_##name] = {[MTF_BOOL] = name##_flag},
 #define LOGIC2(name, ...) [FN_##name] = {[MTF_BOOL] = name##_flag},
@@ -253,6 +256,7 @@ const map_tables OF_LEVEL(map_tables) = {
 #undef REAL2
 #undef ANY1
 #undef ANY2
+#undef BITS2
 #undef COMPARE
 #undef LOGIC1
 #undef LOGIC2
@@ -266,6 +270,7 @@ const map_tables OF_LEVEL(map_tables) = {
 #define ANY2(name, ...)                                                                            \
     [FN_##name] = {{FLOATS(one_##name), INTEGERS(one_##name)},                                     \
                    {FLOATS(name##_one), INTEGERS(name##_one)}},
+#define BITS2(name, ...) [FN_##name] = {{INTEGERS(one_##name)}, {INTEGERS(name##_one)}},
 #define COMPARE(name, ...) [FN_##name] = {EACH_TYPE(one_##name), EACH_TYPE(name##_one)},
 #define LOGIC2(name, ...)                                                                          \
     [FN_##name] = {{[MTF_BOOL] = one_##name##_flag}, {[MTF_BOOL] = name##_one_flag}},

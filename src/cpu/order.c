@@ -8,6 +8,7 @@
  * are selected with a heap; whole rows of 32-bit keys are radix-sorted.
  */
 #include "base/dtype.h"
+#include "cpu/order_key.h"
 #include "cpu/walk.h"
 
 enum {
@@ -28,15 +29,6 @@ size_t order_scratch_bytes(const instr *i)
 }
 
 /* ---- keys --------------------------------------------------------------------------------- */
-
-static uint64_t key_of_f32(float v)
-{
-    uint32_t bits;
-    if (v != v) return UINT32_MAX;
-    v += 0.0f; /* -0 becomes 0 */
-    memcpy(&bits, &v, sizeof bits);
-    return bits & 0x80000000u ? (uint32_t)~bits : bits | 0x80000000u;
-}
 
 static uint64_t key_of_f64(double v)
 {

@@ -13,8 +13,8 @@
     OP(selu) OP(softplus) OP(floor) OP(ceil) OP(round) OP(isnan) OP(negative) OP(abs) OP(sign)     \
     OP(square) OP(relu) OP(leaky_relu) OP(clip) OP(identity) OP(cast) OP(logical_not)
 #define BINARIES(OP)                                                                               \
-    OP(add) OP(sub) OP(multiply) OP(divide) OP(floordiv) OP(mod) OP(pow) OP(minimum) OP(maximum)   \
-    OP(less) OP(less_equal) OP(greater) OP(greater_equal) OP(equal) OP(not_equal) OP(logical_and)  \
+    OP(add) OP(sub) OP(multiply) OP(divide) OP(floordiv) OP(mod) OP(pow) OP(random_bits)                \
+    OP(minimum) OP(maximum) OP(less) OP(less_equal) OP(greater) OP(greater_equal) OP(equal) OP(not_equal) OP(logical_and)  \
     OP(logical_or) OP(where)
 #define SUMS(OP)                                                                                   \
     OP(einsum) OP(matmul) OP(einsum_f8)                                                            \
@@ -28,8 +28,8 @@
     OP(dynamic_shift) OP(halo_exchange) OP(left_halo_exchange) OP(pool_tensor_1d)                  \
     OP(stride_tensor_1d)
 #define INDICES(OP)                                                                                \
-    OP(one_hot) OP(gather) OP(scatter_add) OP(update) OP(sort) OP(argsort) OP(top_k) OP(top_1)                \
-    OP(nth_largest_element) OP(nth_smallest_element)
+    OP(one_hot) OP(gather) OP(scatter_add) OP(update) OP(sort) OP(argsort) OP(top_k)                      \
+    OP(nucleus_argmax) OP(top_1) OP(nth_largest_element) OP(nth_smallest_element)
 #define WINDOWS(OP)                                                                                \
     OP(conv1d) OP(conv2d) OP(conv3d) OP(conv1d_transpose) OP(conv2d_transpose)                     \
     OP(conv3d_transpose) OP(conv) OP(conv_input) OP(conv_filter) OP(max_pool) OP(avg_pool)         \

@@ -140,6 +140,14 @@ static bool infer_real(node *n)
     return node_needs_float(n) && infer_any(n);
 }
 
+static bool infer_bits(node *n)
+{
+    if (dtype_is_float(n->in[0]->type))
+        return node_fail(n, ERR_TYPE, "\"%s\" is %s; this operation takes i32 or i64",
+                         tensor_name(n->in[0]), mtf_dtype_name(n->in[0]->type));
+    return infer_any(n);
+}
+
 static bool infer_test(node *n)
 {
     TRY(node_needs_float(n));
@@ -257,6 +265,7 @@ static debt scalar_debt(const node *n, int input)
 #define LOGIC1(NAME, VALUE, DX, FLOPS, SAYS) UNARY(NAME, infer_logic, DX, SAYS)
 #define REAL2(NAME, VALUE, DX, DY, FLOPS, SAYS) BINARY(NAME, infer_real, DX, DY, SAYS)
 #define ANY2(NAME, VALUE, DX, DY, FLOPS, SAYS) BINARY(NAME, infer_any, DX, DY, SAYS)
+#define BITS2(NAME, VALUE, DX, DY, FLOPS, SAYS) BINARY(NAME, infer_bits, DX, DY, SAYS)
 #define COMPARE(NAME, VALUE, DX, DY, FLOPS, SAYS) BINARY(NAME, infer_compare, DX, DY, SAYS)
 #define LOGIC2(NAME, VALUE, DX, DY, FLOPS, SAYS) BINARY(NAME, infer_logic, DX, DY, SAYS)
 #include "program/scalars.h"

@@ -55,6 +55,7 @@ static bool same_details(const instr *a, const instr *b)
     case INSTR_SCATTER: return a->gather.along == b->gather.along;
     case INSTR_SCAN: return a->scan.along == b->scan.along;
     case INSTR_ORDER: return a->order.along == b->order.along && a->order.k == b->order.k;
+    case INSTR_NUCLEUS: return a->nucleus.along == b->nucleus.along;
     case INSTR_WINDOW: return same_window(&a->window, &b->window);
     case INSTR_ATTENTION:
     case INSTR_ATTENTION_GRAD:

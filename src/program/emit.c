@@ -283,6 +283,22 @@ bool emit_order(emitter *e, const slice *in, const char *dim, const char *k_dim,
     return true;
 }
 
+bool emit_nucleus(emitter *e, const slice *scores, const slice *logits, const slice *k,
+                  const slice *p, const char *dim, const slice *out)
+{
+    slice     in[4] = {*scores, *logits, *k, *p};
+    mtf_shape loops = out->shape;
+    for (int n = 0; n < 4; n++) TRY(emit_real(e, &in[n]));
+    instr *i = emit_instr(e, INSTR_NUCLEUS, 1, 4, &loops);
+    TRY(i != NULL);
+    i->out[0] = slice_access(out, &loops);
+    for (int n = 0; n < 4; n++) i->in[n] = slice_access(&in[n], &loops);
+    int score = shape_find(&in[0].shape, dim), logit = shape_find(&in[1].shape, dim);
+    i->nucleus =
+        (nucleus_args){in[0].shape.dims[score].size, in[0].stride[score], in[1].stride[logit]};
+    return true;
+}
+
 /* ---- random numbers, effects, loops ---- */
 
 bool emit_draw(emitter *e, const draw_args *how, int nturns, const slice *turns, const slice *out)

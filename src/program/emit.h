@@ -44,6 +44,9 @@ bool emit_scan(emitter *e, const slice *in, const char *dim, bool exclusive, boo
 /* values, indices: either may be NULL; both have dimension k_dim instead of dim. */
 bool emit_order(emitter *e, const slice *in, const char *dim, const char *k_dim, bool descending,
                 const slice *values, const slice *indices);
+/* Along dim, which k, p and out lack. */
+bool emit_nucleus(emitter *e, const slice *scores, const slice *logits, const slice *k,
+                  const slice *p, const char *dim, const slice *out);
 /* x [batch.., spatial.., channels], w [taps.., channels, outputs], y [batch.., spatial.., outputs];
  * `how` gives sizes, steps and paddings; strides and group sizes are filled in. */
 bool emit_window(emitter *e, const window_args *how, const slice *x, const slice *w,

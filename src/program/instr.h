@@ -139,6 +139,12 @@ typedef struct order_args {
     bool    descending;                 /* NaN is the largest; of equals, lowest index first */
 } order_args;
 
+/* Inputs: scores and logits, F32, along the same dimension, then k, I32, and p, F32. */
+typedef struct nucleus_args {
+    int64_t along, score_stride, logit_stride; /* loops run over the other dimensions */
+} nucleus_args;
+enum { NUCLEUS_FLOPS = 16 }; /* for each element */
+
 typedef enum window_kind { WINDOW_FORWARD, WINDOW_INPUT, WINDOW_FILTER } window_kind;
 /* y[b, o.., g*outs+n] = sum over taps t.., c of x[b, o*step + t*dilation - before, g*chans+c]
  *                                             * w[t.., c, g*outs+n]
@@ -276,6 +282,7 @@ typedef struct instr {
         gather_args          gather; /* GATHER, SCATTER */
         scan_args            scan;
         order_args           order;
+        nucleus_args         nucleus;
         window_args          window;
         const attention_args *attention; /* ATTENTION, ATTENTION_GRAD */
         draw_args            draw;

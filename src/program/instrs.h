@@ -10,6 +10,7 @@ INSTR(GATHER,   "gather",   "out[i, j] = table[i, index[i], j], zero where the i
 INSTR(SCATTER,  "scatter",  "out[i, index[i], j] += or = in[i, j]; an index out of range is skipped")
 INSTR(SCAN,     "scan",     "running sums along a dimension")
 INSTR(ORDER,    "order",    "the first k elements in sorted order, and their positions")
+INSTR(NUCLEUS,  "nucleus",  "out[i] = the j of the largest in[i, j] among the most probable ones, at most k that have a share of p")
 INSTR(WINDOW,   "window",   "convolution and its two gradients")
 INSTR(ATTENTION, "attention", "y[i] = sum over m of softmax(q[i] k[m]) v[m], and the log of the sum; or partial results of both")
 INSTR(ATTENTION_JOIN, "attention_join", "the same from partial results summed over all parts of the memory")

@@ -76,6 +76,7 @@ static void write_details(const instr *i, textbuf *t)
         text_add(t, " %lld of %lld%s", (long long)i->order.k, (long long)i->order.along,
                  i->order.descending ? " descending" : "");
         break;
+    case INSTR_NUCLEUS: text_add(t, " of %lld", (long long)i->nucleus.along); break;
     case INSTR_WINDOW:
         text_add(t, " %s",
                  i->window.kind == WINDOW_FORWARD ? "forward"

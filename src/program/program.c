@@ -156,6 +156,7 @@ static int64_t flops_of(const instr *i)
     case INSTR_SCAN: return saturate_times(n, i->scan.along);
     case INSTR_ORDER:
         return saturate_times(saturate_times(n, i->order.along), order_depth(i->order.k));
+    case INSTR_NUCLEUS: return saturate_times(n, saturate_times(i->nucleus.along, NUCLEUS_FLOPS));
     case INSTR_WINDOW: return window_flops(i);
     case INSTR_ATTENTION:
     case INSTR_ATTENTION_GRAD: return attention_flops(i);
@@ -193,6 +194,7 @@ int64_t instr_operand_bytes(const instr *i, int k)
     int64_t       n = touched(i, a, k >= i->nout);
     if (i->kind == INSTR_SCAN) n = saturate_times(n, i->scan.along);
     if (i->kind == INSTR_ORDER) n = saturate_times(n, k < i->nout ? i->order.k : i->order.along);
+    if (i->kind == INSTR_NUCLEUS && (k == 1 || k == 2)) n = saturate_times(n, i->nucleus.along);
     if (i->kind == INSTR_ATTENTION || i->kind == INSTR_ATTENTION_GRAD)
         n = attention_operand_elements(i, k, n);
     if (i->kind == INSTR_WINDOW) {
@@ -281,6 +283,10 @@ static int64_t own_reach(const instr *i, int operand)
         return operand == 0   ? (i->order.k - 1) * i->order.value_stride
                : operand == 1 ? (i->order.k - 1) * i->order.index_stride
                               : (i->order.along - 1) * i->order.in_stride;
+    case INSTR_NUCLEUS:
+        return operand == 1   ? (i->nucleus.along - 1) * i->nucleus.score_stride
+               : operand == 2 ? (i->nucleus.along - 1) * i->nucleus.logit_stride
+                              : 0;
     case INSTR_ATTENTION:
     case INSTR_ATTENTION_GRAD: return attention_reach(i, operand);
     default: return 0;

@@ -35,6 +35,7 @@ const scalar_info scalar_infos[SCALAR_FNS] = {
 #define LOGIC1(name, value, ...)
 #define REAL2(name, value, ...) REAL(name, value)
 #define ANY2(name, value, ...) REAL(name, value)
+#define BITS2(name, ...)
 #define COMPARE(name, value, ...) WHOLE(name, value)
 #define LOGIC2(name, value, ...)
 
@@ -51,6 +52,7 @@ static scalar eval_f64(scalar_fn fn, double x, double y)
 #undef TEST1
 #undef REAL2
 #undef ANY2
+#undef BITS2
 #define REAL1(name, value, ...)
 #define ANY1(name, value, ...) WHOLE(name, value)
 #define TEST1(name, value, ...)

@@ -24,6 +24,7 @@
 #define LOGIC1(name, value, ...)
 #define REAL2(name, value, ...) REAL(name, value)
 #define ANY2(name, value, ...) REAL(name, value)
+#define BITS2(name, ...)
 #define COMPARE(name, value, ...) WHOLE(name, value)
 #define LOGIC2(name, value, ...)
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <tgmath.h>
 
+#include "base/philox.h"
 #include "program/functions.h"
 
 #define BY_TYPE(x, f)                                                                              \
@@ -25,6 +26,23 @@
 #define AT_LEAST_0(x) BY_TYPE(x, scalar_at_least_0)(x)
 #define LARGER(x, y) BY_TYPE(x, scalar_larger)(x, y)
 #define SMALLER(x, y) BY_TYPE(x, scalar_smaller)(x, y)
+
+/* Words of block x of Philox with the key y: one of them, or two. */
+#define RANDOM_BITS(x, y)                                                                          \
+    _Generic((x), int32_t : scalar_random_bits_i32, int64_t : scalar_random_bits_i64)(x, y)
+
+static inline int32_t scalar_random_bits_i32(int32_t x, int32_t y)
+{
+    return (int32_t)philox((philox_block){{(uint32_t)x, 0, 0, 0}}, (uint32_t)y, 0).word[0];
+}
+
+static inline int64_t scalar_random_bits_i64(int64_t x, int64_t y)
+{
+    uint64_t     at = (uint64_t)x, key = (uint64_t)y;
+    philox_block b = philox((philox_block){{(uint32_t)at, (uint32_t)(at >> 32), 0, 0}},
+                            (uint32_t)key, (uint32_t)(key >> 32));
+    return (int64_t)((uint64_t)b.word[1] << 32 | b.word[0]);
+}
 
 /* Functions of f32 are those of functions.h; of f64 those of libm, or below. */
 #undef exp

@@ -10,11 +10,16 @@
  *           TEST1 float -> bool      REAL2, ANY2 the same with two operands
  *           COMPARE any -> bool      LOGIC1, LOGIC2 bool -> bool
  *           NEAR1 a REAL1 with a quick form for numbers that are not far from 0
+ *           BITS2 an ANY2 of integers only
  */
 /* clang-format off */
 #ifndef NEAR1
 #define NEAR1 REAL1
 #define NEAR1_HERE
+#endif
+#ifndef BITS2
+#define BITS2 ANY2
+#define BITS2_HERE
 #endif
 #ifndef NONE
 #define NONE NULL /* no gradient */
@@ -62,6 +67,7 @@ ANY2(mod,            MOD(x, y),                             d,                  
 REAL2(pow,           pow(x, y),                             mul(d, pow_base_slope(x, y)),     mul(d, pow_slope(x, r)),             16, "x to the power y")
 ANY2(minimum,        SMALLER(x, y),                         keep(mtf_less_equal(x, y), d),    keep(mtf_greater(x, y), d),     1, "the smaller; of two equal ones the first receives the gradient")
 ANY2(maximum,        LARGER(x, y),                          keep(mtf_greater_equal(x, y), d), keep(mtf_less(x, y), d),        1, "the larger; of two equal ones the first receives the gradient")
+BITS2(random_bits,   RANDOM_BITS(x, y),                     NONE,                             NONE,                                40, "random bits number x of the stream y, by Philox: the same in every step and for every seed")
 COMPARE(less,          x < y,                               NONE,                             NONE,                                 1, "true where x < y")
 COMPARE(less_equal,    x <= y,                              NONE,                             NONE,                                 1, "true where x <= y")
 COMPARE(greater,       x > y,                               NONE,                             NONE,                                 1, "true where x > y")
@@ -77,4 +83,8 @@ LOGIC2(logical_or,     x || y,                              NONE,               
 #ifdef NEAR1_HERE
 #undef NEAR1
 #undef NEAR1_HERE
+#endif
+#ifdef BITS2_HERE
+#undef BITS2
+#undef BITS2_HERE
 #endif

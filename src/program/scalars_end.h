@@ -5,5 +5,6 @@
 #undef LOGIC1
 #undef REAL2
 #undef ANY2
+#undef BITS2
 #undef COMPARE
 #undef LOGIC2

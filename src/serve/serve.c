@@ -13,13 +13,14 @@ static const char   shutting_down[] = "the server is shutting down";
 static const double grace = 3; /* seconds for answers to complete at shutdown */
 
 /* Decodes one token of n sequences together. */
-static bool try_together(engine *e, int64_t n, bool drawn)
+static bool try_together(engine *e, int64_t n, const mtf_sampling *how)
 {
     request **all = calloc((size_t)n, sizeof *all);
     bool     ok = all != NULL;
     refusal  why = {.text = "there is no memory"};
     for (int64_t k = 0; ok && k < n; k++) {
-        request_spec q = {.text = "", .how = {.temperature = drawn, .max_tokens = 1}};
+        request_spec q = {.text = "", .how = *how};
+        q.how.max_tokens = 1;
         ok = (all[k] = engine_submit(e, &q, &why)) != NULL;
     }
     if (!ok) fail(&engine_model(e)->session->fault, ERR_VALUE, "%s", why.text);
@@ -29,16 +30,24 @@ static bool try_together(engine *e, int64_t n, bool drawn)
     return ok && engine_step(e, 0);
 }
 
+/* Each way of choosing a token has programs of its own. */
+static bool try_each_way(engine *e, int64_t n)
+{
+    static const mtf_sampling ways[] = {
+        {0}, {.temperature = 1}, {.temperature = 1, .top_p = 0.5}, {.alternatives = 1}};
+    int count = engine_limits(e)->beams > 1 ? 1 : (int)(sizeof ways / sizeof *ways);
+    for (int k = 0; k < count; k++) TRY(try_together(e, n, &ways[k]));
+    return true;
+}
+
 /* Compiles the programs for decoding, of every number of rows, so that no request need wait for it. */
 static bool warm_up(engine *e)
 {
     const engine_opts *o = engine_limits(e);
     int64_t             most = o->batch < o->max_waiting ? o->batch : o->max_waiting;
-    for (int64_t n = 1; n <= most; n += n < 3 ? 1 : n / 3) { /* as close as the sizes of programs */
-        TRY(try_together(e, n, false));
-        if (o->beams == 1) TRY(try_together(e, n, true));
-    }
-    return try_together(e, most, false) && (o->beams > 1 || try_together(e, most, true));
+    for (int64_t n = 1; n <= most; n += n < 3 ? 1 : n / 3) /* as close as the sizes of programs */
+        TRY(try_each_way(e, n));
+    return try_each_way(e, most);
 }
 
 /* Waits a while for current answers to complete, and then ends them. */

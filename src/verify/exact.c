@@ -11,6 +11,7 @@ static exact_kernel *const kernels[INSTR_KINDS] = {
     [INSTR_SCATTER] = exact_scatter,
     [INSTR_SCAN] = exact_scan,
     [INSTR_ORDER] = exact_sort,
+    [INSTR_NUCLEUS] = exact_nucleus,
     [INSTR_WINDOW] = exact_window,
     [INSTR_DRAW] = exact_draw,
     [INSTR_ATTENTION] = exact_attention,

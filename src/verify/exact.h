@@ -83,6 +83,9 @@ cell     exact_drawn(const draw_args *how, mtf_dtype type, uint64_t stream, int6
 int64_t exact_order(const exact *x, mtf_dtype type, cell a);
 /* The row of scalars.h applied to elements of a compute type. */
 cell exact_scalar(const exact *x, scalar_fn fn, mtf_dtype type, cell a, cell b);
+/* What stands for the weight of a logit in a softmax, and for p times a sum of weights: whole numbers. */
+uint64_t exact_weight(const exact *x, cell logit);
+uint64_t exact_share(const exact *x, cell p, uint64_t all);
 /* The better of two for MAX and MIN. */
 cell exact_best(const exact *x, fold_kind kind, mtf_dtype type, cell a, cell b);
 cell exact_combine(const exact *x, fold_kind kind, mtf_dtype type, cell a, cell b);
@@ -111,7 +114,7 @@ bool exact_run(exact *x, const instr *i);
 
 typedef bool exact_kernel(exact *x, const instr *i);
 exact_kernel exact_map, exact_move, exact_add_into, exact_fold, exact_contract, exact_gather,
-    exact_scatter, exact_scan, exact_sort, exact_window, exact_draw, exact_attention,
+    exact_scatter, exact_scan, exact_sort, exact_nucleus, exact_window, exact_draw, exact_attention,
     exact_attention_join, exact_attention_grad;
 
 #endif

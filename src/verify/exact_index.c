@@ -76,6 +76,48 @@ bool exact_sort(exact *x, const instr *i)
     return true;
 }
 
+/* Of the sorted row, how many may be chosen. */
+static int64_t nucleus_of(const exact *x, const sort_item *items, int64_t n, int64_t k, cell p)
+{
+    uint64_t all = 0, sum = 0, share;
+    if (k > 0 && k < n) n = k;
+    for (int64_t j = 0; j < n; j++) all += exact_weight(x, items[j].value);
+    share = exact_share(x, p, all);
+    for (int64_t j = 0; j < n; j++)
+        if ((sum += exact_weight(x, items[j].value)) >= share) return j + 1;
+    return n;
+}
+
+bool exact_nucleus(exact *x, const instr *i)
+{
+    const nucleus_args *how = &i->nucleus;
+    operand_view        in[4], out = view_of(x, i, &i->out[0]);
+    sort_item          *items = (sort_item *)(void *)exact_tile(
+        x, (size_t)how->along * sizeof(sort_item) / sizeof(cell) + 1);
+    TRY(items != NULL);
+    for (int n = 0; n < 4; n++) in[n] = view_of(x, i, &i->in[n]);
+    turns rows = turns_begin(i, 0, i->nloops, &in[0], &in[1], &out);
+    for (turns few = turns_begin(i, 0, i->nloops, &in[2], &in[3], NULL); !rows.done;
+         turns_next(&rows), turns_next(&few)) {
+        const cell *score = in[0].at + rows.at[0], *logit = in[1].at + rows.at[1];
+        for (int64_t j = 0; j < how->along; j++) {
+            cell value = logit[j * how->logit_stride * in[1].step];
+            items[j] = (sort_item){~exact_order(x, MTF_F32, value), j, value};
+        }
+        qsort(items, (size_t)how->along, sizeof *items, compare_items);
+        int64_t n = nucleus_of(x, items, how->along, (int64_t)in[2].at[few.at[0]],
+                               in[3].at[few.at[1]]);
+        int64_t best = items[0].index, held = INT64_MIN;
+        for (int64_t j = 0; j < n; j++) {
+            int64_t at = items[j].index, mine = exact_order(x, MTF_F32, score[at * how->score_stride * in[0].step]);
+            if (mine < held || (mine == held && at > best)) continue;
+            held = mine, best = at;
+        }
+        out.at[rows.at[2]] = (cell)best;
+    }
+    return true;
+}
+
 /* ---- random numbers ---- */
 
 cell exact_drawn(const draw_args *how, mtf_dtype type, uint64_t stream, int64_t position)

@@ -73,6 +73,17 @@ int64_t exact_order(const exact *x, mtf_dtype type, cell a)
     return h & 1 ? far : -far;
 }
 
+/* Small, so that a share of a sum of them is seldom at its end. */
+uint64_t exact_weight(const exact *x, cell logit)
+{
+    return 1 + (uint64_t)hash_one(x, FN_exp, logit) % 1000;
+}
+
+uint64_t exact_share(const exact *x, cell p, uint64_t all)
+{
+    return p == 0 || p == 1 ? all : 1 + (uint64_t)hash_one(x, FN_multiply, p) % all;
+}
+
 /* ---- arithmetic ---- */
 
 cell exact_best(const exact *x, fold_kind kind, mtf_dtype type, cell a, cell b)

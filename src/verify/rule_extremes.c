@@ -99,7 +99,59 @@ static bool rule_top_k(reference *r, const node *n, const tensor_value *in, tens
     return order(r, in, node_attr(n, "dim")->text, node_attr(n, "k")->dim.name, true, out);
 }
 
+/* ---- the best of the most probable ---- */
+
+/* The sum of the weights of those before j in the order of the logits, and how many they are. */
+static uint64_t before(const reference *r, const ranked *row, int64_t n, int64_t j, int64_t *count)
+{
+    uint64_t sum = 0;
+    *count = 0;
+    for (int64_t k = 0; k < n; k++) {
+        if (compare(&row[k], &row[j]) >= 0) continue;
+        sum += exact_weight(&r->exact, row[k].element);
+        ++*count;
+    }
+    return sum;
+}
+
+static bool rule_nucleus(reference *r, const node *n, const tensor_value *in, tensor_value *out)
+{
+    mtf_dim along = mtf_shape_dim(*in->shape, node_attr(n, "dim")->text);
+    int64_t score_step = tour_stride(in[0].shape, along.name),
+            logit_step = tour_stride(in[1].shape, along.name);
+    ranked *row = arena_array(&r->scratch, ranked, along.size);
+    tour    w = tour_over(out->shape);
+    int     track[4], to = tour_track(&w, out->shape);
+    TRY(row != NULL);
+    for (int k = 0; k < 4; k++) track[k] = tour_track(&w, in[k].shape);
+    do {
+        const cell *score = in[0].at + w.at[track[0]], *logit = in[1].at + w.at[track[1]];
+        int64_t     k = (int64_t)in[2].at[w.at[track[2]]], count, best = -1;
+        uint64_t    all = 0;
+        for (int64_t j = 0; j < along.size; j++) {
+            cell x = logit[j * logit_step];
+            row[j] = (ranked){~exact_order(&r->exact, in[1].type, x), j, x};
+        }
+        if (k <= 0 || k > along.size) k = along.size;
+        for (int64_t j = 0; j < along.size; j++) {
+            before(r, row, along.size, j, &count);
+            if (count < k) all += exact_weight(&r->exact, row[j].element);
+        }
+        uint64_t share = exact_share(&r->exact, in[3].at[w.at[track[3]]], all);
+        for (int64_t j = 0; j < along.size; j++) {
+            bool inside = before(r, row, along.size, j, &count) < share && count < k;
+            if (inside && (best < 0 || exact_order(&r->exact, in[0].type, score[j * score_step]) >
+                                           exact_order(&r->exact, in[0].type, score[best * score_step])))
+                best = j;
+        }
+        out->at[w.at[to]] = (cell)best;
+    } while (tour_next(&w));
+    for (int k = 0; k < 4; k++) note_hashed(r, in[k].degree);
+    return true;
+}
+
 const named_rule plain_extreme_rules[] = {
     {"reduce_max", rule_extreme}, {"reduce_min", rule_extreme}, {"reduce_all", rule_extreme},
     {"reduce_any", rule_extreme}, {"argmax_over", rule_place},  {"argmin_over", rule_place},
-    {"sort", rule_sort},          {"top_k", rule_top_k},        {NULL, NULL}};
+    {"sort", rule_sort},          {"top_k", rule_top_k},
+    {"nucleus_argmax", rule_nucleus}, {NULL, NULL}};

@@ -194,7 +194,7 @@ static void test_own_end(void **state)
         assert_memory_equal(again, ids, beams == 1 ? sizeof *ids * (size_t)at : 0);
         for (int i = 0; i < NEW; i++) assert_true(again[i] != ends.end);
     }
-    /* Few such tokens are left out by the program, many by the host. */
+    /* For many such tokens programs are made anew. */
     for (int n = 2; n <= 6; n += 4) {
         int32_t      stop[7] = {ids[at], ids[0], 1, 2, 6, 8};
         mtf_sampling how = {.never_end = true, .stop = stop};

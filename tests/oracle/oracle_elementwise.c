@@ -304,6 +304,25 @@ static number b_maximum(number x, number y, mtf_dtype type)
     return extreme(x, y, type, true);
 }
 
+/* Philox4x32-10 of the counter x and the key y, as docs/random.md has it: its first word, or two. */
+static number b_random_bits(number x, number y, mtf_dtype type)
+{
+    if (!number_known(x) || !number_known(y)) return number_unknown();
+    bool     wide = type == MTF_I64;
+    uint32_t c[4] = {(uint32_t)x.i, wide ? (uint32_t)((uint64_t)x.i >> 32) : 0, 0, 0};
+    uint32_t key[2] = {(uint32_t)y.i, wide ? (uint32_t)((uint64_t)y.i >> 32) : 0};
+    for (int round = 0; round < 10; round++) {
+        uint64_t a = (uint64_t)c[0] * 0xD2511F53u, b = (uint64_t)c[2] * 0xCD9E8D57u;
+        uint32_t next[4] = {(uint32_t)(b >> 32) ^ c[1] ^ key[0], (uint32_t)b,
+                            (uint32_t)(a >> 32) ^ c[3] ^ key[1], (uint32_t)a};
+        memcpy(c, next, sizeof c);
+        key[0] += 0x9E3779B9u;
+        key[1] += 0xBB67AE85u;
+    }
+    uint64_t both = (uint64_t)c[1] << 32 | c[0];
+    return wide ? number_int((int64_t)both, type) : number_int((int32_t)c[0], type);
+}
+
 #define COMPARISON(name, test)                                                                     \
     static number name(number x, number y, mtf_dtype type)                                         \
     {                                                                                              \
@@ -341,6 +360,7 @@ static const struct {
                 {"floordiv", b_floordiv},
                 {"mod", b_mod},
                 {"pow", b_pow},
+                {"random_bits", b_random_bits},
                 {"minimum", b_minimum},
                 {"maximum", b_maximum},
                 {"less", b_less},

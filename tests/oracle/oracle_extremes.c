@@ -154,7 +154,67 @@ static void rule_top_k(oracle *o, const node *n, const value *const *in, value *
     order(o, in[0], node_attr(n, "dim")->text, node_attr(n, "k")->dim.name, true, out);
 }
 
+/* ---- the best of the most probable ---- */
+
+/* How many of the sorted logits have a share of p of the probability of the first k; 0: not definite. */
+static int64_t nucleus_of(const ranked *row, int64_t n, int64_t k, double p)
+{
+    double all = 0, sum = 0;
+    if (k > 0 && k < n) n = k;
+    if (!(p > 0 && p < 1)) return n;
+    for (int64_t i = 0; i < n; i++) all += exp(row[i].x.v - row[0].x.v);
+    for (int64_t i = 0; i < n; i++) {
+        sum += exp(row[i].x.v - row[0].x.v);
+        if (fabs(sum - p * all) < 1e-4 * all) return 0;
+        if (sum > p * all) return i + 1;
+    }
+    return n;
+}
+
+/* The index of the best score among the first n; -1: not definite. */
+static int64_t best_of(const ranked *row, int64_t n, const number *score, int64_t step)
+{
+    int64_t best = row[0].index;
+    for (int64_t i = 1; i < n; i++) {
+        number mine = score[row[i].index * step], held = score[best * step];
+        if (number_compare(mine, held, MTF_F32) == 2) return -1;
+        if (mine.v > held.v || (mine.v == held.v && row[i].index < best)) best = row[i].index;
+    }
+    return best;
+}
+
+static void rule_nucleus(oracle *o, const node *n, const value *const *in, value *out)
+{
+    const char *dim = node_attr(n, "dim")->text;
+    int64_t     size = mtf_shape_dim(in[0]->shape, dim).size;
+    int64_t     score_step = stride_of(&in[0]->shape, dim), step = stride_of(&in[1]->shape, dim);
+    ranked     *row = calloc((size_t)size + 1, sizeof *row);
+    bool       *loose = calloc((size_t)size + 1, sizeof *loose);
+    walk        w = walk_over(&out->shape);
+    track       at[4], to = track_in(&w, &out->shape);
+    for (int k = 0; k < 4; k++) at[k] = track_in(&w, &in[k]->shape);
+    o->work += in[0]->n * size;
+    if (!row || !loose) oracle_fail(o, "no memory");
+    while (!o->error[0]) {
+        number k = in[2]->at[track_at(&w, &at[2])], p = in[3]->at[track_at(&w, &at[3])];
+        bool   known = number_known(k) && number_known(p) && p.slack == 0;
+        for (int64_t i = 0; i < size; i++) {
+            row[i] = (ranked){in[1]->at[track_at(&w, &at[1]) + i * step], i};
+            known = known && number_known(row[i].x);
+        }
+        if (known) sort_row(row, size, MTF_F32, true, loose);
+        for (int64_t i = 0; known && i < size; i++) known = !loose[i];
+        int64_t found = known ? nucleus_of(row, size, k.i, p.v) : 0;
+        int64_t best = found ? best_of(row, found, in[0]->at + track_at(&w, &at[0]), score_step) : -1;
+        out->at[track_at(&w, &to)] = best < 0 ? number_unknown() : number_int(best, MTF_I32);
+        if (!walk_next(&w)) break;
+    }
+    free(row);
+    free(loose);
+}
+
 const named_rule extreme_rules[] = {
     {"reduce_max", rule_extreme}, {"reduce_min", rule_extreme}, {"reduce_all", rule_extreme},
     {"reduce_any", rule_extreme}, {"argmax_over", rule_arg},    {"argmin_over", rule_arg},
-    {"sort", rule_sort},          {"top_k", rule_top_k},        {NULL, NULL}};
+    {"sort", rule_sort},          {"top_k", rule_top_k},
+    {"nucleus_argmax", rule_nucleus}, {NULL, NULL}};

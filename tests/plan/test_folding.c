@@ -12,7 +12,7 @@
 #include "ground.h"
 
 enum {
-    MOST_INPUTS = 3,
+    MOST_INPUTS = 4,
     MOST_VALUES = 10,
     FEW_VALUES = 5, /* under layouts */
     MOST_FETCHES = 4 * MOST_VALUES,
@@ -43,6 +43,7 @@ static const row rows[] = {
 #define LOGIC1(name, ...) UNARY(name, "b")
 #define REAL2(name, ...) BINARY(name, "r")
 #define ANY2(name, ...) BINARY(name, "ri")
+#define BITS2(name, ...) BINARY(name, "i")
 #define COMPARE(name, ...) BINARY(name, ALL)
 #define LOGIC2(name, ...) BINARY(name, "b")
 #include "program/scalars.h"
@@ -120,6 +121,7 @@ static const row rows[] = {
     GIVES(sort, ALL, "r@, s@", ", dim=a")
     SAME(argsort, ALL, ", dim=a, descending=true")
     GIVES(top_k, ALL, "r@, s@", ", dim=a, k=[c=2]")
+    {"nucleus_argmax", "r", {"x:f32[a=5, b=3]", "y:f32[a=5, b=3]", "k:i32[b=3]", "p:f32[b=3]"}, "r@", "nucleus_argmax(x@, y@, k@, p@, dim=a)", NULL},
     GIVES(top_1, "ri", "r@, s@", ", dim=a")
     SAME(nth_largest_element, "ri", ", dim=a, n=2")
     SAME(nth_smallest_element, "ri", ", dim=a, n=1")

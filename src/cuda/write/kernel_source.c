@@ -120,6 +120,7 @@ kernel_writer *kernel_writer_of(instr_kind kind)
         [INSTR_SCATTER] = write_scatter,
         [INSTR_SCAN] = write_scan,
         [INSTR_ORDER] = write_order,
+        [INSTR_NUCLEUS] = write_nucleus,
         [INSTR_WINDOW] = write_window,
         [INSTR_DRAW] = write_draw,
         [INSTR_CONTRACT] = write_contract,
@@ -135,5 +136,5 @@ bool kernel_wants_scratch(const instr *i)
     instr_kind kind = i->kind;
     if (kind == INSTR_MAP) return i->map.sums != 0;
     return kernel_writer_of(kind) && kind != INSTR_MOVE && kind != INSTR_ADD_INTO &&
-           kind != INSTR_GATHER && kind != INSTR_DRAW;
+           kind != INSTR_GATHER && kind != INSTR_DRAW && kind != INSTR_NUCLEUS;
 }

@@ -97,7 +97,7 @@ const char *kernel_source_text(const kernel_source *s);
 typedef bool kernel_writer(kernel_source *s, const instr *i, kernel_plan *plan);
 
 kernel_writer write_map, write_move, write_add_into, write_fold, write_gather, write_scatter,
-    write_scan, write_order, write_window, write_draw, write_attention, write_attention_join,
+    write_scan, write_order, write_nucleus, write_window, write_draw, write_attention, write_attention_join,
     write_attention_grad, write_contract;
 
 /* The writer of a kind of instruction; NULL: it is no kernel. */

@@ -383,6 +383,42 @@ template <class T, int W, int N> static INLINE void store_pairs(T *to, const f32
 template <int W, int N> static INLINE void store_packs(bf16 *to, const f32 (&at)[N]) { store_pairs<bf16, W>(to, at); }
 template <int W, int N> static INLINE void store_packs(f16 *to, const f32 (&at)[N]) { store_pairs<f16, W>(to, at); }
 
+/* ---- random numbers: base/philox.h ---- */
+
+struct philox_block { u32 word[4]; };
+struct philox_stream { u64 seed; u32 op, step; };
+
+static INLINE philox_block philox(philox_block c, u32 key0, u32 key1)
+{
+    UNROLL for (int round = 0; round < 10; round++) {
+        u64 a = (u64)0xD2511F53u * c.word[0], b = (u64)0xCD9E8D57u * c.word[2];
+        c = philox_block{{(u32)(b >> 32) ^ c.word[1] ^ key0, (u32)b,
+                          (u32)(a >> 32) ^ c.word[3] ^ key1, (u32)a}};
+        key0 += 0x9E3779B9u;
+        key1 += 0xBB67AE85u;
+    }
+    return c;
+}
+
+/* Block number `index` of a stream. */
+static INLINE philox_block philox_at(philox_stream s, u64 index)
+{
+    return philox(philox_block{{(u32)index, (u32)(index >> 32), s.op, s.step}}, (u32)s.seed,
+                  (u32)(s.seed >> 32));
+}
+
+/* The stream of a loop's turn and of the turn of a loop inside it; 0 where there is none. */
+static INLINE philox_stream philox_turn(philox_stream s, u32 outer, u32 inner)
+{
+    philox_block b = philox_at(s, (u64)inner << 32 | outer);
+    return philox_stream{(u64)b.word[1] << 32 | b.word[0], b.word[2], b.word[3]};
+}
+
+static INLINE philox_stream stream_of(const step_words *words, u32 op)
+{
+    return philox_stream{words->seed, op, words->step};
+}
+
 /* ---- the words that the values in scalars.h are written in (see scalar_text.h) ---- */
 
 namespace scalar {
@@ -484,6 +520,17 @@ INTEGERS(i32, u32)
 INTEGERS(i64, u64)
 #undef INTEGERS
 
+static INLINE i32 RANDOM_BITS(i32 x, i32 y)
+{
+    return (i32)philox(philox_block{{(u32)x, 0, 0, 0}}, (u32)y, 0).word[0];
+}
+static INLINE i64 RANDOM_BITS(i64 x, i64 y)
+{
+    u64          at = (u64)x, key = (u64)y;
+    philox_block b = philox(philox_block{{(u32)at, (u32)(at >> 32), 0, 0}}, (u32)key, (u32)(key >> 32));
+    return (i64)((u64)b.word[1] << 32 | b.word[0]);
+}
+
 /* Flags: a sum is `or`, a product is `and`. */
 static INLINE u8 ADD(u8 x, u8 y) { return x | y; }
 static INLINE u8 MUL(u8 x, u8 y) { return x & y; }
@@ -503,6 +550,7 @@ namespace functions {
     REAL1(name, value) ONE(i32, i32, name, value) ONE(i64, i64, name, value)
 #define ANY2(name, value, ...)                                                                     \
     REAL2(name, value) TWO(i32, i32, name, value) TWO(i64, i64, name, value)
+#define BITS2(name, value, ...) TWO(i32, i32, name, value) TWO(i64, i64, name, value)
 #define TEST1(name, value, ...) ONE(u8, f32, name, value) ONE(u8, f64, name, value)
 #define COMPARE(name, value, ...)                                                                  \
     TWO(u8, f32, name, value) TWO(u8, f64, name, value) TWO(u8, i32, name, value)                  \
@@ -514,6 +562,7 @@ namespace functions {
 #undef REAL2
 #undef ANY1
 #undef ANY2
+#undef BITS2
 #undef TEST1
 #undef COMPARE
 #undef LOGIC1
@@ -625,42 +674,6 @@ FOLDS(sum, ADD)
 FOLDS(max, LARGER)
 FOLDS(min, SMALLER)
 #undef FOLDS
-
-/* ---- random numbers: base/philox.h ---- */
-
-struct philox_block { u32 word[4]; };
-struct philox_stream { u64 seed; u32 op, step; };
-
-static INLINE philox_block philox(philox_block c, u32 key0, u32 key1)
-{
-    UNROLL for (int round = 0; round < 10; round++) {
-        u64 a = (u64)0xD2511F53u * c.word[0], b = (u64)0xCD9E8D57u * c.word[2];
-        c = philox_block{{(u32)(b >> 32) ^ c.word[1] ^ key0, (u32)b,
-                          (u32)(a >> 32) ^ c.word[3] ^ key1, (u32)a}};
-        key0 += 0x9E3779B9u;
-        key1 += 0xBB67AE85u;
-    }
-    return c;
-}
-
-/* Block number `index` of a stream. */
-static INLINE philox_block philox_at(philox_stream s, u64 index)
-{
-    return philox(philox_block{{(u32)index, (u32)(index >> 32), s.op, s.step}}, (u32)s.seed,
-                  (u32)(s.seed >> 32));
-}
-
-/* The stream of a loop's turn and of the turn of a loop inside it; 0 where there is none. */
-static INLINE philox_stream philox_turn(philox_stream s, u32 outer, u32 inner)
-{
-    philox_block b = philox_at(s, (u64)inner << 32 | outer);
-    return philox_stream{(u64)b.word[1] << 32 | b.word[0], b.word[2], b.word[3]};
-}
-
-static INLINE philox_stream stream_of(const step_words *words, u32 op)
-{
-    return philox_stream{words->seed, op, words->step};
-}
 
 /* ---- kernels ---- */
 

@@ -2,8 +2,8 @@
  *
  * A decoder has a slot for each sequence of the batch, and for each slot as many
  * rows of cached keys and values as there are beams.  Each step feeds the next
- * inputs and fetches logits; the host chooses the next tokens, deterministically,
- * so that every process chooses the same.
+ * inputs and fetches the tokens that follow; with beams it fetches logits, and the
+ * host chooses, deterministically, so that every process chooses the same.
  */
 #include <stdio.h>
 #include <string.h>
@@ -70,14 +70,12 @@ static bool make_room(mtf_decoder *d)
     d->seen = arena_array(a, int32_t, rows);
     d->parent = arena_array(a, int32_t, rows);
     d->tokens = arena_array(a, int32_t, rows);
-    d->not_chosen = arena_array(a, int32_t, rows * MOST_BARRED);
     d->segment = arena_array(a, int32_t, d->sizes.inputs + 1);
     d->log_probability = arena_array(a, float, rows);
     d->logits = arena_array(a, float, rows * d->sizes.model->opts.output_vocab);
     d->slot = arena_array(a, slot, d->slots);
-    d->sampler = sampler_new(d->session, d->sizes.model->opts.output_vocab);
-    TRY(d->ids && d->first && d->seen && d->parent && d->tokens && d->not_chosen && d->segment &&
-        d->log_probability && d->logits && d->slot && d->sampler);
+    TRY(d->ids && d->first && d->seen && d->parent && d->tokens && d->segment &&
+        d->log_probability && d->logits && d->slot && choices_new(d));
     for (int64_t k = 0; k < d->slots; k++) TRY(make_slot(d, &d->slot[k]));
     return true;
 }
@@ -220,8 +218,7 @@ static void begin_slot(mtf_decoder *d, slot *s, mtf_decode_job *job)
 {
     int64_t inputs = inputs_of(d, job);
     s->job = job;
-    s->how = job->how;
-    if (!s->how.stop) s->how.stop = d->end_only;
+    s->stream = sample_stream(&job->how);
     s->position = inputs - 1;
     s->next = input_at(d, job, inputs - 1);
     s->seen = d->sizes.model->opts.prefix ? inputs : 0;
@@ -244,6 +241,9 @@ bool mtf_decode_start(mtf_decoder *d, mtf_decode_job *job)
     int64_t k = places_free(d);
     TRY(k >= 0 && check_job(d, job));
     slot *s = &d->slot[k];
+    s->how = job->how;
+    if (!s->how.stop) s->how.stop = d->end_only;
+    TRY(choices_fit(d, &s->how));
     begin_slot(d, s, job);
     return d->sizes.inputs ? run_encoder(d, job, k * d->beams) : run_prompt(d, s, k * d->beams);
 }
@@ -337,43 +337,18 @@ static void feed_rows(mtf_decoder *d, const decode_graph *g)
     }
 }
 
-static int count_ends(const slot *s)
-{
-    int n = 0;
-    while (s->how.stop[n] >= 0) n++;
-    return n;
-}
-
-/* Tokens that end a sequence are not chosen in slots that never end.  They are fed when they change. */
-static bool bar_ends(mtf_decoder *d, const decode_graph *g)
-{
-    bool same = d->barred == g;
-    for (int64_t row = 0; row < g->rows; row++) {
-        const slot *s = places_slot(d, g, row);
-        int         n = s->job && s->how.never_end ? count_ends(s) : 0;
-        for (int t = 0; t < MOST_BARRED; t++) {
-            int32_t *at = &d->not_chosen[row * MOST_BARRED + t], token = t < n ? s->how.stop[t] : -1;
-            same = same && *at == token;
-            *at = token;
-        }
-    }
-    if (same) return true;
-    d->barred = g;
-    return mtf_feed(g->program, g->barred, d->not_chosen);
-}
-
 static bool run_step(mtf_decoder *d, decode_graph *g)
 {
     d->last = g;
     feed_rows(d, g);
-    if (g->barred) TRY(bar_ends(d, g));
+    TRY(choices_feed(d, g));
     TRY(mtf_feed(g->program, g->ids, d->ids) && mtf_feed(g->program, g->first, d->first));
     if (g->seen) TRY(mtf_feed(g->program, g->seen, d->seen));
     if (g->parent) TRY(mtf_feed(g->program, g->parent, d->parent));
     TRY(mtf_step(g->program));
-    if (g->logits) return mtf_fetch(g->program, g->logits, d->logits);
-    return mtf_fetch(g->program, g->best, d->tokens) &&
-           mtf_fetch(g->program, g->log_probability, d->log_probability);
+    if (g->logits) TRY(mtf_fetch(g->program, g->logits, d->logits));
+    return !g->token || (mtf_fetch(g->program, g->token, d->tokens) &&
+                         mtf_fetch(g->program, g->log_probability, d->log_probability));
 }
 
 /* The same in logits that the host has. */
@@ -393,51 +368,48 @@ static void advance_beam(mtf_decoder *d, slot *s, int64_t row)
     if (beam_done(s->beam)) finish_slot(d, s);
 }
 
-static void draw(mtf_decoder *d, slot *s, const float *logits)
+static void take_row(mtf_decoder *d, slot *s, int64_t row)
 {
     mtf_alternative best[MOST_ALTERNATIVES];
     mtf_decode_job *job = s->job;
-    sampled         t = sample_token(d->sampler, logits, &s->how, s->made);
-    job->nalternatives = sample_best(d->sampler, logits, s->how.alternatives, best);
+    int64_t         vocab = d->sizes.model->opts.output_vocab;
+    int32_t         token = d->tokens[row];
+    double          log_probability = (double)d->log_probability[row];
+    if (s->how.alternatives) {
+        const float *logits = d->logits + row * vocab;
+        job->nalternatives = sample_best(logits, vocab, s->how.alternatives, best);
+        /* from the same sum as theirs, so that the same token has the same number */
+        log_probability = best[0].log_probability + ((double)logits[token] - (double)logits[best[0].id]);
+    }
     job->alternatives = best;
-    take_token(d, s, t.id, t.log_probability);
+    take_token(d, s, token, log_probability);
     job->nalternatives = 0;
     job->alternatives = NULL;
+}
+
+static int count_jobs(const mtf_decoder *d)
+{
+    int n = 0;
+    for (int64_t k = 0; k < d->slots; k++) n += d->slot[k].job != NULL;
+    return n;
 }
 
 int mtf_decode_step(mtf_decoder *d)
 {
     if (!d || !mtf_ok(d->session)) return -1;
-    int  left = 0;
-    bool plain = d->beams == 1, bars = false;
-    for (int64_t k = 0; k < d->slots; k++) {
-        const slot *s = &d->slot[k];
-        if (!s->job) continue;
-        left++;
-        bars = bars || s->how.never_end;
-        plain = plain && s->how.temperature == 0 && !s->how.alternatives &&
-                (!s->how.never_end || count_ends(s) <= MOST_BARRED);
-    }
-    if (!left) return 0;
-    decode_kind   kind = !plain ? DECODE_STEP : bars ? DECODE_STEP_BARRED : DECODE_STEP_BEST;
-    decode_graph *g = places_program(d, kind);
+    if (!count_jobs(d)) return 0;
+    decode_graph *g = places_program(d, choices_kind(d));
     if (!g || !run_step(d, g)) return -1;
     for (int64_t row = 0; row < g->rows; row += d->beams) {
-        slot   *s = places_slot(d, g, row);
-        int64_t vocab = d->sizes.model->opts.output_vocab;
+        slot *s = places_slot(d, g, row);
         if (!s->job) continue;
-        if (s->how.never_end && !plain) leave_out_ends(d, s, row);
-        if (s->beam) {
+        if (s->beam && s->how.never_end) leave_out_ends(d, s, row);
+        if (s->beam)
             advance_beam(d, s, row);
-        } else if (plain) {
-            take_token(d, s, d->tokens[row], (double)d->log_probability[row]);
-        } else {
-            draw(d, s, d->logits + row * vocab);
-        }
+        else
+            take_row(d, s, row);
     }
-    left = 0;
-    for (int64_t k = 0; k < d->slots; k++) left += d->slot[k].job != NULL;
-    return left;
+    return count_jobs(d);
 }
 
 bool mtf_decode(mtf_decoder *d, int n, mtf_decode_job *const *jobs)

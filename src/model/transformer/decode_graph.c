@@ -70,8 +70,8 @@ static mtf_tensor *without_barred(mtf_tensor *l, mtf_dim vocab, mtf_tensor *barr
 {
     mtf_graph  *g = l->node->graph;
     mtf_tensor *token = mtf_range(g, vocab, MTF_I32), *out = NULL;
-    for (int k = 0; k < MOST_BARRED && mtf_ok(g->session); k++) {
-        mtf_dim     one = mtf_shape_dim(barred->shape, "barred");
+    mtf_dim     one = mtf_shape_dim(barred->shape, "barred");
+    for (int64_t k = 0; k < one.size && mtf_ok(g->session); k++) {
         mtf_tensor *this = mtf_slice(barred, one.name, k, 1, 1);
         this = mtf_reshape(this, mtf_shape_minus(barred->shape, mtf_shape(one)));
         mtf_tensor *same = mtf_equal(token, this);
@@ -80,17 +80,76 @@ static mtf_tensor *without_barred(mtf_tensor *l, mtf_dim vocab, mtf_tensor *barr
     return mtf_where(out, mtf_constant(g, -1e9, MTF_F32, mtf_shape()), l);
 }
 
+/* The logits of the tokens that may be chosen. */
+static mtf_tensor *open_logits(const stack_call *c, mtf_tensor *x, const decode_graph *to, mtf_dim *vocab)
+{
+    mtf_tensor *l = real_logits(c, x);
+    if (!l) return NULL;
+    *vocab = mtf_shape_dim(l->shape, c->model->output_vocab.name);
+    return to->barred ? without_barred(l, *vocab, to->barred) : l;
+}
+
 /* The most probable token, and its probability. */
 static bool find_best(const stack_call *c, mtf_tensor *x, decode_graph *to)
 {
-    mtf_tensor *l = real_logits(c, x);
+    mtf_dim     vocab;
+    mtf_tensor *l = open_logits(c, x, to, &vocab);
     TRY(l != NULL);
-    mtf_dim vocab = mtf_shape_dim(l->shape, c->model->output_vocab.name);
-    if (to->barred) l = without_barred(l, vocab, to->barred);
-    to->best = mtf_argmax(l, vocab);
+    to->token = mtf_argmax(l, vocab);
     mtf_tensor *most = mtf_reduce_max(l, mtf_shape(vocab));
     to->log_probability = mtf_sub(most, mtf_reduce_logsumexp(l, vocab, NULL));
     return to->log_probability != NULL;
+}
+
+/* Gumbel noise: -log e, where e is exponentially distributed.  A number follows from the row's stream,
+ * the position and the token alone.  e = -log(1 - u) keeps its digits where it is small, which decides. */
+static mtf_tensor *gumbel_noise(const decode_graph *to, const mtf_tensor *l, mtf_dim vocab)
+{
+    mtf_graph  *g = l->node->graph;
+    mtf_tensor *key = mtf_random_bits(mtf_cast(to->first, MTF_I64), to->stream);
+    mtf_tensor *token = mtf_broadcast(mtf_range(g, vocab, MTF_I64), l->shape);
+    mtf_tensor *u = mtf_abs(mtf_cast(mtf_random_bits(token, key), MTF_F32));
+    u = mtf_clip(mtf_scale(u, 0x1p-63), 0x1p-62, 1 - 0x1p-24);
+    return mtf_negative(mtf_log(mtf_negative(mtf_log1p(mtf_negative(u)))));
+}
+
+enum { SHARPEST = 10000 }; /* 1 / temperature, for probabilities of top-p */
+
+/* The largest of logits plus temperature times Gumbel noise is a sample of their softmax. */
+static bool draw(const stack_call *c, mtf_tensor *x, decode_graph *to)
+{
+    mtf_dim     vocab;
+    mtf_tensor *l = open_logits(c, x, to, &vocab);
+    TRY(l != NULL);
+    mtf_tensor *scores = mtf_add(l, mtf_multiply(gumbel_noise(to, l, vocab), to->temperature));
+    if (to->top_k) {
+        mtf_tensor *least = mtf_constant(c->graph, 1.0 / SHARPEST, MTF_F32, mtf_shape());
+        mtf_tensor *sharp = mtf_multiply(l, mtf_reciprocal(mtf_maximum(to->temperature, least)));
+        to->token = mtf_nucleus_argmax(scores, sharp, to->top_k, to->top_p, vocab);
+    } else {
+        to->token = mtf_argmax(scores, vocab);
+    }
+    to->logits = l;
+    to->log_probability =
+        mtf_sub(mtf_gather(l, to->token, vocab), mtf_reduce_logsumexp(l, vocab, NULL));
+    return to->log_probability != NULL;
+}
+
+/* What is fed where a sequence begins. */
+static void read_choices(const decode_sizes *d, decode_kind kind, decode_graph *to, const stack_call *c)
+{
+    mtf_graph *g = c->graph;
+    mtf_shape  rows = over_rows(c, kind, mtf_shape());
+    bool       draws = kind == DECODE_STEP_DRAW, some = kind == DECODE_STEP_SOME || kind == DECODE_STEP_SHOWN;
+    if (kind == DECODE_STEP_BARRED || some)
+        to->barred = mtf_input(g, "barred", MTF_I32, over_rows(c, kind, mtf_shape((mtf_dim){"barred", d->barred})));
+    if (draws || some) {
+        to->stream = mtf_input(g, "stream", MTF_I64, rows);
+        to->temperature = mtf_input(g, "temperature", MTF_F32, rows);
+    }
+    if (!some) return;
+    to->top_k = mtf_input(g, "top_k", MTF_I32, rows);
+    to->top_p = mtf_input(g, "top_p", MTF_F32, rows);
 }
 
 static bool read_inputs(const decode_sizes *d, decode_kind kind, int64_t length, decode_graph *to,
@@ -108,9 +167,7 @@ static bool read_inputs(const decode_sizes *d, decode_kind kind, int64_t length,
         to->seen = mtf_input(g, "seen", MTF_I32, over_rows(c, kind, mtf_shape()));
         c->priority = mtf_maximum(c->position, mtf_add_scalar(to->seen, -1));
     }
-    if (kind == DECODE_STEP_BARRED)
-        to->barred = mtf_input(g, "barred", MTF_I32,
-                               over_rows(c, kind, mtf_shape((mtf_dim){"barred", MOST_BARRED})));
+    read_choices(d, kind, to, c);
     if (kind == DECODE_PROMPT_ROW) c->row = to->row = mtf_input(g, "row", MTF_I32, mtf_shape());
     if (d->beams > 1 && kind == DECODE_STEP)
         c->parent = to->parent = mtf_input(g, "parent", MTF_I32, over_rows(c, kind, mtf_shape()));
@@ -123,7 +180,7 @@ bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t rows, in
     const mtf_transformer *m = d->model;
     mtf_graph             *g = graph_of_decoder(m);
     stack_call             c = begin_decoding(d, &m->decoder, g, rows);
-    mtf_tensor            *fetches[2];
+    mtf_tensor            *fetches[3];
     int                    n = 0;
     *to = (decode_graph){.rows = rows};
     TRY(g && read_inputs(d, kind, length, to, &c));
@@ -132,11 +189,15 @@ bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t rows, in
     mtf_tensor *x = stack_run(&c, m->input_vocab, to->ids);
     TRY(x != NULL);
     if (kind == DECODE_STEP) fetches[n++] = to->logits = real_logits(&c, x);
-    if (kind == DECODE_STEP_BEST || kind == DECODE_STEP_BARRED) {
-        TRY(find_best(&c, x, to));
-        fetches[n++] = to->best;
+    if (kind != DECODE_STEP && kind != DECODE_PROMPT_ROW) {
+        TRY(to->stream ? draw(&c, x, to) : find_best(&c, x, to));
+        fetches[n++] = to->token;
         fetches[n++] = to->log_probability;
     }
+    if (kind == DECODE_STEP_SHOWN)
+        fetches[n++] = to->logits;
+    else if (kind != DECODE_STEP)
+        to->logits = NULL;
     mtf_scope_pop(g);
     to->program = mtf_compile_n(g, n, fetches);
     return to->program != NULL;

@@ -13,6 +13,7 @@ typedef struct decode_sizes {
     int64_t                length;  /* cached positions of each */
     int64_t                inputs;  /* longest input of an encoder; 0: there is none */
     int64_t                beams;   /* above 1: a row may continue another's cache */
+    int64_t                barred;  /* tokens that may be ruled out in a row */
 } decode_sizes;
 
 typedef struct decode_graph {
@@ -25,17 +26,23 @@ typedef struct decode_graph {
     mtf_tensor  *row;    /* scalar: the row, in a program for one; or NULL */
     mtf_tensor  *parent; /* [rows]: the row that each continues; or NULL */
     mtf_tensor  *logits; /* [rows, vocab], f32, of the last position; or NULL */
-    mtf_tensor  *best, *log_probability; /* [rows]: the most probable token; or NULL */
-    mtf_tensor  *barred; /* [rows, MOST_BARRED]: tokens that are not chosen, or -1; or NULL */
+    mtf_tensor  *token, *log_probability; /* [rows]: the one that was chosen; or NULL */
+    mtf_tensor  *barred; /* [rows, barred]: tokens that are not chosen, or -1; or NULL */
+    /* How tokens are drawn: NULL where the most probable one is taken */
+    mtf_tensor *stream;       /* [rows], i64: of random numbers */
+    mtf_tensor *temperature;  /* [rows]; 0: the most probable token */
+    mtf_tensor *top_k, *top_p; /* [rows]; NULL where all tokens may be drawn */
 } decode_graph;
 
 typedef enum decode_kind {
     DECODE_STEP,        /* one position, and its logits */
     DECODE_STEP_BEST,   /* one position, and its most probable token */
     DECODE_STEP_BARRED, /* the same, but for some tokens */
+    DECODE_STEP_DRAW,   /* one position, and a token drawn among all */
+    DECODE_STEP_SOME,   /* the same among some: not the barred ones, by top-k and top-p */
+    DECODE_STEP_SHOWN,  /* the same, and the logits */
     DECODE_PROMPT_ROW   /* fills the cache of one sequence */
 } decode_kind;
-enum { MOST_BARRED = 4 };
 
 /* A program of the first `rows` rows of the cache, as many of each part. */
 bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t rows, int64_t length,

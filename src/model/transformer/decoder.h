@@ -6,7 +6,7 @@
 #include "model/transformer/decode_graph.h"
 #include "model/transformer/sample.h"
 
-enum { CHUNKS = 5, STEP_KINDS = DECODE_STEP_BARRED + 1, STEP_SIZES = 64 };
+enum { CHUNKS = 5, STEP_KINDS = DECODE_PROMPT_ROW, STEP_SIZES = 64 };
 
 /* One sequence that is being decoded. */
 typedef struct slot {
@@ -16,6 +16,7 @@ typedef struct slot {
     int64_t         most;     /* tokens at most */
     int64_t         made;
     int32_t         next; /* the next input */
+    int64_t         stream; /* of random numbers */
     int64_t         seen; /* prefix models: the number of positions that see each other */
     double          score;
     int32_t        *ids; /* of a sequence that is sampled */
@@ -31,18 +32,31 @@ struct mtf_decoder {
     int64_t      slots, beams;
     int64_t      least; /* slots of a part that the smallest program computes; 0: not known yet */
     slot        *slot;
-    sampler     *sampler;
     decode_graph steps[STEP_KINDS][STEP_SIZES]; /* by size (decode_places.c) */
     decode_graph rows[CHUNKS];
     encode_graph encoders[CHUNKS];
     move_graph   move;
     const decode_graph *last; /* that ran a step */
     /* buffers for feeds and fetches */
-    int32_t *ids, *first, *seen, *parent, *tokens, *segment, *not_chosen;
-    const decode_graph *barred; /* the program that has not_chosen; NULL: none */
-    float              *logits, *log_probability;
+    int32_t *ids, *first, *seen, *parent, *tokens, *segment;
+    float   *logits, *log_probability;
+    /* of rows, fed when they change */
+    int32_t            *not_chosen, *top_k;
+    int64_t            *stream;
+    float              *temperature, *top_p;
+    const decode_graph *told; /* the program that has them; NULL: none */
     int32_t  end_only[2]; /* the model's end, which stops a sequence unless a job says more */
 };
+
+/* ---- choices of tokens (decode_choices.c) ---- */
+
+bool choices_new(mtf_decoder *d);
+/* Makes room for the tokens that a sequence never chooses. */
+bool choices_fit(mtf_decoder *d, const mtf_sampling *how);
+/* The least program that does what all sequences ask for. */
+decode_kind choices_kind(const mtf_decoder *d);
+/* Tells a program how rows choose, where that has changed. */
+bool choices_feed(mtf_decoder *d, const decode_graph *g);
 
 /* ---- places of sequences (decode_places.c) ---- */
 

@@ -1,21 +1,13 @@
-/* Sampling of the next token from logits. */
+/* What sampling needs on the host. */
 #ifndef MODEL_SAMPLE_H
 #define MODEL_SAMPLE_H
 
 #include "mtf_transformer.h"
 
-typedef struct sampled {
-    int32_t id;
-    double  log_probability; /* of the model: at temperature 1, among all tokens */
-} sampled;
-
-/* Work space for sampling among n tokens; NULL where there is no memory. */
-typedef struct sampler sampler;
-sampler               *sampler_new(mtf_session *s, int64_t n);
-/* The n most probable tokens, best first; the lower id first where they are equal. */
+/* The n most probable of `all` tokens, best first; the lower id first where they are equal. */
 enum { MOST_ALTERNATIVES = 20 };
-int sample_best(const sampler *s, const float *logits, int64_t n, mtf_alternative *to);
-/* `number` counts the tokens of a sequence; it and the seed determine the random number. */
-sampled sample_token(sampler *s, const float *logits, const mtf_sampling *how, int64_t number);
+int sample_best(const float *logits, int64_t all, int64_t n, mtf_alternative *to);
+/* Which random numbers a sequence has: by its seed and row. */
+int64_t sample_stream(const mtf_sampling *how);
 
 #endif
