@@ -7,7 +7,8 @@
 
 kernel_source kernel_source_make(arena *a)
 {
-    return (kernel_source){.arena = a, .names = {.arena = a}, .cluster = 1};
+    return (kernel_source){
+        .arena = a, .names = {.arena = a}, .cluster = 1, .processors = 132};
 }
 
 const char *kernel_type(mtf_dtype type)

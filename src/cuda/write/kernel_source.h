@@ -61,6 +61,7 @@ typedef struct kernel_source {
     int            nwritten, written_room;
     bool           only_sizes; /* plans are wanted, texts are not */
     int            cluster; /* blocks that a cluster may have; 1: the GPU knows none */
+    int            processors; /* of a GPU, so that there are blocks enough for them */
     bool           wide; /* indices have 64 bits even where 32 suffice: for tests */
 } kernel_source;
 
