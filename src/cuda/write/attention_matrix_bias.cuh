@@ -21,7 +21,8 @@ template <class P> struct matrix_distances {
     {
         lines = shared, carried = 0;
         for (i64 x = LANE; x < n; x += WARP) to[x] = 0;
-        for (int k = LANE; k < LINES * 8; k += WARP) lines[k / 8 * LINE + k % 8] = lines[k / 8 * LINE + TILE + 16 + k % 8] = 0;
+        for (int k = LANE; k < LINES * 8; k += WARP)
+            lines[k / 8 * LINE + k % 8] = lines[k / 8 * LINE + TILE + 16 + k % 8] = 0;
         WARP_SYNC();
     }
 
@@ -42,8 +43,10 @@ template <class P> struct matrix_distances {
     {
         UNROLL for (int n = 0; n <= TILE / 8; n++) {
             pack<f32, 2> two;
-            UNROLL for (int e = 0; e < 2; e++)
-                two.at[e] = (n > 0 ? slope[n - (n > 0)][e] : 0.0f) + (n < TILE / 8 ? slope[n - (n == TILE / 8)][2 + e] : 0.0f);
+            UNROLL for (int e = 0; e < 2; e++) {
+                f32 upper = n > 0 ? slope[n - (n > 0)][e] : 0.0f;
+                two.at[e] = upper + (n < TILE / 8 ? slope[n - (n == TILE / 8)][2 + e] : 0.0f);
+            }
             store_pack<2>(lines + LANE / 4 * LINE + 8 + n * 8 + LANE % 4 * 2, two);
         }
         WARP_SYNC();
@@ -73,12 +76,12 @@ template <class P, class D> static INLINE void attention_matrix_grad_of_distance
 {
     typedef matrix_strips<P> of;
     typedef matrix_distances<P> distances;
-    SHARED f32 lines[of::WARPS][distances::LINES * distances::LINE];
+    SHARED pack<f32, 4> lines[of::WARPS][distances::LINES * distances::LINE / 4]; /* aligned */
     i64        strip = of::STRIPS - 1 - BLOCK % of::STRIPS, group = BLOCK / of::STRIPS;
     i64        share = group % of::SHARES * P::EACH, apart = group / of::SHARES * P::TOGETHER;
     f32       *to = (f32 *)scratch + ((group * of::STRIPS + strip) * of::WARPS + WARP_OF_BLOCK) * of::WIDTH;
     distances  sums;
-    sums.begin(to, lines[WARP_OF_BLOCK], of::WIDTH);
+    sums.begin(to, lines[WARP_OF_BLOCK]->at, of::WIDTH);
     for (int n = 0; n < P::STRIP; n++) {
         i64 tile = strip * P::STRIP + n;
         sums.sums = to + of::AHEAD - n * TILE;

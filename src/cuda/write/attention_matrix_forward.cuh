@@ -131,7 +131,9 @@ static INLINE void attention_matrix_forward(const P &p, Y *y, f32 *lse, f32 *top
         matrix_tile_segments(p, batch, position + TILE, segment);
         if (sight == SEES_NOTHING) continue;
         matrix_bias<P, M> bias;
-        auto              of_row = [&](int m, int n, int e) { return rows[m][e / 2].live ? rows[m][e / 2].bias : NO_ROW; };
+        auto              of_row = [&](int m, int, int e) {
+            return rows[m][e / 2].live ? rows[m][e / 2].bias : NO_ROW;
+        };
         matrix_take_bias(p, batch, first + line, position, of_row, bias);
         matrix_kept<P, M, false> kept;
         matrix_keep(p, [&](int m, int h) { return rows[m][h].pair + position * P::PAIR_STEP; }, kept);

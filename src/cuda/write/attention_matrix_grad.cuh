@@ -84,7 +84,9 @@ static INLINE void matrix_grad_of_rows(const P &p, D *dq, i64 batch, i64 first, 
             continue;
         }
         matrix_bias<P, 1> bias;
-        auto              bias_of = [&](int, int, int e) { return rows[e / 2].row.live ? rows[e / 2].row.bias : NO_ROW; };
+        auto              bias_of = [&](int, int, int e) {
+            return rows[e / 2].row.live ? rows[e / 2].row.bias : NO_ROW;
+        };
         sums.expect(position);
         matrix_take_bias(p, batch, first + line, position, bias_of, bias);
         matrix_kept<P, 1, false> kept;
@@ -93,7 +95,8 @@ static INLINE void matrix_grad_of_rows(const P &p, D *dq, i64 batch, i64 first, 
         matrix_dots<T, VALUE, 1>(dp, dy, line, v + stage * TILE * (VALUE + 8));
         auto row = [&](int n, int e) -> const matrix_row_numbers & { return rows[e / 2]; };
         auto at = [&](int n, int e) { return (i32)position + n * 8 + MATRIX_COLUMN(e); };
-        if (sight == SEES_SOME || (S::ADDS && P::ROWS % TILE != 0)) matrix_slopes<true>(p, s, dp, batch, row, at, bias, kept);
+        if (sight == SEES_SOME || (S::ADDS && P::ROWS % TILE != 0))
+            matrix_slopes<true>(p, s, dp, batch, row, at, bias, kept);
         else matrix_slopes<false>(p, s, dp, batch, row, at, bias, kept);
         sums.add(position, dp[0]);
         matrix_blend<T, KEY, 1>(sum, dp, k + stage * TILE * (KEY + 8));
