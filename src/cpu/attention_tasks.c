@@ -226,18 +226,18 @@ int64_t pairs_seen(const attending *t, int64_t first, int64_t rows)
     return pairs;
 }
 
-/* Each pair has a number drawn from [0, 1), which decides whether it is dropped: docs/random.md. */
+/* Each pair has a flag, which says whether it is kept: docs/random.md. */
 void dropout_factors(const attending *t, const panel *p, int64_t row, int64_t first, int64_t n,
                      double *factor)
 {
-    float        kept = (float)(1 - t->args->dropout);
+    uint32_t     share = philox_flag_share(1 - t->args->dropout);
     philox_block block = {{0}};
     uint64_t     drawn = UINT64_MAX;
     for (int64_t k = 0; k < n; k++) {
         uint64_t g = (uint64_t)(p->pair[row] + (first + k) * t->args->memory_weight);
-        if (g / 4 != drawn) block = philox_at(t->stream, drawn = g / 4);
-        float u = (float)((block.word[g % 4] >> 8) * 0x1p-24);
-        factor[k] = u < kept ? 1 / (1 - t->args->dropout) : 0;
+        if (g / PHILOX_FLAGS != drawn)
+            block = philox_flags_at(t->stream, drawn = g / PHILOX_FLAGS);
+        factor[k] = philox_flag(&block, g) < share ? 1 / (1 - t->args->dropout) : 0;
     }
 }
 

@@ -22,7 +22,7 @@ typedef struct source {
     philox_stream stream;
     bool          drawn;
     uint64_t      number;
-    philox_block  block;
+    philox_block  block; /* of a bool: of flags */
     bool          paired; /* the pair of normal numbers computed last: g / 2 */
     uint64_t      pair;
     double        radius, angle;
@@ -165,6 +165,17 @@ static uint64_t draw_i64(const draw_args *a, source *s, uint64_t g)
     return (uint64_t)low + (uint64_t)((unsigned_wide)bits * (unsigned_wide)range >> 64);
 }
 
+static bool draw_flag(const draw_args *a, source *s, uint64_t g)
+{
+    uint64_t number = g / PHILOX_FLAGS;
+    if (!s->drawn || s->number != number) {
+        s->block = philox_flags_at(s->stream, number);
+        s->number = number;
+        s->drawn = true;
+    }
+    return philox_flag(&s->block, g) < philox_flag_share(a->b);
+}
+
 static void draw_one(const draw_args *a, source *s, uint64_t g, mtf_dtype type, void *to,
                      int64_t at)
 {
@@ -182,9 +193,7 @@ static void draw_one(const draw_args *a, source *s, uint64_t g, mtf_dtype type, 
     case MTF_F64: ((double *)to)[at] = draw_f64(a, s, g); break;
     case MTF_I32: ((uint32_t *)to)[at] = draw_i32(a, s, g); break;
     case MTF_I64: ((uint64_t *)to)[at] = draw_i64(a, s, g); break;
-    case MTF_BOOL:
-        ((uint8_t *)to)[at] = unit24(word_at(s, g / 4, (unsigned)(g % 4))) < a->b;
-        break;
+    case MTF_BOOL: ((uint8_t *)to)[at] = draw_flag(a, s, g); break;
     case MTF_F8E4M3:
     case MTF_F8E5M2: break; /* no operation draws them */
     }

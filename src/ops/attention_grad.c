@@ -138,13 +138,12 @@ static mtf_tensor *dropout_factor(const node *n, const attention_roles *r, mtf_d
             pairs = mtf_shape_plus(pairs, mtf_shape(r->rows.dims[d]));
     if (r->self || !shares(over, r->memory.name)) pairs = mtf_shape_plus(pairs, mtf_shape(memory));
     attr attrs[] = {
-        {.shape = &pairs}, {.type = MTF_F32}, {.r = 0}, {.r = 1}, {.i = n->attrs[AT_STREAM].i},
+        {.shape = &pairs}, {.type = MTF_BOOL}, {.r = 0}, {.r = keep}, {.i = n->attrs[AT_STREAM].i},
         {.b = false}, {.text = ""}, {.i = 0}, {.i = 1}};
-    node *u = node_new(n->graph, &op_random_uniform, n->nargs - r->first_turn,
+    node *kept = node_new(n->graph, &op_random_uniform, n->nargs - r->first_turn,
                        n->in + r->first_turn, attrs, NULL);
-    if (!u) return NULL;
-    mtf_tensor *kept = mtf_less(u->out[0], mtf_constant(n->graph, keep, MTF_F32, mtf_shape()));
-    return mtf_where(kept, mtf_constant(n->graph, 1 / keep, type, mtf_shape()),
+    if (!kept) return NULL;
+    return mtf_where(kept->out[0], mtf_constant(n->graph, 1 / keep, type, mtf_shape()),
                      mtf_constant(n->graph, 0, type, mtf_shape()));
 }
 

@@ -200,8 +200,8 @@ mtf_tensor *mtf_dropout(mtf_tensor *x, double rate, mtf_shape noise)
         return NULL;
     }
     if (rate == 0) return x;
-    mtf_tensor *u = mtf_random_uniform(g, MTF_F32, noise.ndims ? noise : x->shape, 0, 1);
-    mtf_tensor *kept = mtf_less(u, mtf_constant(g, 1 - rate, MTF_F32, mtf_shape()));
+    mtf_shape   shape = noise.ndims ? noise : x->shape;
+    mtf_tensor *kept = mtf_random_uniform(g, MTF_BOOL, shape, 0, 1 - rate);
     mtf_tensor *scaled = dtype_is_float(x->type) ? mtf_scale(x, 1 / (1 - rate)) : x;
     return mtf_transpose(mtf_where(kept, scaled, mtf_constant(g, 0, x->type, mtf_shape())),
                          x->shape);

@@ -25,6 +25,20 @@ static void test_known_answers(void **state)
                  (philox_block){{0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u}});
 }
 
+/* Of seven rounds, as flags are drawn; their numbers are the lower 15 bits of half words. */
+static void test_flags(void **state)
+{
+    (void)state;
+    philox_block b = philox_rounds((philox_block){{0, 0, 0, 0}}, 0, 0, PHILOX_FLAG_ROUNDS);
+    assert_block(b, (philox_block){{0x5f6fb709u, 0x0d893f64u, 0x4f121f81u, 0x4f730a48u}});
+    assert_block(philox_flags_at((philox_stream){0}, 0), b);
+    static const uint32_t numbers[] = {0x3709, 0x5f6f, 0x3f64, 0x0d89, 0x1f81, 0x4f12, 0x0a48, 0x4f73};
+    for (uint64_t g = 0; g < 24; g++) assert_int_equal(philox_flag(&b, g), numbers[g % 8]);
+    assert_int_equal(philox_flag_share(0), 0);
+    assert_int_equal(philox_flag_share(0.9), 29491);
+    assert_int_equal(philox_flag_share(1), 1 << 15);
+}
+
 /* The counter is the block number, the op and the step; the key is the seed. */
 static void test_stream_layout(void **state)
 {
@@ -49,6 +63,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_answers),
+        cmocka_unit_test(test_flags),
         cmocka_unit_test(test_stream_layout),
         cmocka_unit_test(test_turns),
     };

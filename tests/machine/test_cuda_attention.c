@@ -14,7 +14,7 @@
 #include "machine/host_gpu.h"
 #include "machine/random_numbers.h"
 
-enum { MOST_OPERANDS = 24, LOOPS = 4, QUERY = 3, TRIALS = 44, FEW_ROWS = 24, DECODING = 12 };
+enum { MOST_OPERANDS = 24, LOOPS = 4, QUERY = 3, TRIALS = 44, FEW_ROWS = 24, DECODING = 12, BIASED = 12 };
 enum { FOR_A_GPU = 10 };
 
 typedef struct trial {
@@ -29,7 +29,7 @@ typedef struct trial {
 static host_gpu     gpu;
 static kernel_source source, for_a_gpu; /* the second: a few of them, NVRTC takes its time */
 static arena         kept;
-static trial         trials[TRIALS + 40 + FEW_ROWS + DECODING];
+static trial         trials[TRIALS + 40 + BIASED + FEW_ROWS + DECODING];
 static int           ntrials;
 
 static bool chance(int percent)
@@ -121,8 +121,8 @@ static void add_dropout(trial *t)
     int64_t         below = a->memory * 3;
     a->dropout = chance(50) ? 0.25 : 0.5;
     a->stream = (uint32_t)pick(0, 1000);
-    a->first = pick(0, 5);
-    a->memory_weight = chance(70) ? 1 : 3;
+    a->first = chance(50) ? 0 : pick(0, 5);
+    a->memory_weight = chance(70) ? 1 : pick(0, 1) * 3;
     for (int l = LOOPS - 1; l >= 0; l--) {
         a->weight[l] = chance(80) ? below : 0;
         below *= t->instr.size[l];
@@ -136,12 +136,17 @@ typedef struct shape {
     bool      plain;    /* dense, without options */
     bool      packed;   /* but for segments */
     bool      decoding; /* but for the position of each query */
+    int       biased;   /* but for a bias: by distance or another */
+    bool      dropped;  /* but for dropout */
 } shape;
+
+enum { BY_DISTANCE = 1, BY_LOOPS };
 
 static void add_options(trial *t, const shape *s, mtf_dtype wide, bool grad)
 {
     unsigned rows = 15, memory = 7;
-    bool     biased = !s->plain && chance(40), relative = biased && t->args.query >= 0 && chance(40);
+    bool     biased = s->biased || (!s->plain && chance(40));
+    bool     relative = biased && t->args.query >= 0 && (s->biased ? s->biased == BY_DISTANCE : chance(40));
     if (biased) {
         unsigned  has = some_loops(relative ? memory : rows);
         mtf_dtype type = chance(50) ? wide : s->type;
@@ -162,7 +167,7 @@ static void add_options(trial *t, const shape *s, mtf_dtype wide, bool grad)
         add_input(t, ATTENTION_MEMORY_SEGMENT, MTF_I32, some_loops(memory), true, 1);
     }
     t->args.first_turn = t->instr.nin;
-    if (!s->plain && chance(30)) add_dropout(t);
+    if (s->dropped || (!s->plain && chance(30))) add_dropout(t);
 }
 
 static void add_trial(const shape *s, bool grad)
@@ -420,6 +425,29 @@ static void assert_few_rows_have_all(int begin)
     assert_true(parts > 0);
 }
 
+/* Gradients of biases by tiles, and dropout; with few processors a block has several batches and tiles of rows. */
+static void add_biased(void)
+{
+    int processors = source.processors;
+    for (int k = 0; k < BIASED; k++) {
+        bool    few = k < BIASED / 2;
+        int64_t length = k % 3 ? 128 : 150, wide = few ? 16 : 64;
+        shape   s = {.type = k % 2 ? MTF_BF16 : MTF_F16,
+                     .size = {few ? 3 : 1, few ? 2 : 1, 2, length},
+                     .memory = k % 3 == 1 ? 70 : length,
+                     .key = wide,
+                     .value = wide,
+                     .plain = k % 2,
+                     .biased = k % 4 < 2 ? BY_DISTANCE : BY_LOOPS,
+                     .dropped = k % 3 != 1};
+        source.processors = few ? 1 : processors;
+        add_trial(&s, k != 4);
+        const instr *i = &trials[ntrials - 1].instr;
+        if (s.plain) assert_true(attention_suits_matrices(i));
+    }
+    source.processors = processors;
+}
+
 static int set_up(void **unused)
 {
     static const mtf_dtype types[] = {MTF_F32, MTF_BF16, MTF_F16, MTF_F64};
@@ -434,22 +462,24 @@ static int set_up(void **unused)
         add_trial(&s, k % 2);
     }
     for (int k = 0; k < 4; k++) {
-        shape few = {types[k], {1, 2, 3, 1}, 700, 64, 64, false, false, false}; /* in chunks of the memory */
-        shape none = {types[k], {2, 1, 1, 3}, 0, 16, 16, false, false, false};
+        shape few = {types[k], {1, 2, 3, 1}, 700, 64, 64, false, false, false, 0, false}; /* in chunks of the memory */
+        shape none = {types[k], {2, 1, 1, 3}, 0, 16, 16, false, false, false, 0, false};
         add_trial(&few, false);
         add_trial(&none, false);
         add_join(types[k]);
     }
     for (int k = 0; k < 8; k++) {
-        shape s = {types[1 + k % 2], {2, 1, 2, 150}, 150, k < 4 ? 64 : 128, k < 4 ? 64 : 128, true, false, false};
+        shape s = {types[1 + k % 2], {2, 1, 2, 150}, 150, k < 4 ? 64 : 128, k < 4 ? 64 : 128, true, false, false, 0, false};
         add_trial(&s, k / 2 % 2);
     }
     for (int k = 0; k < 12; k++) {
         int64_t length = k % 3 ? 192 : 230;
-        shape   s = {types[1 + k / 2 % 2], {2, 1, 1, length}, length, 16 << k % 3, 16 << k % 3, true, true, false};
+        shape   s = {types[1 + k / 2 % 2], {2, 1, 1, length}, length, 16 << k % 3, 16 << k % 3, true, true, false, 0, false};
         add_trial(&s, k % 2);
     }
+    add_biased();
     int begin = ntrials;
+    source.multiprocessors = for_a_gpu.multiprocessors = 132;
     source.cluster = for_a_gpu.cluster = atoi(gpu.architecture + strlen("sm_")) >= 90 ? 8 : 1;
     add_few_rows();
     assert_few_rows_have_all(begin);

@@ -29,7 +29,16 @@ static stream inside(stream s, int n, const value *const *turns)
     return s;
 }
 
-/* W, L, u, v of the page. */
+/* h, W, L, u, v of the page. */
+static uint32_t flag_of(const stream *s, uint64_t g)
+{
+    uint64_t     n = g / 8;
+    philox_block b = philox_rounds((philox_block){{(uint32_t)n, (uint32_t)(n >> 32), s->op, s->step}},
+                                   (uint32_t)s->seed, (uint32_t)(s->seed >> 32), 7);
+    uint32_t     word = b.word[g % 8 / 2];
+    return (g % 2 ? word >> 16 : word) & 0x7fff;
+}
+
 static uint32_t word_of(const stream *s, uint64_t g)
 {
     return block_at(s, g / 4).word[g % 4];
@@ -90,7 +99,7 @@ static number uniform(const stream *s, uint64_t g, double a, double b, mtf_dtype
         bits = long_of(s, g);
         if (b - a < 0x1p64) bits = scaled_long(bits, (uint64_t)(b - a));
         return number_int((int64_t)((uint64_t)(int64_t)a + bits), type);
-    case MTF_BOOL: return number_bool(unit(word_of(s, g)) < b);
+    case MTF_BOOL: return number_bool(flag_of(s, g) < floor(b * 32768 + 0.5));
     default: return number_made((double)uniform_f32(s, g, a, b), 0, false, type); /* below b */
     }
 }

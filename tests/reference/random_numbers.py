@@ -10,9 +10,9 @@ from common import FLOATS, TYPES, Case, exact, names, order, sizes
 MASK = 0xFFFFFFFF
 
 
-def philox(counter, key):
+def philox(counter, key, rounds=10):
     c, k = list(counter), list(key)
-    for _ in range(10):
+    for _ in range(rounds):
         a, b = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
         c = [(b >> 32) ^ c[1] ^ k[0], b & MASK, (a >> 32) ^ c[3] ^ k[1], a & MASK]
         k = [(k[0] + 0x9E3779B9) & MASK, (k[1] + 0xBB67AE85) & MASK]
@@ -20,6 +20,7 @@ def philox(counter, key):
 
 
 assert philox([0] * 4, [0] * 2) == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
+assert philox([0] * 4, [0] * 2, 7) == [0x5F6FB709, 0x0D893F64, 0x4F121F81, 0x4F730A48]
 
 
 class Stream:
@@ -32,8 +33,11 @@ class Stream:
             block = philox([outer, inner] + self.high, self.key)
             self.key, self.high = block[:2], block[2:]
 
-    def block(self, n):
-        return philox([n & MASK, (n >> 32) & MASK] + self.high, self.key)
+    def block(self, n, rounds=10):
+        return philox([n & MASK, (n >> 32) & MASK] + self.high, self.key, rounds)
+
+    def flag(self, g):
+        return self.block(g // 8, 7)[g % 8 // 2] >> g % 2 * 16 & 0x7FFF
 
     def word(self, g):
         return self.block(g // 4)[g % 4]
@@ -55,6 +59,8 @@ def uniform(s, g, a, b, kind):
         return a + ((word * (b - a)) >> bits)
     if kind == "f64":
         return a + (b - a) * s.unit64(g)
+    if kind == "bool":
+        return s.flag(g) < math.floor(b * 2**15 + 0.5)
     a, b = np.float32(a), np.float32(b)
     return float(a + (b - a) * np.float32(s.unit(g)))
 
@@ -110,7 +116,7 @@ def distributions():
         c.write(0)
     c = Case("random/uniform_bool", "true with a probability")
     c.line("x: bool[a=5, b=3] = random_uniform(high=0.25, key=6)")
-    c.expect("x", drawn(uniform, Stream(6), "a=5, b=3", 0, 1, "f32") < 0.25, "a=5, b=3", "bool")
+    c.expect("x", drawn(uniform, Stream(6), "a=5, b=3", 0, 0.25, "bool"), "a=5, b=3", "bool")
     c.write(0)
     c = Case("random/steps", "another step, other numbers")
     c.line("x: f32[a=5] = random_uniform(key=9)")
@@ -233,7 +239,7 @@ def keyed(c, key):
 
 
 def kept(stream, dims, rate):
-    return drawn(uniform, stream, dims, 0, 1, "f32") < float(np.float32(1 - rate))
+    return drawn(uniform, stream, dims, 0, 1 - rate, "bool")
 
 
 def dropouts():

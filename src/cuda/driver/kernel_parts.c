@@ -33,7 +33,9 @@ static const struct {
     {asset_attention, &asset_attention_bytes},
     {asset_attention_grad, &asset_attention_grad_bytes},
     {asset_attention_matrix, &asset_attention_matrix_bytes},
+    {asset_attention_matrix_forward, &asset_attention_matrix_forward_bytes},
     {asset_attention_matrix_grad, &asset_attention_matrix_grad_bytes},
+    {asset_attention_matrix_bias, &asset_attention_matrix_bias_bytes},
     {asset_attention_slim, &asset_attention_slim_bytes},
 };
 enum { BEFORE = sizeof before / sizeof *before, OF_ALL = 1 };

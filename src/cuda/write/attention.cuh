@@ -103,9 +103,8 @@ template <int N, class P> static INLINE attention_span attention_seen_by(const P
 /* Zero, or what makes up for the pairs that are dropped. */
 template <class P> static INLINE typename P::R attention_kept(const P &p, i64 pair)
 {
-    u64 g = (u64)pair;
-    f32 u = (f32)(philox_at(p.stream, g / 4).word[g % 4] >> 8) * 5.9604644775390625e-8f;
-    return u < P::kept() ? P::kept_factor() : (typename P::R)0;
+    philox_block flags = philox_flags_at(p.stream, (u64)pair / 8);
+    return philox_flag(flags, (int)((u64)pair % 8)) < (u32)P::KEPT ? P::kept_factor() : (typename P::R)0;
 }
 
 /* ---- a tile ---- */

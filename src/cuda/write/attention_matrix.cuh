@@ -1,4 +1,4 @@
-/* Attention in short floats by products of small matrices, in registers.
+/* Tiles of scores of short floats, by products of small matrices.
  *
  * A warp has 16 lines of scores, or 32, as they come out of a product: they are turned into
  * weights there, rounded, and multiplied on.  Tiles of 64 lines of the other operands come
@@ -200,146 +200,151 @@ static INLINE matrix_sight matrix_rows_see(attention_span queries, matrix_segmen
 /* Scores are multiplied by this to be powers of two; with a bias they have been. */
 template <class P> static INLINE f32 matrix_unit() { return P::HAS_BIAS ? 1 : P::scale() * LOG2_E; }
 
-template <class P> static INLINE f32 matrix_biased(const P &p, const matrix_row &r, i64 position, f32 s)
+/* ---- bias ---- */
+
+/* The biases of a thread's pairs, in powers of two.  One by distance has few that differ: a line further
+ * and a column further is the same distance. */
+template <class P, int M> struct matrix_bias {
+    enum { LINES = P::RELATIVE ? 1 : M, BACK = 2 * M - 1 };
+    enum { MANY = TILE / 8 + (P::RELATIVE ? (int)BACK : 0), EACH = P::RELATIVE ? 2 : 4 };
+    f32 at[LINES][MANY][EACH];
+
+    INLINE f32 of(int m, int n, int e) const
+    {
+        if constexpr (P::RELATIVE) return at[0][n - e / 2 - 2 * m + BACK][e % 2];
+        else return at[m][n][e];
+    }
+};
+
+/* By distance: `distance` is that of number 0, and a column further adds COLUMN to it. */
+template <int COLUMN, class P, int M>
+static INLINE void matrix_take_distances(const P &p, i64 batch, i32 distance, matrix_bias<P, M> &bias)
 {
-    if constexpr (P::HAS_BIAS)
-        return fused(s, P::scale() * LOG2_E, load(p.bias + r.bias + position * P::BIAS_STEP) * LOG2_E);
-    else return s;
+    enum { BACK = matrix_bias<P, M>::BACK, NEAR = 1 - (int)P::ROWS, FAR = (int)P::MEMORY - 1 };
+    const auto *from = p.bias + P::bias_batch(batch) + P::bias_row(0);
+    UNROLL for (int k = 0; k < TILE / 8 + BACK; k++)
+        UNROLL for (int e = 0; e < 2; e++) {
+            i32 d = distance + COLUMN * ((k - BACK) * 8 + e);
+            if (P::ROWS % (M * TILE) != 0 || P::MEMORY % TILE != 0) d = SMALLER(LARGER(d, NEAR), FAR);
+            bias.at[0][k][e] = load(from + d * (i64)P::BIAS_STEP) * LOG2_E;
+        }
 }
 
-/* ---- forward ---- */
-
-/* The scores of pairs: biased; minus infinity where they are not visible.  False: none is. */
-template <class P, int M>
-static INLINE bool matrix_mask_rows(const P &p, f32 (&s)[M][TILE / 8][4], const matrix_row (&rows)[M][2], i64 batch,
-                                    i64 position)
+/* Any other: `begin(m, n, e)` is where the row's begins, or NO_ROW; `position(n, e)` is that of a number. */
+#define NO_ROW ((i64)1 << 62)
+template <class P, int M, class F, class G>
+static INLINE void matrix_take_biases(const P &p, F begin, G position, matrix_bias<P, M> &bias)
 {
-    bool any = false;
     UNROLL for (int m = 0; m < M; m++)
         UNROLL for (int n = 0; n < TILE / 8; n++)
             UNROLL for (int e = 0; e < 4; e++) {
-                i32  at = (i32)position + n * 8 + MATRIX_COLUMN(e);
-                bool yes = matrix_sees(p, batch, rows[m][e / 2], at);
-                s[m][n][e] = yes ? matrix_biased(p, rows[m][e / 2], at, s[m][n][e]) : lowest<f32>();
-                any = any || yes;
+                i64  from = begin(m, n, e);
+                i32  at = position(n, e);
+                bool live = from != NO_ROW && (P::MEMORY % TILE == 0 || at < P::MEMORY);
+                bias.at[m][n][e] = live ? load(p.bias + from + at * (i64)P::BIAS_STEP) * LOG2_E : 0.0f;
             }
-    return warp_any(any);
 }
 
-template <class P, int M> struct matrix_sums {
-    f32 top[M][2], sum[M][2], o[M][P::VALUE / 8][4];
+/* Those of rows that a thread has, and of a tile of positions. */
+template <class P, int M, class F>
+static INLINE void matrix_take_bias(const P &p, i64 batch, i64 row, i64 position, F of_row, matrix_bias<P, M> &bias)
+{
+    if constexpr (!P::HAS_BIAS) return;
+    else if constexpr (P::RELATIVE)
+        matrix_take_distances<1>(p, batch, (i32)(position - row) + LANE % 4 * 2 - LANE / 4, bias);
+    else
+        matrix_take_biases(p, of_row, [=](int n, int e) { return (i32)position + n * 8 + MATRIX_COLUMN(e); }, bias);
+}
+
+/* ---- dropout ---- */
+
+/* Which of a thread's pairs are kept.  TURNED: its lines are positions, its columns rows. */
+template <class P, int M, bool TURNED> struct matrix_kept {
+    enum { WORDS = TURNED ? TILE / 8 : TILE / 16 };
+    u32 bits[M][WORDS];
+
+    INLINE bool of(int m, int n, int e) const
+    {
+        if constexpr (!P::HAS_DROPOUT) return true;
+        else if constexpr (TURNED) return bits[m][n] >> (e % 2 * 16 + e / 2 * 8) & 1;
+        else return bits[m][n / 2] >> (e / 2 * 16 + n % 2 * 8 + e % 2) & 1;
+    }
 };
 
-/* Scores to weights, relative to the largest score so far, in powers of two. */
-template <class P, int M>
-static INLINE void matrix_weigh(const P &p, f32 (&s)[M][TILE / 8][4], matrix_sums<P, M> &at,
-                                const matrix_row (&rows)[M][2], i64 position)
+template <class P> static INLINE f32 matrix_kept_factor()
 {
-    f32 unit = matrix_unit<P>();
-    UNROLL for (int m = 0; m < M; m++)
+    if constexpr (P::HAS_DROPOUT) return P::kept_factor();
+    else return 1;
+}
+
+/* Eight flags of the block of pairs that pair `at` is in, or of the n-th after it. */
+template <class P> static INLINE u32 matrix_flags(const P &p, i64 at, int n)
+{
+    return philox_flags(philox_flags_at(p.stream, (u64)at / 8 + n), P::KEPT);
+}
+
+/* Flags of two rows with a tile of 64 positions, whose first pairs are `begin`.  The four threads that have
+ * the rows draw 16 for each and show them to one another; rows that begin inside of a block of flags have
+ * nine blocks. */
+template <class P> static INLINE void matrix_keep_rows(const P &p, const i64 (&begin)[2], u32 (&bits)[TILE / 16])
+{
+    u32 own = 0;
+    UNROLL for (int h = 0; h < 2; h++)
+        UNROLL for (int k = 0; k < 2; k++) own |= matrix_flags(p, begin[h], LANE % 4 * 2 + k) << (h * 16 + k * 8);
+    UNROLL for (int w = 0; w < TILE / 16; w++) bits[w] = shuffle(own, LANE / 4 * 4 + w);
+    if constexpr (!P::PAIRS_ALIGNED) {
+        u32 last = matrix_flags(p, LANE % 2 ? begin[1] : begin[0], TILE / 8), moved[TILE / 16] = {};
         UNROLL for (int h = 0; h < 2; h++) {
-            f32 most = lowest<f32>(), sum = 0;
-            UNROLL for (int n = 0; n < TILE / 8; n++) most = fmaxf(most, fmaxf(s[m][n][2 * h], s[m][n][2 * h + 1]));
-            most = fmaxf(at.top[m][h], warp_max<4>(most) * unit); /* a score that is NaN makes the sum NaN */
-            f32 before = exp2_fast(at.top[m][h] - most);
-            UNROLL for (int n = 0; n < TILE / 8; n++)
-                UNROLL for (int e = 2 * h; e < 2 * h + 2; e++) {
-                    s[m][n][e] = exp2_fast(fused(s[m][n][e], unit, -most));
-                    sum += s[m][n][e];
-                }
-            at.top[m][h] = most;
-            at.sum[m][h] = fused(at.sum[m][h], before, sum); /* of this thread's own positions */
-            UNROLL for (int n = 0; n < P::VALUE / 8; n++)
-                UNROLL for (int e = 2 * h; e < 2 * h + 2; e++) at.o[m][n][e] *= before;
+            u32 ninth = shuffle(last, LANE / 4 * 4 + h);
+            UNROLL for (int w = 0; w < TILE / 16; w++) {
+                u32 next = w < TILE / 16 - 1 ? bits[SMALLER(w + 1, TILE / 16 - 1)] >> h * 16 : ninth;
+                u32 two = (bits[w] >> h * 16 & 0xffffu) | next << 16;
+                moved[w] |= (two >> begin[h] % 8 & 0xffffu) << h * 16;
+            }
         }
-    if constexpr (P::HAS_DROPOUT)
-        UNROLL for (int m = 0; m < M; m++)
+        UNROLL for (int w = 0; w < TILE / 16; w++) bits[w] = moved[w];
+    }
+    UNROLL for (int w = 0; w < TILE / 16; w++) bits[w] >>= LANE % 4 * 2;
+}
+
+/* Decides about a thread's pairs: `pair(m, h)` is the first of a row with the tile's first position. */
+template <class P, int M, class F> static INLINE void matrix_keep(const P &p, F pair, matrix_kept<P, M, false> &kept)
+{
+    if constexpr (!P::HAS_DROPOUT) return;
+    UNROLL for (int m = 0; m < M; m++) {
+        const i64 begin[2] = {pair(m, 0), pair(m, 1)};
+        if constexpr (P::PAIR_STEP == 1) {
+            matrix_keep_rows(p, begin, kept.bits[m]);
+        } else {
+            UNROLL for (int w = 0; w < TILE / 16; w++) kept.bits[m][w] = 0;
             UNROLL for (int n = 0; n < TILE / 8; n++)
                 UNROLL for (int e = 0; e < 4; e++)
-                    s[m][n][e] *= attention_kept(
-                        p, rows[m][e / 2].pair + (position + n * 8 + MATRIX_COLUMN(e)) * P::PAIR_STEP);
-}
-
-template <class P, int M, class Y>
-static INLINE void matrix_store_rows(matrix_sums<P, M> &at, i64 chunk, i64 batch, i64 row, Y *y, f32 *lse, f32 *top,
-                                     char *scratch)
-{
-    UNROLL for (int m = 0; m < M; m++)
-        UNROLL for (int h = 0; h < 2; h++) {
-            i64 r = row + m * 16 + h * 8 + LANE / 4;
-            f32 sum = warp_sum<4>(at.sum[m][h]);
-            if (r >= P::ROWS) continue;
-            bool some = sum != 0;
-            f32  factor = P::PARTS || P::CHUNKS > 1 ? 1.0f : some ? 1 / sum : 0.0f;
-            UNROLL for (int n = 0; n < P::VALUE / 8; n++) {
-                i64 d = n * 8 + LANE % 4 * 2;
-                f32 a = at.o[m][n][2 * h] * factor, b = at.o[m][n][2 * h + 1] * factor;
-                if constexpr (P::CHUNKS > 1)
-                    store_pair((f32 *)scratch + attention_part<P>(chunk, batch, r) * P::VALUE + d, a, b);
-                else store_pair(y + P::out0_batch(batch) + P::out0_row(r) + d, a, b);
-            }
-            f32 most = some ? at.top[m][h] * LN_2 : (f32)NOTHING_SEEN;
-            if (LANE % 4 == 0) attention_store_row<P>(lse, top, scratch, chunk, batch, r, sum, most);
+                    if (attention_kept(p, begin[e / 2] + (n * 8 + MATRIX_COLUMN(e)) * P::PAIR_STEP) != 0)
+                        kept.bits[m][n / 2] |= 1u << (e / 2 * 16 + n % 2 * 8 + e % 2);
         }
-}
-
-/* A block has 64 rows of a batch, or 128, and a chunk of the memory. */
-template <class P, class Y>
-static INLINE void attention_matrix_forward(const P &p, Y *y, f32 *lse, f32 *top, char *scratch)
-{
-    typedef typename P::T T;
-    enum { M = P::ROWS_EACH, LINES = M * TILE, KEY = P::KEY, VALUE = P::VALUE };
-    enum : i64 { TILES = (P::ROWS + LINES - 1) / LINES };
-    i64 first = (TILES - 1 - BLOCK % TILES) * LINES, batch = BLOCK / TILES / P::CHUNKS;
-    i64 chunk = BLOCK / TILES % P::CHUNKS;
-    T  *q = (T *)DYNAMIC_SHARED, *k = q + LINES * (KEY + 8), *v = k + 2 * TILE * (KEY + 8);
-    int line = WARP_OF_BLOCK * M * 16;
-
-    attention_span queries = attention_queries<P>(first + line, first + line + M * 16 - 1);
-    attention_span seen = attention_seen_by<MATRIX_THREADS>(p, batch, first, LINES);
-    seen = attention_chunk<P>(seen, chunk, TILE);
-    auto take = [&](i64 position, int stage) {
-        matrix_take<KEY, TILE>(k + stage * TILE * (KEY + 8), p.k + P::k_batch(batch) + position * P::K_STEP,
-                               [](int n) { return n * (i64)P::K_STEP; }, matrix_live<P::MEMORY, TILE>(position));
-        matrix_take<VALUE, TILE>(v + stage * TILE * (VALUE + 8), p.v + P::v_batch(batch) + position * P::V_STEP,
-                                 [](int n) { return n * (i64)P::V_STEP; }, matrix_live<P::MEMORY, TILE>(position));
-        copies_commit();
-    };
-    i64 position = seen.begin;
-    matrix_take<KEY, LINES>(q, p.q + P::q_batch(batch), [=](int r) { return P::q_row(first + r); },
-                            matrix_live<P::ROWS, LINES>(first));
-    if (position < seen.end) take(position, 0);
-
-    matrix_sums<P, M> at;
-    matrix_row        rows[M][2];
-    matrix_segments   own = {highest<i32>(), lowest<i32>()};
-    UNROLL for (int m = 0; m < M; m++)
-        UNROLL for (int h = 0; h < 2; h++) {
-            rows[m][h] = matrix_row_of(p, batch, first + line + m * 16 + h * 8 + LANE / 4);
-            own = matrix_with(own, rows[m][h].live, rows[m][h].segment);
-            at.top[m][h] = (f32)NOTHING_SEEN, at.sum[m][h] = 0;
-        }
-    own = matrix_segments_of_warp(own);
-    UNROLL for (int m = 0; m < M; m++)
-        UNROLL for (int n = 0; n < VALUE / 8; n++)
-            UNROLL for (int e = 0; e < 4; e++) at.o[m][n][e] = 0;
-
-    i32 segment[2]; /* of the tile that comes next, so that nothing waits for them */
-    matrix_tile_segments(p, batch, position, segment);
-    for (int stage = 0; position < seen.end; position += TILE, stage ^= 1) {
-        f32          s[M][TILE / 8][4];
-        matrix_sight sight = matrix_rows_see<P>(queries, own, position, segment);
-        copies_wait();
-        SYNC();
-        if (position + TILE < seen.end) take(position + TILE, stage ^ 1);
-        matrix_tile_segments(p, batch, position + TILE, segment);
-        if (sight == SEES_NOTHING) continue;
-        matrix_dots<T, KEY, M>(s, q, line, k + stage * TILE * (KEY + 8));
-        if (P::HAS_BIAS || sight == SEES_SOME)
-            if (!matrix_mask_rows<P, M>(p, s, rows, batch, position)) continue;
-        matrix_weigh<P, M>(p, s, at, rows, position);
-        matrix_blend<T, VALUE, M>(at.o, s, v + stage * TILE * (VALUE + 8));
     }
-    copies_commit(), copies_wait(); /* of q, where nothing is seen */
-    matrix_store_rows<P, M>(at, chunk, batch, first + line, y, lse, top, scratch);
+}
+
+/* The same where lines are positions: `pair(r)` is that of row r with the warp's first position.  Of eight
+ * threads with the same rows, each draws for two. */
+template <class P, class F> static INLINE void matrix_keep_turned(const P &p, F pair, matrix_kept<P, 1, true> &kept)
+{
+    if constexpr (!P::HAS_DROPOUT) return;
+    else if constexpr (P::PAIR_STEP == 1) {
+        u32 own = 0;
+        UNROLL for (int e = 0; e < 2; e++) {
+            i64 begin = pair(LANE / 4 * 8 + LANE % 4 * 2 + e);
+            u32 flags = matrix_flags(p, begin, 0) | matrix_flags(p, begin, 1) << 8;
+            if constexpr (!P::PAIRS_ALIGNED) flags = (flags | matrix_flags(p, begin, 2) << 16) >> begin % 8;
+            own |= (flags & 0xffffu) << e * 16;
+        }
+        UNROLL for (int n = 0; n < TILE / 8; n++) kept.bits[0][n] = shuffle(own, n * 4 + LANE % 4) >> LANE / 4;
+    } else {
+        UNROLL for (int n = 0; n < TILE / 8; n++) {
+            kept.bits[0][n] = 0;
+            UNROLL for (int e = 0; e < 4; e++)
+                if (attention_kept(p, pair(n * 8 + MATRIX_COLUMN(e)) + MATRIX_LINE(e) * P::PAIR_STEP) != 0)
+                    kept.bits[0][n] |= 1u << (e % 2 * 16 + e / 2 * 8);
+        }
+    }
 }

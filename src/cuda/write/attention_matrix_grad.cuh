@@ -1,27 +1,24 @@
 /* Gradients of attention in short floats by products of small matrices.
  *
  * Two kernels compute the weights again: one for dq, by tiles of rows, and one for dk and dv,
- * by tiles of positions, so that each sum is made by one warp.
+ * by tiles of positions, so that each sum is made by one warp.  What gives a bias its gradient
+ * is in attention_matrix_bias.cuh.
  */
-/* Scores to weights, for v, and dp to slopes; `own(e, n)` is the row of a number and `m(e, n)` its position. */
-template <bool MASKED, class P, class F, class G>
+/* Scores to weights, for v, and dp to slopes; `row(n, e)` is that of a number and `position(n, e)`, too. */
+template <bool MASKED, class P, class F, class G, class K>
 static INLINE void matrix_slopes(const P &p, f32 (&s)[1][TILE / 8][4], f32 (&dp)[1][TILE / 8][4], i64 batch, F row,
-                                 G position)
+                                 G position, const matrix_bias<P, 1> &bias, const K &kept_pairs)
 {
-    f32 unit = matrix_unit<P>();
     UNROLL for (int n = 0; n < TILE / 8; n++)
         UNROLL for (int e = 0; e < 4; e++) {
             auto &&r = row(n, e);
             i32    m = position(n, e);
             bool   yes = true;
-            f32  w = s[0][n][e];
-            if constexpr (MASKED) {
-                yes = matrix_sees(p, batch, r.row, m);
-                if (yes) w = matrix_biased(p, r.row, m, w);
-            }
-            w = yes ? exp2_fast(fused(w, unit, -r.lse)) : 0.0f;
-            f32 kept = 1;
-            if constexpr (P::HAS_DROPOUT) kept = attention_kept(p, r.row.pair + m * P::PAIR_STEP);
+            f32    less = -r.lse;
+            if constexpr (MASKED) yes = matrix_sees(p, batch, r.row, m);
+            if constexpr (P::HAS_BIAS) less += bias.of(0, n, e);
+            f32 w = yes ? exp2_fast(fused(s[0][n][e], P::scale() * LOG2_E, less)) : 0.0f;
+            f32 kept = kept_pairs.of(0, n, e) ? matrix_kept_factor<P>() : 0.0f;
             dp[0][n][e] = yes ? w * fused(dp[0][n][e], kept, -r.delta) : 0.0f;
             s[0][n][e] = w * kept;
         }
@@ -38,13 +35,12 @@ template <class P> static INLINE matrix_row_numbers matrix_numbers_of(const P &p
     return r;
 }
 
-/* A block has 64 rows: dq, over positions. */
-template <class P, class D> static INLINE void attention_matrix_grad_of_rows(const P &p, D *dq)
+/* dq of 64 rows from `first` on, over positions; `sums` takes the slopes. */
+template <class P, class D, class S>
+static INLINE void matrix_grad_of_rows(const P &p, D *dq, i64 batch, i64 first, S &sums)
 {
     typedef typename P::T T;
     enum { KEY = P::KEY, VALUE = P::VALUE };
-    enum : i64 { TILES = (P::ROWS + TILE - 1) / TILE };
-    i64 first = (TILES - 1 - BLOCK % TILES) * TILE, batch = BLOCK / TILES;
     T  *q = (T *)DYNAMIC_SHARED, *dy = q + TILE * (KEY + 8), *k = dy + TILE * (VALUE + 8),
       *v = k + 2 * TILE * (KEY + 8);
     int line = WARP_OF_BLOCK * 16;
@@ -83,15 +79,29 @@ template <class P, class D> static INLINE void attention_matrix_grad_of_rows(con
         SYNC();
         if (position + TILE < seen.end) take(position + TILE, stage ^ 1);
         matrix_tile_segments(p, batch, position + TILE, segment);
-        if (sight == SEES_NOTHING) continue;
+        if (sight == SEES_NOTHING) {
+            sums.skip(position);
+            continue;
+        }
+        matrix_bias<P, 1> bias;
+        auto              bias_of = [&](int, int, int e) {
+            return rows[e / 2].row.live ? rows[e / 2].row.bias : NO_ROW;
+        };
+        sums.expect(position);
+        matrix_take_bias(p, batch, first + line, position, bias_of, bias);
+        matrix_kept<P, 1, false> kept;
+        matrix_keep(p, [&](int, int h) { return rows[h].row.pair + position * P::PAIR_STEP; }, kept);
         matrix_dots<T, KEY, 1>(s, q, line, k + stage * TILE * (KEY + 8));
         matrix_dots<T, VALUE, 1>(dp, dy, line, v + stage * TILE * (VALUE + 8));
         auto row = [&](int n, int e) -> const matrix_row_numbers & { return rows[e / 2]; };
         auto at = [&](int n, int e) { return (i32)position + n * 8 + MATRIX_COLUMN(e); };
-        if (P::HAS_BIAS || sight == SEES_SOME) matrix_slopes<true>(p, s, dp, batch, row, at);
-        else matrix_slopes<false>(p, s, dp, batch, row, at);
+        if (sight == SEES_SOME || (S::ADDS && P::ROWS % TILE != 0))
+            matrix_slopes<true>(p, s, dp, batch, row, at, bias, kept);
+        else matrix_slopes<false>(p, s, dp, batch, row, at, bias, kept);
+        sums.add(position, dp[0]);
         matrix_blend<T, KEY, 1>(sum, dp, k + stage * TILE * (KEY + 8));
     }
+    sums.skip(position);
     copies_commit(), copies_wait(); /* of q and dy, where nothing is seen */
     UNROLL for (int h = 0; h < 2; h++) {
         i64 r = first + line + h * 8 + LANE / 4;
@@ -100,6 +110,22 @@ template <class P, class D> static INLINE void attention_matrix_grad_of_rows(con
         UNROLL for (int n = 0; n < KEY / 8; n++)
             store_pair(to + n * 8, sum[0][n][2 * h] * P::scale(), sum[0][n][2 * h + 1] * P::scale());
     }
+}
+
+/* Slopes are for dq only. */
+struct matrix_no_sums {
+    enum { ADDS = 0 };
+    INLINE void expect(i64) {}
+    INLINE void skip(i64) {}
+    INLINE void add(i64, const f32 (&)[TILE / 8][4]) {}
+};
+
+/* A block has 64 rows. */
+template <class P, class D> static INLINE void attention_matrix_grad_of_rows(const P &p, D *dq)
+{
+    enum : i64 { TILES = (P::ROWS + TILE - 1) / TILE };
+    matrix_no_sums none;
+    matrix_grad_of_rows(p, dq, BLOCK / TILES, (TILES - 1 - BLOCK % TILES) * TILE, none);
 }
 
 /* The next tile of rows, of those that share a memory, that may see position first or the TILE - 1 after it. */
@@ -136,6 +162,23 @@ static INLINE matrix_sight matrix_positions_see(matrix_segments own, const matri
     const bool   live[2] = {row + LANE < P::ROWS, row + LANE + WARP < P::ROWS};
     sight = matrix_sight_in<P>(sight, own, other, live);
     return sight == SEES_ALL && row + TILE > P::ROWS ? SEES_SOME : sight;
+}
+
+/* Biases where lines are positions, from `first` on, and columns are rows. */
+template <class P>
+static INLINE void matrix_turned_bias(const P &p, i64 batch, const matrix_row (&rows)[TILE], i64 row, i64 first,
+                                      matrix_bias<P, 1> &bias)
+{
+    if constexpr (!P::HAS_BIAS) return;
+    else if constexpr (P::RELATIVE)
+        matrix_take_distances<-1>(p, batch, (i32)(first - row) + LANE / 4 - LANE % 4 * 2, bias);
+    else {
+        auto begin = [&](int, int n, int e) {
+            const matrix_row &r = rows[n * 8 + MATRIX_COLUMN(e)];
+            return r.live ? r.bias : NO_ROW;
+        };
+        matrix_take_biases(p, begin, [=](int, int e) { return (i32)first + MATRIX_LINE(e); }, bias);
+    }
 }
 
 template <int SIZE, class D>
@@ -212,6 +255,10 @@ template <class P, class D, class E> static INLINE void attention_matrix_grad_of
         matrix_sight sight = matrix_positions_see<P>(segments, rows[stage], row, first + line);
         if (sight == SEES_NOTHING) continue;
         const T *q_tile = q + stage * TILE * (KEY + 8), *dy_tile = dy + stage * TILE * (VALUE + 8);
+        matrix_bias<P, 1> bias;
+        matrix_turned_bias(p, batch, rows[stage], row, first + line, bias);
+        matrix_kept<P, 1, true> kept;
+        matrix_keep_turned(p, [&](int r) { return rows[stage][r].pair + (first + line) * P::PAIR_STEP; }, kept);
         matrix_dots<T, KEY, 1>(s, k, line, q_tile);
         matrix_dots<T, VALUE, 1>(dp, v, line, dy_tile);
         auto at = [&](int n, int e) { return (i32)first + line + MATRIX_LINE(e); };
@@ -221,8 +268,8 @@ template <class P, class D, class E> static INLINE void attention_matrix_grad_of
             matrix_row_numbers x = {rows[stage][r], two.at[e % 2 * 2] * LOG2_E, two.at[e % 2 * 2 + 1]};
             return x;
         };
-        if (P::HAS_BIAS || sight == SEES_SOME) matrix_slopes<true>(p, s, dp, batch, row_of, at);
-        else matrix_slopes<false>(p, s, dp, batch, row_of, at);
+        if (sight == SEES_SOME) matrix_slopes<true>(p, s, dp, batch, row_of, at, bias, kept);
+        else matrix_slopes<false>(p, s, dp, batch, row_of, at, bias, kept);
         matrix_blend<T, VALUE, 1>(of_v, s, dy_tile);
         matrix_blend<T, KEY, 1>(of_k, dp, q_tile);
     }

@@ -5,6 +5,7 @@
 
 #include "base/dtype.h"
 #include "base/numbers.h"
+#include "base/philox.h"
 #include "cuda/write/kernel_text.h"
 
 /* ---- loops ---- */
@@ -52,17 +53,23 @@ attention_loops attention_loops_of(const instr *i, int sum)
     return all;
 }
 
-attention_loops attention_loops_of_bias(const instr *i)
+attention_loops attention_loops_by_query(const instr *i, int sum)
 {
     attention_loops all = {.batches = 1, .rows = 1, .together = 1};
     int             query = i->attention->query;
     for (int pass = 0; pass < 2; pass++)
         for (int l = 0; l < i->nloops; l++) {
-            bool adds = i->out[3].stride[l] == 0;
+            bool adds = sum >= 0 && i->out[sum].stride[l] == 0;
             if (i->size[l] > 1 && l != query && adds == (pass == 1)) add_batch(&all, i, l, adds);
         }
     if (query >= 0 && i->size[query] > 1) add_row(&all, i, query);
     return all;
+}
+
+bool attention_is_by_distance(const instr *i)
+{
+    const attention_args *a = i->attention;
+    return a->relative && a->query >= 0 && i->size[a->query] > 1;
 }
 
 bool attention_is_f64(const instr *i)
@@ -134,6 +141,15 @@ bool attention_suits_slim(const instr *i)
            a->dropout == 0;
 }
 
+/* A bias by distance is read tile by tile, whose rows are those of one batch. */
+attention_form attention_matrix_form(const instr *i, int sum)
+{
+    attention_form f = {.rows = 1, .positions = 1};
+    f.loops = attention_is_by_distance(i) ? attention_loops_by_query(i, sum)
+                                          : attention_loops_of(i, sum);
+    return f;
+}
+
 int attention_matrix_bytes(const instr *i, int keys, int values)
 {
     int64_t elements =
@@ -187,6 +203,16 @@ static const char *const operand_names[ATTENTION_OPERANDS] = {
     [ATTENTION_Y] = "y",
 };
 
+/* Does every row begin with a block of flags? */
+static bool pairs_are_aligned(const instr *i)
+{
+    const attention_args *a = i->attention;
+    bool aligned = a->first % PHILOX_FLAGS == 0 && a->part % PHILOX_FLAGS == 0;
+    for (int l = 0; l < i->nloops; l++)
+        aligned = aligned && (i->size[l] == 1 || a->weight[l] % PHILOX_FLAGS == 0);
+    return aligned;
+}
+
 static void add_number(textbuf *t, const char *name, int64_t value)
 {
     text_add(t, "            %s = %" PRId64 "LL,\n", name, value);
@@ -228,7 +254,11 @@ static void add_numbers(textbuf *t, const instr *i, const attention_form *f)
     add_number(t, "OUT2_STEP", grad ? a->out_step[2] : 0);
     add_number(t, "OUT3_STEP", grad && i->nout > 3 ? a->out_step[3] : 0);
     add_number(t, "PAIR_STEP", a->memory_weight);
+    add_number(t, "EACH", f->each ? f->each : 1);
+    add_number(t, "STRIP", f->strip ? f->strip : 1);
     text_add(t, "        };\n        enum {\n");
+    add_number(t, "STAGES", f->stages ? f->stages : 1);
+    add_number(t, "RELATIVE", attention_is_by_distance(i));
     add_number(t, "ROWS_EACH", f->rows);
     add_number(t, "POSITIONS_EACH", f->positions);
     add_number(t, "IS_GRAD", grad);
@@ -238,6 +268,8 @@ static void add_numbers(textbuf *t, const instr *i, const attention_form *f)
     add_number(t, "HAS_WRITE", at[ATTENTION_WRITE] >= 0);
     add_number(t, "HAS_SEGMENTS", at[ATTENTION_QUERY_SEGMENT] >= 0);
     add_number(t, "HAS_DROPOUT", a->dropout > 0);
+    add_number(t, "PAIRS_ALIGNED", pairs_are_aligned(i));
+    add_number(t, "KEPT", philox_flag_share(1 - a->dropout));
     bool query = a->query >= 0 && grad && i->nout > 3 && i->out[3].stride[a->query] != 0;
     add_number(t, "BY_QUERY", query || queries == 1);
     add_number(t, "BY_POSITION", grad && i->nout > 3 && (a->out_step[3] != 0 || a->memory == 1));
@@ -279,7 +311,6 @@ void attention_text(textbuf *t, const instr *i, const attention_form *f)
              kernel_type(i->in[0].type), wide);
     add_numbers(t, i, f);
     add_real(t, "R", "scale", a->scale);
-    add_real(t, "f32", "kept", (double)(float)(1 - a->dropout));
     add_real(t, "R", "kept_factor", 1 / (1 - a->dropout));
     for (int r = 0; r < ATTENTION_OPERANDS; r++)
         if (a->at[r] >= 0) add_operand(t, i, &f->loops, operand_names[r], i->in[a->at[r]].stride);

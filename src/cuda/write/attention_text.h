@@ -19,14 +19,18 @@ typedef struct attention_loops {
 /* Batches are the loops of the memory.  Those along which output `sum` has stride 0 come last: they are
  * `together`; -1: there are none. */
 attention_loops attention_loops_of(const instr *i, int sum);
-/* Batches are all loops but the query's. */
-attention_loops attention_loops_of_bias(const instr *i);
+/* The same, but batches are all loops other than the query's. */
+attention_loops attention_loops_by_query(const instr *i, int sum);
+/* Does a bias depend on the distance of a query and a position alone? */
+bool attention_is_by_distance(const instr *i);
 
 /* Threads have `rows` x `positions` scores of a tile each. */
 typedef struct attention_form {
     attention_loops loops;
     int             rows, positions;
     int64_t         chunks, chunk; /* the memory in so many parts of that length; 0: in one */
+    int64_t         each, strip;   /* a bias's gradient: batches and tiles of rows of a block; 0: one */
+    int             stages;        /* tiles in shared memory at once; 0: one */
 } attention_form;
 
 /* The arguments of kernels that attention_text is part of: a plan's first. */
@@ -36,9 +40,11 @@ void attention_text(textbuf *t, const instr *i, const attention_form *f);
 
 /* Can the kernels of attention_matrix.cuh carry it out? */
 bool attention_suits_matrices(const instr *i);
+/* With one tile of rows; `sum` is as for attention_loops_of. */
+attention_form attention_matrix_form(const instr *i, int sum);
 /* Bytes of shared memory for so many lines as wide as a key, and as wide as a value. */
 int attention_matrix_bytes(const instr *i, int keys, int values);
-enum { MATRIX_THREADS = 128, MATRIX_TILE = 64 }; /* as attention_matrix.cuh */
+enum { MATRIX_THREADS = 128, MATRIX_WARPS = 4, MATRIX_TILE = 64 }; /* as attention_matrix.cuh */
 /* Can the kernel of attention_slim.cuh? */
 bool attention_suits_slim(const instr *i);
 enum { SLIM_THREADS = 256 }; /* as attention_slim.cuh */

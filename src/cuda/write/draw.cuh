@@ -7,7 +7,7 @@
     $TURNS
     $LOOPS
     u64 g = $FIRST$PARTFIRST + (u64)(i64)$WEIGHTS;
-    philox_block b = philox_at(stream, g / $PER);
+    philox_block b = $BLOCK(stream, g / $PER);
     $T ys[$V];
     UNROLL for (int k = 0; k < $V; k++) {
         int e = $WHICH;

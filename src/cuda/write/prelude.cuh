@@ -388,9 +388,9 @@ template <int W, int N> static INLINE void store_packs(f16 *to, const f32 (&at)[
 struct philox_block { u32 word[4]; };
 struct philox_stream { u64 seed; u32 op, step; };
 
-static INLINE philox_block philox(philox_block c, u32 key0, u32 key1)
+template <int ROUNDS> static INLINE philox_block philox_rounds(philox_block c, u32 key0, u32 key1)
 {
-    UNROLL for (int round = 0; round < 10; round++) {
+    UNROLL for (int round = 0; round < ROUNDS; round++) {
         u64 a = (u64)0xD2511F53u * c.word[0], b = (u64)0xCD9E8D57u * c.word[2];
         c = philox_block{{(u32)(b >> 32) ^ c.word[1] ^ key0, (u32)b,
                           (u32)(a >> 32) ^ c.word[3] ^ key1, (u32)a}};
@@ -400,11 +400,28 @@ static INLINE philox_block philox(philox_block c, u32 key0, u32 key1)
     return c;
 }
 
-/* Block number `index` of a stream. */
-static INLINE philox_block philox_at(philox_stream s, u64 index)
+/* Block number `index` of a stream; of flags, of which it has eight. */
+template <int ROUNDS = 10> static INLINE philox_block philox_at(philox_stream s, u64 index)
 {
-    return philox(philox_block{{(u32)index, (u32)(index >> 32), s.op, s.step}}, (u32)s.seed,
-                  (u32)(s.seed >> 32));
+    return philox_rounds<ROUNDS>(philox_block{{(u32)index, (u32)(index >> 32), s.op, s.step}}, (u32)s.seed,
+                                 (u32)(s.seed >> 32));
+}
+static INLINE philox_block philox_flags_at(philox_stream s, u64 index) { return philox_at<7>(s, index); }
+
+/* Number e of 15 bits, which decides about flag e of a block: is it below share? */
+static INLINE u32 philox_flag(const philox_block &b, int e)
+{
+    u32 word = e < 4 ? e < 2 ? b.word[0] : b.word[1] : e < 6 ? b.word[2] : b.word[3];
+    return word >> e % 2 * 16 & 0x7fffu;
+}
+
+/* All flags of a block, number e as bit e.  Two numbers of a word at once: what is not below share carries
+ * into their highest bit. */
+static INLINE u32 philox_flags(const philox_block &b, u32 share)
+{
+    u32 rest = (0x8000u - share) * 0x10001u, unset = 0;
+    UNROLL for (int w = 0; w < 4; w++) unset |= ((b.word[w] & 0x7fff7fffu) + rest) >> (15 - 2 * w) & 0x10001u << 2 * w;
+    return ~(unset | unset >> 15) & 0xffu;
 }
 
 /* The stream of a loop's turn and of the turn of a loop inside it; 0 where there is none. */
@@ -522,12 +539,12 @@ INTEGERS(i64, u64)
 
 static INLINE i32 RANDOM_BITS(i32 x, i32 y)
 {
-    return (i32)philox(philox_block{{(u32)x, 0, 0, 0}}, (u32)y, 0).word[0];
+    return (i32)philox_rounds<10>(philox_block{{(u32)x, 0, 0, 0}}, (u32)y, 0).word[0];
 }
 static INLINE i64 RANDOM_BITS(i64 x, i64 y)
 {
     u64          at = (u64)x, key = (u64)y;
-    philox_block b = philox(philox_block{{(u32)at, (u32)(at >> 32), 0, 0}}, (u32)key, (u32)(key >> 32));
+    philox_block b = philox_rounds<10>(philox_block{{(u32)at, (u32)(at >> 32), 0, 0}}, (u32)key, (u32)(key >> 32));
     return (i64)((u64)b.word[1] << 32 | b.word[0]);
 }
 

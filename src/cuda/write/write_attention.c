@@ -1,17 +1,17 @@
 /* Attention as kernels: a block has some rows of a batch.
  *
- * y[i] = sum over m of softmax(q[i] k[m]) v[m].  attention.cuh, attention_matrix.cuh and
- * attention_slim.cuh have the kernels.
+ * y[i] = sum over m of softmax(q[i] k[m]) v[m].  attention.cuh,
+ * attention_matrix_forward.cuh and attention_slim.cuh have the kernels.
  */
 #include "cuda/write/attention_text.h"
 
-enum { PROCESSORS = 132, LEAST_CHUNK = 128, LEAST_SHARE = 32 };
+enum { LEAST_CHUNK = 128, LEAST_SHARE = 32 };
 
 /* With few rows and batches, blocks have chunks of the memory, so that there are enough of them. */
-static void choose_chunks(const instr *i, attention_form *f, int64_t blocks)
+static void choose_chunks(const kernel_source *s, const instr *i, attention_form *f, int64_t blocks)
 {
     int64_t memory = i->attention->memory, most = attention_pieces(memory, LEAST_CHUNK);
-    int64_t wanted = 2 * PROCESSORS / blocks, chunks = wanted < most ? wanted : most;
+    int64_t wanted = 2 * s->multiprocessors / blocks, chunks = wanted < most ? wanted : most;
     f->chunks = 1, f->chunk = memory;
     if (chunks < 2) return;
     f->chunk = attention_pieces(memory, chunks * MATRIX_TILE) * MATRIX_TILE;
@@ -39,9 +39,9 @@ static bool add_kernel(kernel_source *s, const instr *i, kernel_plan *plan, cons
 /* Few rows: the blocks of a cluster share a batch's memory. */
 static bool add_slim_kernel(kernel_source *s, const instr *i, kernel_plan *plan)
 {
-    attention_form f = {attention_loops_of(i, -1), 1, 1, 1, 0};
+    attention_form f = {.loops = attention_loops_of(i, -1), .rows = 1, .positions = 1, .chunks = 1};
     while (2 * f.chunks <= s->cluster && 2 * f.chunks * LEAST_SHARE <= i->attention->memory &&
-           f.loops.batches * f.chunks < 2 * PROCESSORS)
+           f.loops.batches * f.chunks < 2 * s->multiprocessors)
         f.chunks *= 2;
     kernel_shape shape = {SLIM_THREADS, 0, 1, (int)f.chunks};
     return add_shaped(s, i, plan, &f, "attention_slim", f.loops.batches * f.chunks, &shape);
@@ -59,11 +59,11 @@ static bool add_join(kernel_source *s, const instr *i, kernel_plan *plan, const 
 
 static bool add_matrix_kernel(kernel_source *s, const instr *i, kernel_plan *plan)
 {
-    attention_form f = {attention_loops_of(i, -1), 1, 1, 0, 0};
+    attention_form f = attention_matrix_form(i, -1);
     f.rows = f.loops.rows > MATRIX_TILE ? 2 : 1;
     int     lines = f.rows * MATRIX_TILE;
     int64_t blocks = f.loops.batches * attention_pieces(f.loops.rows, lines);
-    choose_chunks(i, &f, blocks);
+    choose_chunks(s, i, &f, blocks);
     return add_kernel(s, i, plan, &f, "attention_matrix_forward", blocks * f.chunks, MATRIX_THREADS,
                       attention_matrix_bytes(i, lines + 2 * MATRIX_TILE, 2 * MATRIX_TILE)) &&
            add_join(s, i, plan, &f);
@@ -76,12 +76,12 @@ bool write_attention(kernel_source *s, const instr *i, kernel_plan *plan)
     if (s->cluster > 1 && attention_suits_slim(i)) return add_slim_kernel(s, i, plan);
     if (attention_suits_matrices(i)) return add_matrix_kernel(s, i, plan);
     int            each = attention_each(i);
-    attention_form f = {attention_loops_of(i, -1), each, each, 0, 0};
+    attention_form f = {.loops = attention_loops_of(i, -1), .rows = each, .positions = each};
     while (f.rows > 1 && f.loops.rows <= f.rows / 2 * ATTENTION_SIDE) f.rows /= 2;
     int64_t tiles = attention_pieces(f.loops.rows, (int64_t)f.rows * ATTENTION_SIDE);
     int64_t blocks =
         f.loops.batches * tiles * attention_pieces(i->attention->value, ATTENTION_WIDE);
-    choose_chunks(i, &f, blocks);
+    choose_chunks(s, i, &f, blocks);
     return add_kernel(s, i, plan, &f, "attention_forward", blocks * f.chunks, ATTENTION_THREADS,
                       0) &&
            add_join(s, i, plan, &f);

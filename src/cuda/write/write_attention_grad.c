@@ -4,6 +4,7 @@
  * dq over positions, dk and dv over rows, the bias's over whatever shares an element.
  */
 #include "cuda/write/attention_text.h"
+#include "cuda/write/kernel_text.h"
 
 static bool add_kernel(kernel_source *s, const instr *i, kernel_plan *plan, const attention_form *f,
                        const char *call, int64_t blocks, int threads, int shared, int together)
@@ -19,7 +20,7 @@ static bool add_kernel(kernel_source *s, const instr *i, kernel_plan *plan, cons
 static bool add_rows(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     int            each = attention_each(i);
-    attention_form f = {attention_loops_of(i, -1), each, each, 0, 0};
+    attention_form f = {.loops = attention_loops_of(i, -1), .rows = each, .positions = each};
     while (f.rows > 1 && f.loops.rows <= f.rows / 2 * ATTENTION_SIDE) f.rows /= 2;
     int64_t tiles = attention_pieces(f.loops.rows, (int64_t)f.rows * ATTENTION_SIDE);
     int64_t pieces = attention_pieces(i->attention->key, ATTENTION_WIDE);
@@ -32,7 +33,7 @@ static bool add_memory(kernel_source *s, const instr *i, kernel_plan *plan, int 
 {
     const attention_args *a = i->attention;
     int                   each = attention_each(i);
-    attention_form        f = {attention_loops_of(i, o), each, each, 0, 0};
+    attention_form        f = {.loops = attention_loops_of(i, o), .rows = each, .positions = each};
     int64_t               tiles = attention_pieces(a->memory, (int64_t)each * ATTENTION_SIDE);
     int64_t               pieces = attention_pieces(o == 1 ? a->key : a->value, ATTENTION_WIDE);
     return add_kernel(s, i, plan, &f,
@@ -45,7 +46,7 @@ static bool add_bias(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     const attention_args *a = i->attention;
     int                   each = attention_each(i);
-    attention_form        f = {attention_loops_of_bias(i), each, each, 0, 0};
+    attention_form        f = {.loops = attention_loops_by_query(i, 3), .rows = each, .positions = each};
     int64_t               apart = f.loops.batches / f.loops.together, rows = f.loops.rows;
     int64_t               side = (int64_t)each * ATTENTION_SIDE;
     if (a->relative && rows > 1)
@@ -59,22 +60,103 @@ static bool add_bias(kernel_source *s, const instr *i, kernel_plan *plan)
                       ATTENTION_THREADS, 0, 1);
 }
 
-enum { SMALL_SHARED = 60 << 10 }; /* three blocks of so many bytes fit into a processor */
+/* ---- by products of small matrices ---- */
 
-/* dq, and dk with dv, by products of small matrices. */
+enum { SMALL_SHARED = 74 << 10 }; /* three blocks of so many bytes fit into a processor */
+
+static bool add_matrix_kernel(kernel_source *s, const instr *i, kernel_plan *plan,
+                              const attention_form *f, const char *call, int64_t blocks, int lines)
+{
+    int shared = attention_matrix_bytes(i, lines, lines);
+    return add_kernel(s, i, plan, f, call, blocks, MATRIX_THREADS, shared,
+                      shared <= SMALL_SHARED ? 3 : 2);
+}
+
+static bool add_matrix_rows(kernel_source *s, const instr *i, kernel_plan *plan)
+{
+    attention_form f = attention_matrix_form(i, -1);
+    int64_t        blocks = f.loops.batches * attention_pieces(f.loops.rows, MATRIX_TILE);
+    return add_matrix_kernel(s, i, plan, &f, "attention_matrix_grad_of_rows(p, out0)", blocks,
+                             3 * MATRIX_TILE);
+}
+
+static bool add_matrix_memory(kernel_source *s, const instr *i, kernel_plan *plan)
+{
+    attention_form f = attention_matrix_form(i, 1);
+    int64_t        blocks = f.loops.batches / f.loops.together *
+                     attention_pieces(i->attention->memory, MATRIX_TILE);
+    return add_matrix_kernel(s, i, plan, &f, "attention_matrix_grad_of_memory(p, out1, out2)",
+                             blocks, 3 * MATRIX_TILE);
+}
+
+static int64_t at_most(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Blocks for each processor: enough; and so many that what each of them leaves in scratch counts. */
+enum { ENOUGH_BLOCKS = 6, MANY_BLOCKS = 24, SUMS_BYTES = 64 << 20 };
+
+/* How much a block has: first of the batches that are summed, then of the rows. */
+static void choose_strips(const kernel_source *s, const instr *i, attention_form *f, int64_t tiles)
+{
+    int64_t line = attention_pieces(i->attention->memory, MATRIX_TILE) * MATRIX_TILE + WARP_SIZE;
+    int64_t most = SUMS_BYTES / (line * MATRIX_WARPS * 4);
+    most = at_most(most, (int64_t)MANY_BLOCKS * s->multiprocessors);
+    if (most < ENOUGH_BLOCKS * s->multiprocessors) most = ENOUGH_BLOCKS * s->multiprocessors;
+    int64_t each = attention_pieces(f->loops.batches * tiles, most);
+    f->each = at_most(each, f->loops.together);
+    f->strip = at_most(attention_pieces(each, f->each), tiles);
+}
+
+/* dq, and the gradient of a bias by distance, which is added up beside it. */
+static bool add_distances(kernel_source *s, const instr *i, kernel_plan *plan)
+{
+    attention_form f = {.loops = attention_loops_by_query(i, 3), .rows = 1, .positions = 1};
+    int64_t        tiles = attention_pieces(f.loops.rows, MATRIX_TILE), memory = i->attention->memory;
+    choose_strips(s, i, &f, tiles);
+    int64_t apart = f.loops.batches / f.loops.together;
+    int64_t blocks = apart * attention_pieces(f.loops.together, f.each) *
+                     attention_pieces(tiles, f.strip);
+    int64_t line = (attention_pieces(memory, MATRIX_TILE) + f.strip - 1) * MATRIX_TILE + WARP_SIZE;
+    plan->scratch_bytes = blocks * MATRIX_WARPS * line * 4;
+    return add_matrix_kernel(s, i, plan, &f, "attention_matrix_grad_of_distances(p, out0, scratch)",
+                             blocks, 3 * MATRIX_TILE) &&
+           add_kernel(s, i, plan, &f, "attention_join_distances(p, out3, scratch)",
+                      apart * attention_pieces(f.loops.rows + memory - 1, WARP_SIZE),
+                      ATTENTION_THREADS, 0, 1);
+}
+
+/* The gradient of any other bias. */
+static bool add_matrix_bias(kernel_source *s, const instr *i, kernel_plan *plan)
+{
+    const attention_args *a = i->attention;
+    attention_form        f = {.loops = attention_loops_by_query(i, 3), .rows = 1, .positions = 1};
+    int64_t               rows = f.loops.rows, apart = f.loops.batches / f.loops.together;
+    bool    by_query = rows > 1 && i->out[3].stride[a->query] != 0, by_position = a->out_step[3] != 0;
+    int64_t blocks = apart * (by_query ? attention_pieces(rows, MATRIX_TILE) : 1) *
+                     (by_position ? attention_pieces(a->memory, MATRIX_TILE) : 1);
+    int64_t shares = at_most(attention_pieces((int64_t)ENOUGH_BLOCKS * s->multiprocessors, blocks), f.loops.together);
+    f.each = attention_pieces(f.loops.together, shares);
+    shares = attention_pieces(f.loops.together, f.each);
+    int one = attention_matrix_bytes(i, 2 * MATRIX_TILE, 2 * MATRIX_TILE);
+    f.stages = 2 * one <= SMALL_SHARED ? 2 : 1;
+    int64_t elements = apart * (by_query ? rows : 1) * (by_position ? a->memory : 1);
+    if (shares > 1 && shares * elements * 4 > plan->scratch_bytes)
+        plan->scratch_bytes = shares * elements * 4;
+    return add_matrix_kernel(s, i, plan, &f, "attention_matrix_grad_of_bias(p, out3, scratch)",
+                             blocks * shares, f.stages * 2 * MATRIX_TILE) &&
+           (shares == 1 || add_kernel(s, i, plan, &f, "attention_join_bias(p, out3, scratch)",
+                                      attention_pieces(elements, ATTENTION_THREADS),
+                                      ATTENTION_THREADS, 0, 1));
+}
+
 static bool add_matrix_kernels(kernel_source *s, const instr *i, kernel_plan *plan)
 {
-    attention_form rows = {attention_loops_of(i, -1), 1, 1, 0, 0};
-    attention_form memory = {attention_loops_of(i, 1), 1, 1, 0, 0};
-    int            shared = attention_matrix_bytes(i, 3 * MATRIX_TILE, 3 * MATRIX_TILE);
-    int64_t        apart = memory.loops.batches / memory.loops.together;
-    int            together = shared <= SMALL_SHARED ? 3 : 2;
-    return add_kernel(s, i, plan, &rows, "attention_matrix_grad_of_rows(p, out0)",
-                      rows.loops.batches * attention_pieces(rows.loops.rows, MATRIX_TILE),
-                      MATRIX_THREADS, shared, together) &&
-           add_kernel(s, i, plan, &memory, "attention_matrix_grad_of_memory(p, out1, out2)",
-                      apart * attention_pieces(i->attention->memory, MATRIX_TILE), MATRIX_THREADS,
-                      shared, together);
+    bool biased = i->nout > 3, distances = biased && attention_is_by_distance(i);
+    return (distances ? add_distances(s, i, plan) : add_matrix_rows(s, i, plan)) &&
+           add_matrix_memory(s, i, plan) &&
+           (!biased || distances || add_matrix_bias(s, i, plan));
 }
 
 /* Are dk and dv summed over the same loops? */
@@ -90,9 +172,7 @@ bool write_attention_grad(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     if (instr_elements(i) == 0 || i->attention->memory == 0) return true;
     attention_numbers(i, plan);
-    bool made =
-        attention_suits_matrices(i) && sums_alike(i)
-            ? add_matrix_kernels(s, i, plan)
-            : add_rows(s, i, plan) && add_memory(s, i, plan, 1) && add_memory(s, i, plan, 2);
-    return made && (i->nout < 4 || add_bias(s, i, plan));
+    if (attention_suits_matrices(i) && sums_alike(i)) return add_matrix_kernels(s, i, plan);
+    return add_rows(s, i, plan) && add_memory(s, i, plan, 1) && add_memory(s, i, plan, 2) &&
+           (i->nout < 4 || add_bias(s, i, plan));
 }

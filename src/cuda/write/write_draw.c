@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/philox.h"
 #include "cuda/write/kernel_text.h"
 #include "cuda/write/prelude_assets.h"
 
@@ -153,9 +154,8 @@ static void set_value(draw_text *d, const draw_args *a, mtf_dtype type)
     if (type == MTF_I32 || type == MTF_I64) {
         set_whole(d, a, type);
     } else if (type == MTF_BOOL) {
-        set_f64(d, "HIGH", a->b);
-        kernel_set_pattern(&d->k, "UNIT", unit24);
-        kernel_set_pattern(&d->k, "VALUE", "$UNIT ys[k] = u < $HIGH;");
+        set_argument(d, "SHARE", "(u32)", philox_flag_share(a->b));
+        kernel_set_pattern(&d->k, "VALUE", "ys[k] = philox_flag(b, e) < $SHARE;");
     } else {
         set_real(d, a, type);
     }
@@ -166,6 +166,7 @@ static void set_value(draw_text *d, const draw_args *a, mtf_dtype type)
 /* Numbers that one block of the generator gives. */
 static int numbers_of_block(const draw_args *a, mtf_dtype type)
 {
+    if (type == MTF_BOOL) return PHILOX_FLAGS;
     if (type != MTF_F64 && type != MTF_I64) return 4;
     return type == MTF_F64 && a->kind == DRAW_NORMAL ? 1 : 2;
 }
@@ -208,6 +209,8 @@ bool write_draw(kernel_source *s, const instr *i, kernel_plan *plan)
     draw_text d = {kernel_text_of(s, &indexed, 0), plan};
     d.k.i = i;
     kernel_set(&d.k, "T", "%s", kernel_type(out->type));
+    kernel_set(&d.k, "BLOCK", "%s",
+               out->type == MTF_BOOL ? "philox_flags_at" : "philox_at");
     kernel_set_number(&d.k, "V", v);
     kernel_set_number(&d.k, "PER", per);
     kernel_set_number(&d.k, "PACK", kernel_least(v, kernel_pack(&n, NULL, out)));
