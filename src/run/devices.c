@@ -37,7 +37,7 @@ static int find_device(const char *name)
 /* Of a name that is no device's, until that is refused, the abilities of the first. */
 static int find_or_first(const char *name)
 {
-    int k = find(name);
+    int k = find_device(name);
     return k < NDEVICES ? k : 0;
 }
 
