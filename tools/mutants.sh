@@ -2,69 +2,150 @@
 # Puts known faults into a copy of the tree, one at a time, and says which test finds each.
 #
 # A fault is a file tests/mutants/NAME.patch: a sentence that says what is wrong, a line `Tests: NAME...` with the
-# tests that are likeliest to find it, and the change.  Those tests run first; if none of them finds it, all
-# others of `make test` follow until one does.  Tests must pass without the fault, or they say nothing about it.
+# tests that are likeliest to find it, the fastest first, and the change.  NAME:ARGUMENT stands for a test with an
+# argument, such as test_layouts:0/6, and NAME@4 for a test on four ranks.  Those tests run first; if none of them
+# finds the fault, all others of `make test` follow until one does.  Tests must pass without the fault, or they say
+# nothing about it.
+# A fault that does not apply or does not compile is none: it counts as one that survives.
 # Usage: tools/mutants.sh [PATTERN]    only faults whose names match
 #        MTF_MUTANTS=likeliest         run no other tests than those that a fault names
 #        MTF_TEST_TIMEOUT=seconds      for each test; default 300
+# Compilers are started through ccache where CMAKE_C_COMPILER_LAUNCHER asks for it.
 cd "$(dirname "$0")/.." || exit 2
 root=$PWD copy=$PWD/build-mutants limit=${MTF_TEST_TIMEOUT:-300} pattern=${1:-.}
-export OMP_WAIT_POLICY=passive MTF_NO_MEASURE=1 MTF=$copy/build/mtf
+export OMP_WAIT_POLICY=passive MTF_NO_MEASURE=1
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=1       # what the root compiled serves the copy, too
+
+log=$(mktemp) list=$(mktemp)
+trap 'put_back; rm -f "$log" "$list"' EXIT
+trap 'exit 130' INT TERM
+
+# ---- the copy ------------------------------------------------------------------------------------
+
+# The patch that is in the copy is kept beside it: whoever is interrupted, or killed, leaves it to the next.
+put_back() {
+    [ -s "$copy/fault.patch" ] || return 0
+    patch -d "$copy" -p1 -s -R --no-backup-if-mismatch <"$copy/fault.patch" >"$log" 2>&1
+    local status=$?
+    sed -n 's|^+++ b/||p' "$copy/fault.patch" | (cd "$copy" && xargs -r touch)      # what was built of it is old
+    rm -f "$copy/fault.patch"
+    return $status
+}
+
+copy_tree() {                           # files that the tree no longer has go, too
+    git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
+        [ -e "$file" ] && printf '%s\0' "$file"
+    done >"$list"
+    tar --null -T "$list" -cf - | tar -C "$copy" -xf - || return 1
+    (cd "$copy" && find . -path ./build -prune -o -type f -print0) | sed -z 's|^\./||' |
+        sort -z | comm -z -13 <(sort -z "$list") - | (cd "$copy" && xargs -0 -r rm -f)
+}
 
 mkdir -p "$copy"
-git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -C "$copy" -xf - || exit 2
-cd "$copy" || exit 2
-[ -f build/build.ninja ] || cmake --preset release >/dev/null || exit 1
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+put_back
+copy_tree || exit 2
+for tree in "$root" "$copy"; do
+    [ -f "$tree/build/build.ninja" ] || (cd "$tree" && cmake --preset release >/dev/null) || exit 1
+done
 
-command_of() {                          # command_of TEST: how it is run
-    case $1 in *.sh) echo "tests/shell/$1" ;; *) echo "build/tests/$1" ;; esac
-}
-target_of() {                           # target_of TEST: what must be built for it
-    case $1 in *.sh) echo mtf ;; *) echo "$1" ;; esac
-}
-builds() { ninja -C build "$(target_of "$1")" >"$log" 2>&1; }
-passes() { timeout -k 5 "$limit" "$(command_of "$1")" >"$log" 2>&1 </dev/null; }
+# ---- tests ---------------------------------------------------------------------------------------
 
-declare -A sound                        # by test: does it pass without any fault?
+build() {                               # build TREE TEST[@RANKS][:ARGUMENT...]
+    local test=${2%%[@:]*} targets
+    case $test in
+        mpi.sh) targets="mtf mtf_counting" ;;
+        locale.sh) targets="mtf mtf_in_locale" ;;
+        *.sh) targets=mtf ;;
+        *) targets=$test ;;
+    esac
+    ninja -C "$1/build" $targets >"$log" 2>&1
+}
+
+run() {                                 # run TREE NAME[@RANKS] ARGUMENT...
+    local command=build/tests/${2%@*} launcher=()
+    case $2 in *.sh) command=tests/shell/$2 ;; esac
+    cd "$1" || return 2
+    export MTF=$1/build/mtf
+    if [[ $2 == *@* ]]; then
+        . tests/shell/ranks.bash
+        [ -z "$without_ranks" ] || return 2
+        launcher+=(-n "${2#*@}")
+    fi
+    timeout -k 5 "$most" "${launcher[@]}" "$command" "${@:3}"
+}
+
+passes() {                              # passes TREE TEST[@RANKS][:ARGUMENT...] [MOST]: leaves its seconds in `took`
+    local words begin status
+    local most=${3:-$limit}
+    IFS=: read -ra words <<<"$2"
+    begin=$(date +%s%N)
+    (run "$1" "${words[@]}") >"$log" 2>&1 </dev/null
+    status=$?
+    took=$((($(date +%s%N) - begin) / 100000000))
+    took=$((took / 10)).$((took % 10))
+    return $status
+}
+
+# Without any fault a test must pass, and it should not take ten times as long with one.
+declare -A sound                        # by test: seconds that are enough, or 0
 is_sound() {
-    [ -n "${sound[$1]}" ] || { builds "$1" && passes "$1" && sound[$1]=yes || sound[$1]=no; }
-    [ "${sound[$1]}" = yes ]
+    if [ -z "${sound[$1]}" ]; then
+        sound[$1]=0
+        build "$root" "$1" && passes "$root" "$1" && sound[$1]=$((${took%.*} * 10 + 30))
+    fi
+    [ "${sound[$1]}" -gt 0 ]
 }
 
-finder() {                              # finder TEST...: prints the first that finds the fault
+# find_it TEST...: sets `who` to the first that finds the fault, and `took` to its seconds; or says in `why` what is wrong.
+find_it() {
     local test
     for test in "$@"; do
-        builds "$test" || { echo "the compiler"; return; }
-        passes "$test" || { echo "$test"; return; }
+        is_sound "$test" || { why+=" $test fails without it;"; continue; }
+        build "$copy" "$test" || { why=" it does not compile"; return 1; }
+        passes "$copy" "$test" "${sound[$test]}" || { who=$test; return 0; }
     done
 }
 
 others() {                              # others TEST...: the tests of `make test` that are not among these
-    { cat build/tests.txt; (cd tests/shell && ls *.sh); } | grep -vxFf <(printf '%s\n' "$@")
+    { cat "$copy/build/tests.txt"; (cd "$copy/tests/shell" && ls *.sh); } | grep -vxFf <(printf '%s\n' "$@")
 }
 
-found=0 survived=0
-printf '%-28s %-28s %s\n' fault 'found by' seconds
+# ---- faults --------------------------------------------------------------------------------------
+
+try_fault() {                           # try_fault FILE: sets `who` and `took`, or `why`
+    local rest
+    who="" why="" took=0.0
+    read -ra likeliest < <(sed -n 's/^Tests: //p' "$1")
+    patch -d "$copy" -p1 -s -N --dry-run <"$1" >"$log" 2>&1 || { why=" it does not apply"; return; }
+    cp "$1" "$copy/fault.patch"
+    patch -d "$copy" -p1 -s --no-backup-if-mismatch <"$1" >"$log" 2>&1 || exit 2
+    if find_it "${likeliest[@]}" && [ -z "$who" ] && [ "$MTF_MUTANTS" != likeliest ]; then
+        mapfile -t rest < <(others "${likeliest[@]}")
+        find_it "${rest[@]}"
+    fi
+    [[ $why == *compile* ]] && grep -m 3 error "$log"
+    put_back || { cat "$log"; exit 2; }
+}
+
+found=0 survived="" begin=$SECONDS
+declare -A finds seconds                # by test
+printf '%-28s %-36s %8s %8s\n' fault 'found by' seconds 'in all'
 for file in "$root"/tests/mutants/*.patch; do
     name=$(basename "$file" .patch)
     [[ $name =~ $pattern ]] || continue
-    begin=$SECONDS who="" unsound=""
-    read -ra likeliest < <(sed -n 's/^Tests: //p' "$file")
-    for test in "${likeliest[@]}"; do is_sound "$test" || unsound+=" $test"; done
-    if [ -n "$unsound" ]; then who="nobody:$unsound fails without it"
-    elif ! patch -p1 -s -N --no-backup-if-mismatch <"$file" >"$log" 2>&1; then who="nobody: the change does not apply"
+    start=$SECONDS
+    try_fault "$file"
+    if [ -n "$who" ]; then
+        found=$((found + 1)) finds[$who]=$((${finds[$who]:-0} + 1)) seconds[$who]=$took
     else
-        who=$(finder "${likeliest[@]}")
-        if [ -z "$who" ] && [ "$MTF_MUTANTS" != likeliest ]; then
-            mapfile -t rest < <(others "${likeliest[@]}")
-            who=$(finder "${rest[@]}")
-        fi
-        patch -p1 -s -R --no-backup-if-mismatch <"$file" >"$log" 2>&1 || { cat "$log"; exit 2; }
+        survived+=" $name"
     fi
-    case $who in "" | nobody*) survived=$((survived + 1)) ;; *) found=$((found + 1)) ;; esac
-    printf '%-28s %-28s %d\n' "$name" "${who:-nobody}" $((SECONDS - begin))
+    printf '%-28s %-36s %8s %8d\n' "$name" "${who:-nobody${why:+:$why}}" "$took" $((SECONDS - start))
 done
-printf '\n%d found, %d survived\n' $found $survived
-[ $survived -eq 0 ]
+
+printf '\n%-36s %8s %8s\n' test faults seconds
+for test in "${!finds[@]}"; do printf '%-36s %8d %8s\n' "$test" "${finds[$test]}" "${seconds[$test]}"; done | sort
+set -- $survived
+[ $# -gt 0 ] && printf '\nnobody finds:%s\n' "$survived"
+printf '\n%d found, %d survived, in %d s\n' $found $# $((SECONDS - begin))
+[ $# -eq 0 ] && [ $found -gt 0 ]

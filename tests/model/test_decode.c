@@ -58,8 +58,8 @@ static void end(run *r)
     assert_int_equal(mtf_close(r->session), 0);
 }
 
-/* The most probable token after each, by the model applied to the whole sequence. */
-static void check_job(run *r, int k, int j)
+/* The logits of the model applied to a whole sequence, [NEW, vocab] of the new tokens; to be freed. */
+static float *logits_of_whole(run *r, int k, int j, const int32_t *added, int64_t *vocab)
 {
     bool       encodes = small_model_has_encoder(k), late = strstr(r->what, "no shift") != NULL;
     int64_t    before = encodes ? 0 : lengths[j];
@@ -73,17 +73,26 @@ static void check_job(run *r, int k, int j)
         r->model,
         &(mtf_transformer_batch){.inputs = in, .targets = targets, .targets_segment = whole}, NULL);
     mtf_program *p = mtf_compile(g, y.logits);
-    int64_t      vocab = mtf_shape_dim(mtf_shape_of_tensor(y.logits), "vocab").size;
-    float       *logits = malloc(sizeof *logits * (size_t)(length.size * vocab));
     int32_t      ids[LONGEST + NEW];
+    *vocab = mtf_shape_dim(mtf_shape_of_tensor(y.logits), "vocab").size;
+    float *logits = malloc(sizeof *logits * (size_t)(length.size * *vocab));
     memcpy(ids, r->prompts[j], sizeof *ids * (size_t)before);
-    memcpy(ids + before, r->job[j].ids[0], sizeof *ids * NEW);
+    memcpy(ids + before, added, sizeof *ids * NEW);
     mtf_feed(p, targets, ids);
     if (in) mtf_feed(p, in, r->prompts[j]);
     mtf_step(p);
     assert_true(mtf_fetch(p, y.logits, logits));
+    memmove(logits, logits + (before - late) * *vocab, sizeof *logits * (size_t)(NEW * *vocab));
+    return logits;
+}
+
+/* The most probable token after each. */
+static void check_job(run *r, int k, int j)
+{
+    int64_t vocab;
+    float  *logits = logits_of_whole(r, k, j, r->job[j].ids[0], &vocab);
     for (int64_t i = 0; i < NEW; i++) {
-        const float *l = logits + (before + i - late) * vocab;
+        const float *l = logits + i * vocab;
         int          best = 0;
         for (int v = 1; v < SMALL_VOCAB; v++)
             if (l[v] > l[best]) best = v;
@@ -105,6 +114,43 @@ static void test_decoding_is_the_whole_model(void **state)
             assert_int_equal(r.job[j].nresults, 1);
             assert_int_equal(r.job[j].lengths[0], NEW);
             check_job(&r, k, j);
+        }
+        end(&r);
+    }
+}
+
+/* The score of each result of a beam search is that of its tokens by the whole model: so each beam goes on
+ * with what was kept of the one that it continues. */
+static void check_beams(run *r, int k, int j)
+{
+    for (int n = 0; n < r->job[j].nresults; n++) {
+        int64_t vocab;
+        double  sum = 0;
+        float  *logits = logits_of_whole(r, k, j, r->job[j].ids[n], &vocab);
+        for (int64_t i = 0; i < NEW; i++) {
+            const float *l = logits + i * vocab;
+            double       all = 0;
+            for (int v = 0; v < SMALL_VOCAB; v++) all += exp(l[v]);
+            sum += l[r->job[j].ids[n][i]] - log(all);
+        }
+        double expected = sum / pow((5.0 + NEW) / 6, 0.6);
+        if (fabs(r->job[j].scores[n] - expected) > 1e-3)
+            fail_msg("%s: result %d of sequence %d has the score %g, and its tokens %g", r->what, n, j,
+                     r->job[j].scores[n], expected);
+        free(logits);
+    }
+}
+
+static void test_beams_score_as_the_whole_model(void **state)
+{
+    (void)state;
+    for (int k = 0; k < small_models(); k++) {
+        run r;
+        if (!share_has(mine, k)) continue;
+        decode(&r, k, NULL, NULL, 3, 0);
+        for (int j = 0; j < JOBS; j++) {
+            assert_int_equal(r.job[j].nresults, 3);
+            check_beams(&r, k, j);
         }
         end(&r);
     }
@@ -248,6 +294,7 @@ int main(int argc, char **argv)
 {
     share_read(argc > 1 ? argv[1] : NULL, &mine);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_decoding_is_the_whole_model),
+                                       cmocka_unit_test(test_beams_score_as_the_whole_model),
                                        cmocka_unit_test(test_any_mesh_says_the_same),
                                        cmocka_unit_test(test_own_end), cmocka_unit_test(test_start),
                                        cmocka_unit_test(test_refusals)};

@@ -157,6 +157,26 @@ static void test_scalars(void **state)
     close_well(s);
 }
 
+/* The norm is that of all gradients together: of 3 and 4 it is 5. */
+static void test_common_norm(void **state)
+{
+    (void)state;
+    mtf_session *s = open_two_threads();
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_tensor  *w = mtf_variable(g, "w", mtf_shape(), &(mtf_variable_opts){.init = "ones"});
+    mtf_tensor  *v = mtf_variable(g, "v", mtf_shape(), &(mtf_variable_opts){.init = "ones"});
+    mtf_minimize(g, mtf_add(mtf_scale(w, 3), mtf_scale(v, 4)),
+                 &(mtf_minimize_opts){.optimizer = "sgd", .rate = 1, .clip_norm = 1});
+    mtf_tensor  *norm = mtf_find(g, "gradient_norm");
+    mtf_program *p = mtf_compile(g, norm);
+    float        now[2] = {0};
+    assert_true(mtf_step(p) && mtf_variable_get(w, &now[0]) && mtf_variable_get(v, &now[1]));
+    assert_near(mtf_fetch_scalar(p, norm), 5, 1e-6);
+    assert_near(now[0], 1 - 3.0 / 5, 1e-6);
+    assert_near(now[1], 1 - 4.0 / 5, 1e-6);
+    close_well(s);
+}
+
 /* All calls for a graph count each step once, and so does a user who looks first. */
 static void test_global_step(void **state)
 {
@@ -357,6 +377,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dynamic_scale),   cmocka_unit_test(test_static_scale),
         cmocka_unit_test(test_small_gradients), cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_common_norm),
         cmocka_unit_test(test_global_step),     cmocka_unit_test(test_rules),
         cmocka_unit_test(test_averages),        cmocka_unit_test(test_refused),
         cmocka_unit_test(test_refused_twice),   cmocka_unit_test(test_order_of_updates),

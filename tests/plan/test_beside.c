@@ -88,6 +88,35 @@ static void test_the_longer_counts(void **state)
     expect_longer(1e12); /* or the work beside it */
 }
 
+/* Three gradients, whose sums take far longer than all work: they come one after the other, whichever queue
+ * they are in, so that the step takes at least what comes before the first and all of them. */
+static void test_sums_wait_for_one_another(void **state)
+{
+    static const char text[] = "x: f32[batch=64, in=80] = random_uniform\n"
+                               "u: f32[in=80, mid=80] = variable(init=\"ones\")\n"
+                               "v: f32[mid=80, top=80] = variable(init=\"ones\")\n"
+                               "w: f32[top=80, out=80] = variable(init=\"ones\")\n"
+                               "h: [batch, mid] = tanh(einsum(x, u))\n"
+                               "g: [batch, top] = tanh(einsum(h, v))\n"
+                               "z: [batch, out] = einsum(g, w)\n"
+                               "du, dv, dw = gradients(reduce_sum(square(z)); u, v, w)\n"
+                               "nw = assign(w, w - 0.1 * dw)\n"
+                               "nv = assign(v, v - 0.1 * dv)\n"
+                               "y = assign(u, u - 0.1 * du)\n";
+    (void)state;
+    scene        c;
+    estimate    *e = priced(&c, text, true, 1e5);
+    const price *p = &e->price;
+    int          dw = place_of(e->program, INSTR_REDUCE, "dw"), dv = place_of(e->program, INSTR_REDUCE, "dv"),
+        du = place_of(e->program, INSTR_REDUCE, "du");
+    assert_true(dw < dv && dv < du && p->beside->beside[dw] && p->beside->beside[dv]);
+    double sums = p->lines[dw].seconds + p->lines[dv].seconds + p->lines[du].seconds;
+    double least = sum_between(p, 0, dw) + sums;
+    assert_true(p->seconds >= least && p->seconds <= least + sum_between(p, du + 1, e->program->ninstrs) + 1e-12);
+    estimate_free(e);
+    close_well(c.s);
+}
+
 /* Running sums of dv are made from its sum, which is under way while dw is computed. */
 #define RUNNING_SUMS                                                                               \
     "x: f32[batch=64, in=80] = random_uniform\n"                                                   \
@@ -167,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums_begin_early),
         cmocka_unit_test(test_the_longer_counts),
+        cmocka_unit_test(test_sums_wait_for_one_another),
         cmocka_unit_test(test_what_is_stored_is_late),
         cmocka_unit_test(test_short_operands_stay),
     };

@@ -67,6 +67,13 @@ static void test_duplicates(void **state)
     assert_int_equal(e->price.lines[last].duplicate, 0);
     estimate_free(e);
     close_well(c.s);
+
+    /* Random numbers of other places are other work, although the instructions are alike. */
+    scene_open(&c, "x: f32[a=8] = random_uniform\ny = exp(x)\n", "x:4", "a:x");
+    e = estimated(&c, 0);
+    assert_true(e->duplicate == 0);
+    estimate_free(e);
+    close_well(c.s);
 }
 
 /* Indices that are sums are paid; the table, which is one too, is not: what was gathered is. */

@@ -8,6 +8,7 @@
  * three steps of each, so that the last one is replayed.
  *
  * Usage: test_random_programs [SEED] [COUNT]
+ *        test_random_programs --first [SEED] [COUNT]   ends with the first that fails, as it is
  *        test_random_programs --seconds N [SEED]
  */
 #include <stdio.h>
@@ -66,7 +67,7 @@ static bool make_apart(property_case *c, uint64_t seed)
     return false;
 }
 
-static bool run_one(property_case *c, uint64_t seed, bool apart, coverage *cover)
+static bool run_one(property_case *c, uint64_t seed, bool apart, bool shrinks, coverage *cover)
 {
     static char dims[MOST_DIMS][NAME_ROOM];
     dice        d = {seed ^ 0x5bd1e995u};
@@ -90,13 +91,15 @@ static bool run_one(property_case *c, uint64_t seed, bool apart, coverage *cover
     alarm(0);
     /* Shrinking starts processes, which a process that has opened a GPU cannot. */
     if (v != VERDICT_SAME && !apart && asked_device()) _exit(1);
-    if (v != VERDICT_SAME) report(c, seed, v, graph, reason);
+    if (v != VERDICT_SAME && shrinks) report(c, seed, v, graph, reason);
+    if (v != VERDICT_SAME && !shrinks) printf("# program %llu: %s\n", (unsigned long long)seed, reason);
     return v == VERDICT_SAME;
 }
 
 /* ---- many ---- */
 
 typedef struct score {
+    bool     first; /* ends with the first that fails */
     uint64_t done;
     int      passed, failed;
     coverage cover;
@@ -118,6 +121,11 @@ static void note(score *s, const result *r)
     s->cover.slopes += r->cover.slopes;
 }
 
+static bool is_over(const score *s, uint64_t count, time_t end)
+{
+    return s->done >= count || time(NULL) >= end || (s->first && s->failed);
+}
+
 /* Runs programs in another process until all are done or one of them kills it: a process for each
  * would take longer than the programs. */
 static void run_many(property_case *c, uint64_t seed, uint64_t count, time_t end, score *s)
@@ -131,8 +139,8 @@ static void run_many(property_case *c, uint64_t seed, uint64_t count, time_t end
         asked_hold_gpu();
         for (uint64_t k = s->done; k < count && time(NULL) < end; k++) {
             r = (result){0};
-            r.good = run_one(c, seed + k, false, &r.cover);
-            if (write(ends[1], &r, sizeof r) != sizeof r) break;
+            r.good = run_one(c, seed + k, false, !s->first, &r.cover);
+            if (write(ends[1], &r, sizeof r) != sizeof r || (s->first && !r.good)) break;
         }
         _exit(0);
     }
@@ -145,19 +153,23 @@ static void run_many(property_case *c, uint64_t seed, uint64_t count, time_t end
 int main(int argc, char **argv)
 {
     bool           timed = argc > 2 && !strcmp(argv[1], "--seconds");
-    uint64_t       seed = argc > (timed ? 3 : 1) ? strtoull(argv[timed ? 3 : 1], NULL, 10) : SEED;
-    uint64_t       count = timed ? UINT64_MAX : argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)asked_much(COUNT, COUNT / 4);
+    bool           first = argc > 1 && !strcmp(argv[1], "--first");
+    int            given = 1 + 2 * timed + first;
+    uint64_t       seed = argc > given ? strtoull(argv[given], NULL, 10) : SEED;
+    uint64_t       count = timed              ? UINT64_MAX
+                            : argc > given + 1 ? strtoull(argv[given + 1], NULL, 10)
+                                               : (uint64_t)asked_much(COUNT, COUNT / 4);
     time_t         end = time(NULL) + (timed ? atoi(argv[2]) : 24 * 3600);
-    score          s = {0};
+    score          s = {.first = first};
     property_case *c =
         mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (c == MAP_FAILED) return 2;
     if (timed) printf("from seed %llu, for %s seconds\n", (unsigned long long)seed, argv[2]);
-    while (s.done < count && time(NULL) < end) {
+    while (!is_over(&s, count, end)) {
         run_many(c, seed, count, end, &s);
-        if (s.done == count || time(NULL) >= end) break;
+        if (is_over(&s, count, end)) break;
         /* The next program took the process with it; by itself it can be told and shrunk. */
-        result r = {.good = run_one(c, seed + s.done, true, NULL)};
+        result r = {.good = run_one(c, seed + s.done, true, !first, NULL)};
         note(&s, &r);
     }
     munmap(c, sizeof *c);

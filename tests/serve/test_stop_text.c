@@ -30,6 +30,7 @@ static void test_text_ends_before_a_stop_string(void **state)
                 {"one EN", "one EN", false},
                 {"ENEND", "EN", true},
                 {"a\n\nb", "a", true},
+                {"a\n\nEND", "a", true},
                 {"aababa", "a", true},
                 {"abaEND", "aba", true},
                 {"", "", false},
@@ -39,7 +40,7 @@ static void test_text_ends_before_a_stop_string(void **state)
                 {"E\nN\nD aba", "E\nN\nD aba", false}};
     (void)state;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
-        for (size_t n = 1; n < 6; n++) {
+        for (size_t n = 1; n < 9; n++) {
             bool  found;
             char *got = said(rows[k].text, n, stops, &found);
             assert_string_equal(got, rows[k].want);
