@@ -174,7 +174,7 @@ MTF_API mtf_tensor *mtf_embedding(mtf_tensor *indices, mtf_dim vocab, mtf_dim ou
 /* ---- mixture of experts ---------------------------------------------------------------- */
 
 typedef struct mtf_moe_opts {
-    const char *name;    /* default "moe"                                                      */
+    const char *name;    /* default "moe"; "": the current scope                               */
     int64_t     experts; /* default 16                                                         */
     int64_t     hidden;  /* of an expert; default 4096                                         */
     const char *activation[4]; /* as for mtf_dense_product; default {"relu"}                   */
@@ -204,7 +204,8 @@ typedef struct mtf_moe_opts {
     const char *switch_policy_train, *switch_policy_eval;
     double      switch_dropout;     /* default 0.1                                             */
     double      switch_temperature; /* of "sample"; default 1                                  */
-    double      jitter; /* of the router's inputs in training: default 0.01 with input_jitter, else 0 */
+    double      switch_jitter;      /* default 0.01                                            */
+    double jitter; /* any gating: the router's inputs times 1 - jitter to 1 + jitter in training */
     /* top_k */
     bool    sigmoid;      /* gates are sigmoids of the logits, not a softmax                   */
     bool    unnormalised; /* weights are gates; default: gates divided by their sum            */
@@ -212,6 +213,7 @@ typedef struct mtf_moe_opts {
     double  bias_rate; /* above 0: choices are made by gate + bias, and each step of training moves the
                           biases by this much towards balance; their mean stays 0              */
     int64_t shared; /* experts that every token goes to, computed as one layer                 */
+    const char *kernel_init, *output_init; /* of the router and "wi", of "wo"; as for mtf_dense */
     bool    one_hot; /* moves tokens by products with one-hot masks, as the original, not by index */
     /* 1 for real tokens, 0 for padding: x's dimensions but the last, floating.  NULL: all are real.
      * top_2: a token of importance between goes to its best expert as a second choice.        */

@@ -70,6 +70,7 @@ static void complete(mtf_moe_opts *o)
     set_default(&o->second_threshold_train, 0.2);
     set_default(&o->second_threshold_eval, 0.2);
     set_default(&o->switch_dropout, 0.1);
+    set_default(&o->switch_jitter, 0.01);
     set_default(&o->switch_temperature, 1);
     set_default(&o->scale, 1);
 }
@@ -208,9 +209,10 @@ static mtf_tensor *experts_apply(const moe_call *c, mtf_tensor *x)
                          .reduced = mtf_shape(c->dims.model),
                          .experts = mtf_shape(c->dims.experts),
                          .no_bias = true,
+                         .kernel_init = c->o.kernel_init,
                          .context = c->o.context},
                    out = in;
-    out.name = "wo", out.reduced = mtf_shape(hidden);
+    out.name = "wo", out.kernel_init = c->o.output_init, out.reduced = mtf_shape(hidden);
     mtf_tensor *h = mtf_dense_product(x, mtf_shape(hidden), c->o.activation, &in);
     h = layer_dropout(c->o.context, h, c->o.dropout, mtf_shape());
     return mtf_dense(h, mtf_shape(c->o.output), &out);
@@ -223,9 +225,10 @@ static mtf_tensor *shared_apply(const moe_call *c, mtf_tensor *x)
     mtf_dense_opts in = {.name = "shared/wi",
                          .reduced = mtf_shape(c->dims.model),
                          .no_bias = true,
+                         .kernel_init = c->o.kernel_init,
                          .context = c->o.context},
                    out = in;
-    out.name = "shared/wo", out.reduced = mtf_shape(hidden);
+    out.name = "shared/wo", out.kernel_init = c->o.output_init, out.reduced = mtf_shape(hidden);
     mtf_tensor *h = mtf_dense_product(x, mtf_shape(hidden), c->o.activation, &in);
     h = layer_dropout(c->o.context, h, c->o.dropout, mtf_shape());
     return mtf_dense(h, mtf_shape(c->o.output), &out);
@@ -261,6 +264,11 @@ static mtf_tensor *apply(moe_call *c, mtf_tensor *x, mtf_moe_told *told)
     return c->o.shared ? mtf_add(y, shared_apply(c, x)) : y;
 }
 
+static const char *enter(mtf_graph *g, const mtf_moe_opts *o)
+{
+    return o->name && !*o->name ? g->scope : layer_enter(g, o->name, "moe");
+}
+
 mtf_tensor *mtf_moe(mtf_tensor *x, const mtf_moe_opts *opts, mtf_moe_told *told)
 {
     moe_call     c = {.graph = graph_of(x), .o = opts ? *opts : (mtf_moe_opts){0}};
@@ -273,7 +281,7 @@ mtf_tensor *mtf_moe(mtf_tensor *x, const mtf_moe_opts *opts, mtf_moe_told *told)
     if (!check_options(&c.graph->session->fault, &c.o)) return NULL;
     double factor = choose_mode(&c);
     if (!find_dims(&c, x, factor) || !find_importance(&c, x)) return NULL;
-    const char *outside = layer_enter(c.graph, c.o.name, "moe");
+    const char *outside = enter(c.graph, &c.o);
     if (!outside) return NULL;
     mtf_tensor *y = apply(&c, x, told);
     layer_leave(c.graph, outside);
@@ -289,7 +297,7 @@ void mtf_moe_balance(mtf_tensor *load, const mtf_moe_opts *opts)
     mtf_graph   *g = graph_of(load);
     mtf_moe_opts o = opts ? *opts : (mtf_moe_opts){0};
     if (!g || o.bias_rate <= 0) return;
-    const char *outside = layer_enter(g, o.name, "moe");
+    const char *outside = enter(g, &o);
     if (!outside) return;
     mtf_tensor *bias = moe_bias(g, load->shape.dims[0], load->type);
     mtf_tensor *over = mtf_sub(load, mtf_reduce_mean(load, MTF_ALL));

@@ -15,6 +15,7 @@ mtf_tensor *moe_logits(const moe_call *c, mtf_tensor *x)
     mtf_dense_opts o = {.reduced = mtf_shape(c->dims.model),
                         .name = moe_gating_find(c->o.gating)->scope,
                         .no_bias = true,
+                        .kernel_init = c->o.kernel_init,
                         .context = c->o.context};
     x = mtf_cast(x, c->type);
     if (c->jitter > 0) x = mtf_multiplicative_jitter(x, c->jitter);
@@ -26,8 +27,8 @@ mtf_tensor *moe_switch_noise(const moe_call *c, mtf_tensor *x)
     if (!c->training || !graph_of(x)) return x;
     if (c->switch_policy == MOE_INPUT_DROPOUT)
         return mtf_dropout(mtf_cast(x, c->type), c->o.switch_dropout, mtf_shape());
-    if (c->switch_policy == MOE_INPUT_JITTER && c->o.jitter == 0)
-        return mtf_multiplicative_jitter(mtf_cast(x, c->type), 0.01);
+    if (c->switch_policy == MOE_INPUT_JITTER)
+        return mtf_multiplicative_jitter(mtf_cast(x, c->type), c->o.switch_jitter);
     return x;
 }
 
