@@ -171,6 +171,72 @@ MTF_API mtf_tensor *mtf_embedding_weights(mtf_graph *g, mtf_dim vocab, mtf_dim o
 MTF_API mtf_tensor *mtf_embedding(mtf_tensor *indices, mtf_dim vocab, mtf_dim output,
                                   const mtf_embedding_opts *opts);
 
+/* ---- mixture of experts ---------------------------------------------------------------- */
+
+typedef struct mtf_moe_opts {
+    const char *name;    /* default "moe"; "": the current scope                               */
+    int64_t     experts; /* default 16                                                         */
+    int64_t     hidden;  /* of an expert; default 4096                                         */
+    const char *activation[4]; /* as for mtf_dense_product; default {"relu"}                   */
+    double      dropout; /* of the experts' hidden units                                       */
+    mtf_dim     output;  /* what experts give; default: x's last dimension                     */
+    /* Who goes where: "top_2" (default), "switch", "switch_max", "ntlb" (no token left behind),
+     * "expert_selection", "top_k", "expert_choice"; docs/moe.md says what each does. */
+    const char *gating;
+    int64_t     k; /* of top_k: choices of a token, default 2; of ntlb: rounds, default 4      */
+    /* Tokens compete for places in their group: a part of a sequence, the dimension before the last,
+     * of about so many tokens (default 1024); `across`: of all tokens, in the order of x.     */
+    int64_t group_size;
+    bool    across;
+    /* Places of an expert in a group: factor * tokens / experts; default 1.25 and, in inference, 2. */
+    double  capacity_train, capacity_eval;
+    int64_t least_capacity; /* but so many, where there are as many tokens; default 4          */
+    /* Adds to the loss of the result: loss_coef times the balance of the experts (default 0.01; below
+     * 0: none), z_loss times the mean squared log of the sum of exponentials of logits.       */
+    double loss_coef, z_loss;
+    bool   second_place_loss; /* top_2: plus half the balance of second choices                */
+    /* top_2: which second choices are made: "random" (default: with probability gate / threshold),
+     * "threshold" (gates above it), "all", "none"; default threshold 0.2.                     */
+    const char *second_policy_train, *second_policy_eval;
+    double      second_threshold_train, second_threshold_eval;
+    /* switch, switch_max, ntlb: "input_jitter" (default), "input_dropout", both in training only,
+     * "argmax", and, of switch, "sample".                                                     */
+    const char *switch_policy_train, *switch_policy_eval;
+    double      switch_dropout;     /* default 0.1                                             */
+    double      switch_temperature; /* of "sample"; default 1                                  */
+    double      switch_jitter;      /* default 0.01                                            */
+    double jitter; /* any gating: the router's inputs times 1 - jitter to 1 + jitter in training */
+    /* top_k */
+    bool    sigmoid;      /* gates are sigmoids of the logits, not a softmax                   */
+    bool    unnormalised; /* weights are gates; default: gates divided by their sum            */
+    double  scale;        /* of the weights; default 1                                         */
+    double  bias_rate; /* above 0: choices are made by gate + bias, and each step of training moves the
+                          biases by this much towards balance; their mean stays 0              */
+    int64_t shared; /* experts that every token goes to, computed as one layer                 */
+    const char *kernel_init, *output_init; /* of the router and "wi", of "wo"; as for mtf_dense */
+    bool    one_hot; /* moves tokens by products with one-hot masks, as the original, not by index */
+    /* 1 for real tokens, 0 for padding: x's dimensions but the last, floating.  NULL: all are real.
+     * top_2: a token of importance between goes to its best expert as a second choice.        */
+    mtf_tensor              *importance;
+    const mtf_layer_context *context;
+} mtf_moe_opts;
+
+/* What a mixture tells besides its result; scalars are f32 (f64 for f64). */
+typedef struct mtf_moe_told {
+    mtf_tensor *loss;     /* to be added to the model's; NULL: there is none                   */
+    mtf_tensor *balance;  /* before loss_coef: 1 where experts are used evenly; NULL: none     */
+    mtf_tensor *load;     /* [expert_unsplit]: share of the choices that ask for each expert   */
+    mtf_tensor *dropped;  /* share of the choices that find no place                           */
+    mtf_tensor *entropy;  /* mean of the gates', in nats                                       */
+} mtf_moe_told;
+
+/* Feed-forward layers of which each token uses a few: x [.., length, channels].  Weights have the dimension
+ * "experts", which a layout may cut along any axes, the batch's included.  `told` may be NULL. */
+MTF_API mtf_tensor *mtf_moe(mtf_tensor *x, const mtf_moe_opts *opts, mtf_moe_told *told);
+/* After a training step's layer with bias_rate: moves the biases by the load.  Call it outside of
+ * recomputed regions, in the same scope as the layer, with its options. */
+MTF_API void mtf_moe_balance(mtf_tensor *load, const mtf_moe_opts *opts);
+
 /* ---- attention ------------------------------------------------------------------------- */
 
 /* Projections of queries, keys, values and outputs, each [ensemble.., heads, channels, kv]. */

@@ -88,7 +88,8 @@ typedef enum mtf_layer_kind {
     MTF_ENC_DEC_ATTENTION,
     MTF_TALKING_HEADS_SELF_ATTENTION,
     MTF_TALKING_HEADS_ENC_DEC_ATTENTION,
-    MTF_FEED_FORWARD
+    MTF_FEED_FORWARD,
+    MTF_MOE /* a mixture of experts; its loss is part of the model's in training */
 } mtf_layer_kind;
 
 typedef struct mtf_transformer_layer {
@@ -99,6 +100,7 @@ typedef struct mtf_transformer_layer {
         mtf_attention_layer     attention;
         mtf_talking_heads_layer talking_heads;
         mtf_feed_forward_layer  feed_forward;
+        mtf_moe_opts            moe; /* name, output, importance, initialisers, context: the stack's */
     };
 } mtf_transformer_layer;
 
@@ -206,6 +208,7 @@ typedef struct mtf_transformer_batch {
 
 typedef struct mtf_transformer_result {
     mtf_tensor *loss;         /* scalar; NULL without targets                                  */
+    mtf_tensor *auxiliary;    /* what mixtures of experts add to it in training; NULL: nothing */
     mtf_tensor *logits;       /* [batch dims.., length, vocab]; NULL where they are not kept   */
     mtf_tensor *token_losses; /* [batch dims.., length]: cross-entropy without z-loss          */
     mtf_tensor *weights;      /* the same, 1 where a token counts, else 0                      */

@@ -33,11 +33,19 @@ bool building_open(building *b)
     b->sums = arena_array(a, mtf_tensor *, tensors);
     b->named = arena_array(a, bool, tensors);
     b->copied = arena_array(a, bool, b->from->nnodes + 1);
-    b->rules.list = arena_array(a, resize_rule, 1);
     b->images = images_new(b->from, a);
-    TRY(b->whole && b->lines && b->here && b->sums && b->named && b->copied && b->rules.list && b->images.of);
-    b->rules.list[b->rules.n++] = (resize_rule){b->batch.name, b->batch.size, b->batch.size};
+    TRY(b->whole && b->lines && b->here && b->sums && b->named && b->copied && b->images.of);
     return keep_names(b);
+}
+
+bool building_size(building *b, int64_t examples)
+{
+    b->examples = examples;
+    b->rules.n = b->parting.nnames;
+    b->rules.list = arena_array(b->scratch, resize_rule, b->rules.n);
+    for (int k = 0; b->rules.list && k < b->rules.n; k++)
+        b->rules.list[k] = (resize_rule){b->parting.names[k], b->batch.size, examples};
+    return b->rules.list != NULL;
 }
 
 bool building_name(building *b, mtf_tensor *x, mtf_tensor *y)
@@ -85,16 +93,18 @@ static bool draws(const building *b, const node *n)
 {
     if (n->op->flags & OP_TURN) return true;
     if (n->op != &op_attention && n->op != &op_attention_grad) return false;
-    attr_names over = n->attrs[AT_DROPOUT_OVER].names;
+    attr_names  over = n->attrs[AT_DROPOUT_OVER].names;
+    const char *name = parting_name(&b->parting, n->in[0]);
     for (int k = 0; k < over.n; k++)
-        if (strcmp(over.v[k], b->batch.name) == 0) return false;
+        if (name && strcmp(over.v[k], name) == 0) return false;
     return n->attrs[AT_DROPOUT].r > 0 && parting_has_batch(&b->parting, n->in[0]);
 }
 
 /* Random numbers are those that the whole batch has at these examples. */
 static bool number_examples(building *b, const node *n, attr *attrs)
 {
-    attrs[op_attr_find(n->op, "part_of")].text = b->batch.name;
+    attrs[op_attr_find(n->op, "part_of")].text =
+        parting_name(&b->parting, n->out[0]);
     attrs[op_attr_find(n->op, "whole")].i = b->batch.size;
     attrs[op_attr_find(n->op, "parts")].i = b->parts;
     if (n->op->flags & OP_TURN) {

@@ -24,6 +24,8 @@ typedef struct building {
 } building;
 
 bool building_open(building *b);
+/* From now on parts have so many examples. */
+bool building_size(building *b, int64_t examples);
 /* The value that a part needs of a whole tensor: its examples, or all of it. */
 mtf_tensor *building_part_of(building *b, mtf_tensor *x);
 /* Is n computed outside of loops, perhaps as well as inside? */

@@ -23,7 +23,8 @@ static mtf_dim part_dim(const building *b, const mtf_shape *beside)
 /* Outside of loops: [batch=examples, part] for [batch]. */
 static mtf_tensor *in_lines(building *b, mtf_tensor *x)
 {
-    mtf_dim own = mtf_shape_dim(x->shape, b->batch.name), line = {b->batch.name, most_examples(b)};
+    mtf_dim own = mtf_shape_dim(x->shape, parting_name(&b->parting, x));
+    mtf_dim line = {own.name, most_examples(b)};
     int64_t missing = line.size * b->parts - own.size;
     if (missing) x = mtf_pad(x, own.name, &(mtf_pad_opts){.after = missing});
     if (!x) return NULL;
@@ -31,12 +32,12 @@ static mtf_tensor *in_lines(building *b, mtf_tensor *x)
     return mtf_replace_dimensions(x, mtf_shape(own), mtf_shape(line, part_dim(b, &x->shape)));
 }
 
-static mtf_tensor *examples_here(building *b, mtf_tensor *lines)
+static mtf_tensor *examples_here(building *b, mtf_tensor *lines, const char *name)
 {
     mtf_dim part = lines ? part_dim(b, &(mtf_shape){0}) : (mtf_dim){0};
     if (!lines) return NULL;
     if (b->examples < most_examples(b))
-        lines = mtf_slice(lines, b->batch.name, 0, b->examples, 1);
+        lines = mtf_slice(lines, name, 0, b->examples, 1);
     return mtf_gather(lines, b->part, part);
 }
 
@@ -47,13 +48,13 @@ static mtf_dtype summed_type(mtf_dtype type)
 }
 
 /* Inside a loop: a part's values among zeros, so that the sum over parts is all of them. */
-static mtf_tensor *among_zeros(building *b, mtf_tensor *y)
+static mtf_tensor *among_zeros(building *b, mtf_tensor *y, const char *name)
 {
     int64_t missing = most_examples(b) - b->examples;
     y = mtf_cast(y, summed_type(y->type));
-    if (missing) y = mtf_pad(y, b->batch.name, &(mtf_pad_opts){.after = missing});
+    if (missing) y = mtf_pad(y, name, &(mtf_pad_opts){.after = missing});
     if (!y) return NULL;
-    mtf_dim     part = part_dim(b, &y->shape), line = {b->batch.name, most_examples(b)};
+    mtf_dim     part = part_dim(b, &y->shape), line = {name, most_examples(b)};
     mtf_shape   wide = mtf_shape_replace(y->shape, mtf_shape(line), mtf_shape(line, part));
     mtf_tensor *mine = mtf_equal(mtf_range(b->to, part, MTF_I32), b->part);
     y = mtf_broadcast(y, wide);
@@ -61,20 +62,20 @@ static mtf_tensor *among_zeros(building *b, mtf_tensor *y)
 }
 
 /* After it: [batch] of [batch=examples, part]. */
-static mtf_tensor *out_of_lines(building *b, mtf_tensor *y, mtf_dtype type)
+static mtf_tensor *out_of_lines(building *b, mtf_tensor *y, const mtf_tensor *x)
 {
-    mtf_dim line = {b->batch.name, most_examples(b)}, all = {line.name, line.size * b->parts};
+    mtf_dim line = {parting_name(&b->parting, x), most_examples(b)}, all = {line.name, line.size * b->parts};
     if (!y) return NULL;
     y = mtf_replace_dimensions(y, mtf_shape(line, part_dim(b, &(mtf_shape){0})), mtf_shape(all));
     if (all.size > b->batch.size) y = mtf_slice(y, line.name, 0, b->batch.size, 1);
-    return mtf_cast(y, type);
+    return mtf_cast(y, x->type);
 }
 
 mtf_tensor *building_part_of(building *b, mtf_tensor *x)
 {
     mtf_tensor *whole = b->whole[x->id];
     if (!parting_has_batch(&b->parting, x)) return whole;
-    if (!b->here[x->id]) b->here[x->id] = examples_here(b, b->lines[x->id]);
+    if (!b->here[x->id]) b->here[x->id] = examples_here(b, b->lines[x->id], parting_name(&b->parting, x));
     return b->here[x->id];
 }
 
@@ -117,7 +118,7 @@ static bool build_body(building *b, int pass, mtf_tensor **results, int *nresult
     }
     for (int k = 0; k < b->nsums; k++) {
         mtf_tensor *x = b->sums[k], *here = b->here[x->id];
-        if (b->parting.of[x->id].kind == PART_CUT) here = among_zeros(b, here);
+        if (b->parting.of[x->id].kind == PART_CUT) here = among_zeros(b, here, parting_name(&b->parting, x));
         TRY(here != NULL);
         results[(*nresults)++] = here;
     }
@@ -136,8 +137,7 @@ static bool build_loop(building *b, int pass, int64_t trips, int64_t first, int6
     results[n++] = body->params[0];
     b->part = mtf_turn(g);
     if (first) b->part = mtf_add(b->part, mtf_constant(g, (double)first, MTF_I32, mtf_shape()));
-    b->examples = examples;
-    b->rules.list[0].to = examples;
+    TRY(building_size(b, examples));
     bool  built = b->part && build_body(b, pass, results, &n);
     node *loop = loop_close(body, trips, 1, &idle, built ? n : 0, results);
     TRY(built && loop);
@@ -164,7 +164,7 @@ static bool build_pass(building *b, int pass)
     TRY(build_loop(b, pass, b->parts - longer, longer, size));
     for (int k = 0; k < b->nsums; k++) {
         mtf_tensor *x = b->sums[k], **y = &b->whole[x->id];
-        if (b->parting.of[x->id].kind == PART_CUT) *y = out_of_lines(b, *y, x->type);
+        if (b->parting.of[x->id].kind == PART_CUT) *y = out_of_lines(b, *y, x);
         TRY(*y && building_name(b, x, *y));
     }
     return true;

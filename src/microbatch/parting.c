@@ -21,10 +21,85 @@ static part_state *parting_of(const parting *p, mtf_tensor *x)
     return &p->of[parting_tensor(p, x)->id];
 }
 
+static bool shape_has(const parting *p, const mtf_shape *shape, const char *name)
+{
+    int d = shape_find(shape, name);
+    return d >= 0 && shape->dims[d].size == p->batch.size;
+}
+
+const char *parting_name(const parting *p, const mtf_tensor *x)
+{
+    for (int k = 0; k < p->nnames; k++)
+        if (shape_has(p, &x->shape, p->names[k])) return p->names[k];
+    return NULL;
+}
+
 bool parting_has_batch(const parting *p, const mtf_tensor *x)
 {
-    int d = shape_find(&x->shape, p->batch.name);
-    return d >= 0 && x->shape.dims[d].size == p->batch.size;
+    return parting_name(p, x) != NULL;
+}
+
+/* ---- other names of the batch ---- */
+
+static int64_t elements_before(const mtf_shape *shape, int dim)
+{
+    int64_t n = 1;
+    for (int d = 0; d < dim; d++) n *= shape->dims[d].size;
+    return n;
+}
+
+/* The name that a reshape of x [.., batch, ..] to y gives the batch, with the same elements before and after
+ * it; NULL: none. */
+static const char *name_after(const parting *p, const mtf_shape *x, const char *name, const mtf_shape *y)
+{
+    int64_t before = elements_before(x, shape_find(x, name));
+    for (int d = 0; d < y->ndims; d++)
+        if (y->dims[d].size == p->batch.size && elements_before(y, d) == before) return y->dims[d].name;
+    return NULL;
+}
+
+static int place_of(const parting *p, const char *name)
+{
+    for (int k = 0; k < p->nnames; k++)
+        if (strcmp(p->names[k], name) == 0) return k;
+    return -1;
+}
+
+/* Gives up names that n has together with others of the batch. */
+static void drop_mixed(parting *p, const node *n)
+{
+    unsigned seen = 0;
+    for (int k = 0; k < p->nnames; k++) {
+        for (int i = 0; i < n->nin; i++)
+            if (shape_has(p, &n->in[i]->shape, p->names[k])) seen |= 1u << k;
+        for (int o = 0; o < n->nout; o++)
+            if (shape_has(p, &n->out[o]->shape, p->names[k])) seen |= 1u << k;
+    }
+    if (!(seen & (seen - 1))) return;
+    int kept = 0;
+    for (int k = 0; k < p->nnames; k++)
+        if (k == 0 || !(seen >> k & 1)) p->names[kept++] = p->names[k];
+    p->nnames = kept;
+}
+
+enum { MOST_NAMES = 8 };
+
+/* In order, because a name may come of another; names that something has beside others do not count. */
+static bool find_names(parting *p, arena *a)
+{
+    p->names = arena_array(a, const char *, MOST_NAMES);
+    TRY(p->names != NULL);
+    p->names[p->nnames++] = p->batch.name;
+    for (int k = 0; k < p->nnodes; k++) {
+        const node *n = p->nodes[k];
+        const char *from = n->op == &op_reshape ? parting_name(p, n->in[0]) : NULL;
+        const char *to = from ? name_after(p, &n->in[0]->shape, from, &n->out[0]->shape) : NULL;
+        bool        fresh = to && place_of(p, to) < 0 && !shape_has(p, &n->out[0]->shape, from);
+        if (fresh && p->nnames < MOST_NAMES) p->names[p->nnames++] = to;
+    }
+    for (int k = 0; k < p->nnodes; k++)
+        if (p->nodes[k]->op != &op_reshape) drop_mixed(p, p->nodes[k]);
+    return true;
 }
 
 /* Is it lowered as its first block would be in its place? */
@@ -71,11 +146,18 @@ static bool any_has_batch(const parting *p, const node *n)
 static bool keeps_batch(const parting *p, const node *n)
 {
     const mtf_shape *x = &n->in[0]->shape, *y = &n->out[0]->shape;
-    int64_t          before_x = 1, before_y = 1;
-    if (!parting_has_batch(p, n->in[0]) || !parting_has_batch(p, n->out[0])) return false;
-    for (int d = 0; d < shape_find(x, p->batch.name); d++) before_x *= x->dims[d].size;
-    for (int d = 0; d < shape_find(y, p->batch.name); d++) before_y *= y->dims[d].size;
-    return before_x == before_y;
+    const char      *from = parting_name(p, n->in[0]), *to = parting_name(p, n->out[0]);
+    return from && to &&
+           elements_before(x, shape_find(x, from)) == elements_before(y, shape_find(y, to));
+}
+
+/* The name that the batch has in n. */
+static const char *name_in(const parting *p, const node *n)
+{
+    const char *name = NULL;
+    for (int i = 0; i < n->nin && !name; i++) name = parting_name(p, parting_tensor(p, n->in[i]));
+    for (int o = 0; o < n->nout && !name; o++) name = parting_name(p, n->out[o]);
+    return name ? name : p->batch.name;
 }
 
 /* What the batch is to n.  SPLIT_WHOLE: n needs all of it at once. */
@@ -86,7 +168,7 @@ static dim_split split_of(const parting *p, const node *n)
     if (n->op == &op_constant) return node_attr(n, "data")->data.bytes ? SPLIT_WHOLE : SPLIT_FREE;
     if (n->op == &op_depend || n->op->flags & OP_TURN) return SPLIT_FREE;
     if (!n->op->split) return SPLIT_WHOLE;
-    dim_split split = n->op->split(n, p->batch.name);
+    dim_split split = n->op->split(n, name_in(p, n));
     bool      parted = split == SPLIT_FREE || split == SPLIT_SUM;
     return parted && !(n->op->flags & OP_DIRECT) ? split : SPLIT_WHOLE;
 }
@@ -271,6 +353,7 @@ bool parting_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, mtf_di
     TRY(p->nodes && p->stands_for && p->of && survey_live(&p->survey, nfetches, fetches));
     list_nodes(p, &g->root);
     p->light = largest_input(p);
+    TRY(find_names(p, a));
     int kept = 0;
     for (int k = 0; k < p->nnodes; k++) {
         const node *n = p->nodes[k];

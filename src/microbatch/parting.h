@@ -32,6 +32,10 @@ typedef struct part_state {
 typedef struct parting {
     mtf_graph   *graph;
     mtf_dim      batch; /* its name and size tell which dimension is in parts */
+    /* Other names of it: reshapes give and take them, and nothing else has both.  A mixture of experts uses
+     * one, so that its experts may be cut along the batch's axis. */
+    const char **names; /* the batch's own first */
+    int          nnames;
     survey       survey;
     const node **nodes; /* those that are needed, in order; the bodies of regions stand for the regions */
     int          nnodes;
@@ -48,5 +52,7 @@ bool parting_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, mtf_di
 /* The tensor that x is equal to. */
 mtf_tensor *parting_tensor(const parting *p, mtf_tensor *x);
 bool        parting_has_batch(const parting *p, const mtf_tensor *x);
+/* The name that the batch has in x; NULL: x does not have it. */
+const char *parting_name(const parting *p, const mtf_tensor *x);
 
 #endif

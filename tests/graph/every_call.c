@@ -153,7 +153,7 @@ static void call_layers(mtf_graph *g, mtf_tensor *x, calls *c)
     const mtf_annealed_dropout_opts annealed = {.end = 1, .rate = 0.5};
     CALL(mtf_activate, x, "relu") CALL(mtf_us_einsum, NULL, mtf_shape(a), 2, xs)
     CALL(mtf_dense, x, mtf_shape(b), NULL) CALL(mtf_dense_product, x, mtf_shape(b), gated, NULL)
-    CALL(mtf_dense_relu_dense, x, b, NULL)
+    CALL(mtf_dense_relu_dense, x, b, NULL) CALL(mtf_moe, x, NULL, NULL)
     CALL(mtf_layer_norm, x, a, NULL) CALL(mtf_rms_norm, x, a, NULL) CALL(mtf_batch_norm, x, NULL)
     CALL(mtf_softmax_cross_entropy_with_logits, x, x, a, 0.1)
     CALL(mtf_sigmoid_cross_entropy_with_logits, x, x) CALL(mtf_weights_nonzero, x, MTF_F32)

@@ -142,6 +142,7 @@ static void call_optimizers(mtf_graph *g, mtf_tensor *x, calls *c)
     CALL(mtf_adafactor_apply, g, 1, xs, xs, NULL);
     CALL(mtf_minimize, g, x, NULL);
     CALL(mtf_minimize_apply, g, 1, xs, xs, NULL);
+    CALL(mtf_moe_balance, x, &(mtf_moe_opts){.bias_rate = 0.1});
 }
 
 static void call_program(mtf_program *p, mtf_tensor *x, calls *c)

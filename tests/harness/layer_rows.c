@@ -515,7 +515,66 @@ ROW(dropouts)
 
 static const char drawn[] = "#< x = ?\n#> y1 = ?\n#> y2 = ?\n#> y3 = ?\n#> y4 = ?\n#> y5 = ?\n";
 
+/* ---- mixture of experts: values are those of tests/nn/test_moe.c ---- */
+
+/* y, and the loss that the layer adds. */
+static void mix(mtf_graph *g, mtf_dtype type, mtf_moe_opts o)
+{
+    mtf_moe_told told;
+    mtf_shape    tokens = mtf_shape(DIM(b, 3), DIM(l, 5));
+    o.experts = 3, o.hidden = 2, o.activation[0] = "tanh";
+    if (!o.least_capacity) o.least_capacity = 2;
+    give(mtf_moe(mtf_input(g, "x", type, mtf_shape_plus(tokens, mtf_shape(DIM(a, 4)))), &o, &told));
+    mtf_name(told.loss, "loss");
+}
+
+ROW(moe_top_2)
+{
+    mix(g, type, (mtf_moe_opts){.second_policy_train = "all", .second_place_loss = true, .z_loss = 0.1});
+}
+
+ROW(moe_top_k)
+{
+    static const char *const gated[] = {"sigmoid", "linear"};
+    mix(g, type, (mtf_moe_opts){.gating = "top_k", .k = 3, .sigmoid = true, .shared = 1, .bias_rate = 0.01,
+                                .activation = {gated[0], gated[1]}});
+}
+
+ROW(moe_switch)
+{
+    mix(g, type, (mtf_moe_opts){.gating = "switch", .switch_policy_train = "argmax", .across = true,
+                                .group_size = 4, .output = DIM(c, 3)});
+}
+
+ROW(moe_switch_max)
+{
+    mix(g, type, (mtf_moe_opts){.gating = "switch_max", .switch_policy_train = "argmax"});
+}
+
+ROW(moe_ntlb)
+{
+    mix(g, type, (mtf_moe_opts){.gating = "ntlb", .switch_policy_train = "argmax", .least_capacity = 1});
+}
+
+ROW(moe_expert_selection)
+{
+    mix(g, type, (mtf_moe_opts){.gating = "expert_selection"});
+}
+
+ROW(moe_expert_choice)
+{
+    mix(g, type, (mtf_moe_opts){.gating = "expert_choice", .z_loss = 0.1});
+}
+
+ROW(moe_one_hot)
+{
+    mix(g, type, (mtf_moe_opts){.one_hot = true, .second_policy_train = "all"});
+}
+
+static const char mixed[] = "#< x = ?\n#> y = ?\n#> loss = ?\n#! gradient 1\n";
+
 /* clang-format off */
+#define MIXED(name) {#name, name, mixed}
 #define STORED(name) {#name, name, NULL}
 const layer_row layer_rows[] = {
     STORED(dense), STORED(dense_many), STORED(dense_experts), STORED(dense_ensemble), STORED(dense_same),
@@ -539,6 +598,8 @@ const layer_row layer_rows[] = {
     STORED(local_2d_attention), STORED(local_2d_attention_right), STORED(local_2d_attention_hidden), STORED(local_2d_attention_one),
     STORED(memory_compressed_attention), STORED(compress_mean), STORED(attention_masks),
     STORED(clip_activation_gradient), STORED(reversible),
+    MIXED(moe_top_2), MIXED(moe_top_k), MIXED(moe_switch), MIXED(moe_switch_max), MIXED(moe_ntlb),
+    MIXED(moe_expert_selection), MIXED(moe_expert_choice), MIXED(moe_one_hot),
     {"dropouts", dropouts, drawn},
     {0},
 };

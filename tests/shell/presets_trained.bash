@@ -26,7 +26,8 @@ setting() {                             # setting NAME FILE: the last binding of
 }
 
 # Two layers, and sizes that keep what sizes decide: an odd number of heads stays odd, and all heads together stay as
-# wide as the model, or wider, or narrower.  f32, so that layouts differ by little.  Leaves shrunk.gin; shrunk.key, the
+# wide as the model, or wider, or narrower.  Experts have room for all tokens in evaluation, so that decoding is the whole
+# model.  f32, so that layouts differ by little.  Leaves shrunk.gin; shrunk.key, the
 # same for equal copies; whole and three, a training on one processor and its losses.
 shrink() {                              # shrink NAME
     local file=$root/share/gin/models/$1.gin heads width all
@@ -40,6 +41,9 @@ num_heads = $heads
 d_kv = 4
 d_model = $width
 d_ff = 32
+MoE1D.hidden_size = 8
+MoE1D.num_experts = 9
+MoE1D.capacity_factor_eval = 9.0
 max_length = 16
 run.sequence_length = {'inputs': 16, 'targets': 16}
 run.batch_size = ('sequences_per_batch', 7)

@@ -185,40 +185,44 @@ static bool talking_layer(mtf_config *c, const configurable *k, const char *scop
 
 /* ---- feed-forward ---- */
 
-static bool fail_activation(mtf_config *c, const gin_value *v)
+static bool fail_activation(mtf_config *c, const char *layer, const gin_value *v)
 {
     nearest near = {.wanted = v->text};
     char    hint[100];
     for (int k = 0; activation_nth(k); k++) nearest_offer(&near, activation_nth(k));
     return gin_fail(&c->gin, &v->at, ERR_NAME,
-                    "DenseReluDense.activation: there is no \"%s\"%s", v->text,
+                    "%s.activation: there is no \"%s\"%s", layer, v->text,
                     nearest_hint(&near, hint, sizeof hint));
 }
 
-static bool feed_forward_layer_of(mtf_config *c, const configurable *k, const char *scope,
-                                  const gin_value *given, mtf_transformer_layer *l)
+bool config_activation(mtf_config *c, const char *layer, const gin_value *v,
+                       const char *to[ACTIVATIONS + 1])
 {
-    enum { MOST = sizeof l->feed_forward.activation / sizeof *l->feed_forward.activation - 1 };
-    dense_args a = {0};
-    TRY(configure(c, k, scope, given, &a));
-    l->feed_forward = (mtf_feed_forward_layer){
-        .hidden = a.hidden, .dropout = a.dropout, .bias = a.bias, .f8 = a.f8};
-    const gin_value *v = a.activation;
-    int              n = config_is_list(v) ? v->n : 1;
-    for (int i = 0; i < n && n <= MOST; i++) {
+    int n = config_is_list(v) ? v->n : 1;
+    for (int i = 0; i < n && n <= ACTIVATIONS; i++) {
         const gin_value *one = config_is_list(v) ? config_item(c, v, i) : v;
         TRY(one != NULL);
         if (one->kind != GIN_TEXT)
             n = 0;
         else if (!activation_exists(one->text))
-            return fail_activation(c, one);
-        l->feed_forward.activation[i] = one->text;
+            return fail_activation(c, layer, one);
+        to[i] = one->text;
     }
-    return (n > 0 && n <= MOST) ||
+    return (n > 0 && n <= ACTIVATIONS) ||
            gin_fail(&c->gin, &v->at, ERR_VALUE,
-                    "DenseReluDense.activation takes a text, as 'relu', or a list of up to %d, as "
+                    "%s.activation takes a text, as 'relu', or a list of up to %d, as "
                     "['gelu', 'linear']",
-                    (int)MOST);
+                    layer, (int)ACTIVATIONS);
+}
+
+static bool feed_forward_layer_of(mtf_config *c, const configurable *k, const char *scope,
+                                  const gin_value *given, mtf_transformer_layer *l)
+{
+    dense_args a = {0};
+    TRY(configure(c, k, scope, given, &a));
+    l->feed_forward = (mtf_feed_forward_layer){
+        .hidden = a.hidden, .dropout = a.dropout, .bias = a.bias, .f8 = a.f8};
+    return config_activation(c, k->name, a.activation, l->feed_forward.activation);
 }
 
 /* ---- layers ---- */
@@ -235,6 +239,7 @@ static const struct {
     {&known_talking_heads, MTF_TALKING_HEADS_SELF_ATTENTION, talking_layer},
     {&known_talking_enc_dec, MTF_TALKING_HEADS_ENC_DEC_ATTENTION, talking_layer},
     {&known_dense_relu_dense, MTF_FEED_FORWARD, feed_forward_layer_of},
+    {&known_experts, MTF_MOE, config_experts},
 };
 
 /* Splits [class, "name", {arguments}], in any order; omitted items are NULL. */
@@ -277,7 +282,7 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
     return gin_fail(
         &c->gin, &class->at, ERR_VALUE,
         "%s is not a layer; layers are SelfAttention, LocalSelfAttention, EncDecAttention, "
-        "TalkingHeadsSelfAttention, TalkingHeadsEncDecAttention and DenseReluDense",
+        "TalkingHeadsSelfAttention, TalkingHeadsEncDecAttention, DenseReluDense and MoE1D",
         k->name);
 }
 

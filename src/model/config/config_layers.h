@@ -13,4 +13,12 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
 /* The settings of LayerStack in a scope: sublayers, dropout, epsilon, recomputing. */
 bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o);
 
+/* The activations of a layer: a name, or a list of them. */
+enum { ACTIVATIONS = 3 };
+bool config_activation(mtf_config *c, const char *layer, const gin_value *v,
+                       const char *to[ACTIVATIONS + 1]);
+/* MoE1D, in a file of its own. */
+bool config_experts(mtf_config *c, const configurable *k, const char *scope, const gin_value *given,
+                    mtf_transformer_layer *l);
+
 #endif

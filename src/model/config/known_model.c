@@ -83,6 +83,46 @@ static const gin_parameter dense_relu_dense[] = {
 const configurable known_dense_relu_dense = {LAYERS, "DenseReluDense", dense_relu_dense, NULL, 0};
 #undef AT
 
+#define AT(field) offsetof(experts_args, field)
+static const gin_parameter moe_1d[] = {
+    {"num_experts",                    TAKES_COUNT,   "16",     AT(experts)},
+    {"loss_coef",                      TAKES_LEAST_0, "0.01",   AT(loss_coef)},
+    {"hidden_size",                    TAKES_COUNT,   "4096",   AT(hidden)},
+    {"group_size",                     TAKES_COUNT,   "1024",   AT(group_size)},
+    {"capacity_factor_train",          TAKES_LEAST_0, "1.25",   AT(capacity_train)},
+    {"capacity_factor_eval",           TAKES_LEAST_0, "2.0",    AT(capacity_eval)},
+    {"use_second_place_loss",          TAKES_BOOL,    "False",  AT(second_place_loss)},
+    {"second_policy_train",            TAKES_TEXT,    "'random'", AT(second_train)},
+    {"second_policy_eval",             TAKES_TEXT,    "'random'", AT(second_eval)},
+    {"second_threshold_train",         TAKES_LEAST_0, "0.2",    AT(threshold_train)},
+    {"second_threshold_eval",          TAKES_LEAST_0, "0.2",    AT(threshold_eval)},
+    {"dropout_rate",                   TAKES_SHARE,   "0.0",    AT(dropout)},
+    {"activation",                     TAKES_VALUE,   "'relu'", AT(activation)},
+    {"moe_gating",                     TAKES_TEXT,    "'top_2'", AT(gating)},
+    {"min_expert_capacity",            TAKES_COUNT,   "4",      AT(least_capacity)},
+    {"switch_policy_train",            TAKES_TEXT,    "'input_jitter'", AT(switch_train)},
+    {"switch_policy_eval",             TAKES_TEXT,    "'input_jitter'", AT(switch_eval)},
+    {"switch_dropout",                 TAKES_SHARE,   "0.1",    AT(switch_dropout)},
+    {"switch_temperature",             TAKES_LEAST_0, "1.0",    AT(switch_temperature)},
+    {"switch_jitter",                  TAKES_SHARE,   "0.01",   AT(switch_jitter)},
+    {"ntlb_top_k",                     TAKES_COUNT,   "4",      AT(ntlb_rounds)},
+    {"output_dim",                     TAKES_DEFAULT, "None",   0},
+    {"use_experts_attention",          TAKES_DEFAULT, "False",  0},
+    {"z_loss",                         TAKES_LEAST_0, "None",   AT(z_loss)},
+    /* this library's own */
+    {"top_k",                          TAKES_COUNT,   "2",      AT(k)},
+    {"sigmoid_gates",                  TAKES_BOOL,    "False",  AT(sigmoid)},
+    {"normalize_gates",                TAKES_BOOL,    "True",   AT(normalise)},
+    {"gate_scale",                     TAKES_LEAST_0, "1.0",    AT(scale)},
+    {"balance_rate",                   TAKES_LEAST_0, "0.0",    AT(bias_rate)},
+    {"shared_experts",                 TAKES_INT,     "0",      AT(shared)},
+    {"router_jitter",                  TAKES_SHARE,   "0.0",    AT(jitter)},
+    {"group_across_sequences",         TAKES_BOOL,    "False",  AT(across)},
+    {"dispatch",                       TAKES_TEXT,    "'index'", AT(dispatch)},
+    {0}};
+const configurable known_experts = {"mesh_tensorflow.transformer.moe", "MoE1D", moe_1d, NULL, 0};
+#undef AT
+
 /* ---- stacks ---- */
 
 #define AT(field) offsetof(stack_args, field)
@@ -280,6 +320,7 @@ const configurable *const known_model[] = {&known_self_attention,
                                            &known_talking_heads,
                                            &known_talking_enc_dec,
                                            &known_dense_relu_dense,
+                                           &known_experts,
                                            &known_layer_stack,
                                            &known_reversible_stack,
                                            &known_make_layer_stack,

@@ -132,6 +132,7 @@ bool encoder_run(const mtf_transformer *m, const mtf_transformer_batch *b, call_
     mtf_scope_pop(g);
     TRY(x != NULL);
     decoder->memory = (mtf_dim){"memory_length", c.length.size};
+    decoder->loss = c.loss;
     decoder->encoded = mtf_rename_dimension(x, c.length.name, "memory_length");
     decoder->encoded_segment = mtf_rename_dimension(c.segment, c.length.name, "memory_length");
     if (c.spans)
@@ -166,6 +167,7 @@ static bool read_text(stack_call *c, const mtf_transformer_batch *b, decoder_tex
     if (!c->segment && (transformer_has_encoder(c->model) || b->targets_subsegment))
         c->segment = token_segment(targets);
     c->own = finer(c->segment, b->targets_subsegment);
+    if (!c->segment) c->tokens = targets;
     mtf_tensor *ends = b->targets_segment || b->targets_subsegment ? c->own : NULL;
     /* Where segments are given they tell padding, and 0 may be a token, as in GPT-2. */
     if (b->targets_segment)
@@ -208,6 +210,8 @@ mtf_transformer_result mtf_transformer_apply(const mtf_transformer       *m,
     mtf_scope_push(g, m->decoder.opts.name);
     mtf_tensor            *x = encoded ? stack_run(&c, m->input_vocab, t.ids) : NULL;
     mtf_transformer_result r = token_loss(&c, x, &t.loss);
+    r.auxiliary = c.loss;
+    if (r.loss && c.loss) r.loss = mtf_add(r.loss, c.loss);
     g->scope = before;
     return r;
 }

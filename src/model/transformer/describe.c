@@ -13,6 +13,7 @@ static const char *transformer_layer_class(mtf_layer_kind kind)
     case MTF_ENC_DEC_ATTENTION: return "EncDecAttention";
     case MTF_TALKING_HEADS_SELF_ATTENTION: return "TalkingHeadsSelfAttention";
     case MTF_TALKING_HEADS_ENC_DEC_ATTENTION: return "TalkingHeadsEncDecAttention";
+    case MTF_MOE: return "MoE1D";
     default: return "DenseReluDense";
     }
 }
@@ -146,6 +147,7 @@ static bool complete_layer(mtf_session *s, mtf_transformer_layer *l)
             return fail(f, ERR_VALUE, "%s: %lld hidden units; there must be 1 or more", l->name,
                         (long long)l->feed_forward.hidden);
         return check_share(f, "the dropout of the feed-forward layer", l->feed_forward.dropout);
+    case MTF_MOE: return true; /* mtf_moe checks its options */
     default: return fail(f, ERR_VALUE, "there is no kind %d of layers", (int)l->kind);
     }
 }
@@ -189,8 +191,15 @@ static bool complete_sublayers(mtf_session *s, const char *whose, bool around_la
     return own != NULL;
 }
 
-static bool check_reversible(fault *f, const mtf_stack_opts *o)
+static bool check_reversible(fault *f, const stack *s)
 {
+    const mtf_stack_opts *o = &s->opts;
+    for (int k = 0; o->reversible && k < s->nlayers; k++)
+        if (s->layers[k].kind == MTF_MOE)
+            return fail(f, ERR_VALUE,
+                        "%s: the layers of a reversible stack give nothing but their result, and %s has a "
+                        "loss besides; use recompute",
+                        o->name, s->layers[k].name);
     for (int k = 0; o->reversible && o->per_layer[k]; k++)
         if (strcmp(o->per_layer[k], "residual") == 0)
             return fail(
@@ -241,7 +250,7 @@ static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const ch
            complete_sublayers(s, o->name, false, initial_default, &o->initial) &&
            complete_sublayers(s, o->name, true, o->reversible ? half_default : per_layer_default,
                               &o->per_layer) &&
-           check_reversible(&s->fault, o) &&
+           check_reversible(&s->fault, to) &&
            complete_sublayers(s, o->name, false, final_default, &o->final);
 }
 
@@ -278,6 +287,13 @@ static bool complete_sizes(mtf_transformer *m)
     return true;
 }
 
+static bool has_experts(const stack *s)
+{
+    for (int k = 0; k < s->nlayers; k++)
+        if (s->layers[k].kind == MTF_MOE) return true;
+    return false;
+}
+
 static bool check_model(const mtf_transformer *m)
 {
     const mtf_transformer_opts *o = &m->opts;
@@ -306,6 +322,8 @@ static bool check_model(const mtf_transformer *m)
     if (!(o->init_deviation >= 0 && o->init_deviation < 1e3))
         return fail(f, ERR_VALUE, "initial weights of the deviation %g; it must be 0 or more",
                     o->init_deviation);
+    if (o->ensemble > 1 && (has_experts(&m->decoder) || has_experts(&m->encoder)))
+        return fail(f, ERR_VALUE, "the members of an ensemble have no mixtures of experts");
     if (o->init_deviation > 0 && o->context.unit_scaling)
         return fail(f, ERR_VALUE,
                     "with unit scaling, initial weights have the deviation 1, not %g",

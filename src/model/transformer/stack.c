@@ -18,6 +18,7 @@ static mtf_tensor *call_layer(stack_call *c, const mtf_transformer_layer *l, mtf
     case MTF_TALKING_HEADS_ENC_DEC_ATTENTION:
         y = talking_heads_layer(c, &l->talking_heads, true, x);
         break;
+    case MTF_MOE: y = experts_layer(c, &l->moe, x); break;
     default: y = feed_forward_layer(c, &l->feed_forward, x); break;
     }
     mtf_scope_pop(c->graph);
@@ -51,6 +52,17 @@ static void build_layer(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_
     layer_place *p = context;
     (void)g;
     out[0] = sublayers_apply(p->call, p->call->stack->opts.per_layer, p->layer, in[0]);
+    p->call->told = (mtf_moe_told){0}; /* tensors of the region, which stay there */
+}
+
+/* The same, with what a mixture of experts tells: its loss, 0 where it has none, and the load. */
+static void build_experts(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_tensor **out)
+{
+    layer_place *p = context;
+    out[0] = sublayers_apply(p->call, p->call->stack->opts.per_layer, p->layer, in[0]);
+    mtf_moe_told told = p->call->told;
+    out[1] = told.loss || !told.load ? told.loss : mtf_constant(g, 0, told.load->type, mtf_shape());
+    out[2] = told.load;
 }
 
 /* A bias that all layers share must not be part of the first layer's region. */
@@ -59,7 +71,7 @@ static void make_shared_bias(stack_call *c, const mtf_transformer_layer *l)
     bool plain = l->kind == MTF_SELF_ATTENTION || l->kind == MTF_ENC_DEC_ATTENTION;
     bool across =
         l->kind == MTF_ENC_DEC_ATTENTION || l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION;
-    if (l->kind == MTF_FEED_FORWARD ||
+    if (l->kind == MTF_FEED_FORWARD || l->kind == MTF_MOE ||
         (plain ? l->attention.relative : l->talking_heads.relative) != MTF_RELATIVE_BIAS_SHARED)
         return;
     mtf_scope_push(c->graph, l->name);
@@ -72,12 +84,15 @@ static void make_shared_bias(stack_call *c, const mtf_transformer_layer *l)
 
 static mtf_tensor *apply_layer(stack_call *c, const mtf_transformer_layer *layer, mtf_tensor *x)
 {
-    mtf_tensor *y = NULL;
+    bool        experts = layer->kind == MTF_MOE;
+    mtf_tensor *y[3] = {NULL};
     if (!c->stack->opts.recompute || c->mode != CALL_TRAIN)
         return sublayers_apply(c, c->stack->opts.per_layer, layer, x);
     make_shared_bias(c, layer);
-    mtf_recompute(c->graph, 1, &x, 1, &y, build_layer, &(layer_place){c, layer});
-    return y;
+    mtf_recompute(c->graph, 1, &x, experts ? 3 : 1, y, experts ? build_experts : build_layer,
+                  &(layer_place){c, layer});
+    c->told = (mtf_moe_told){.loss = y[1], .load = y[2]};
+    return y[0];
 }
 
 /* (a, b) becomes (b, a + f(b)). */
@@ -122,6 +137,7 @@ mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x)
                 apply_half(c, &c->stack->layers[k], pair);
             else
                 x = apply_layer(c, &c->stack->layers[k], x);
+            experts_settle(c, &c->stack->layers[k]);
             c->graph->scope = outside;
         }
     }

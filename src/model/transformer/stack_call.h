@@ -35,6 +35,9 @@ typedef struct stack_call {
     mtf_tensor *encoded, *encoded_segment;
     mtf_dim     memory;                /* its length */
     mtf_tensor *spans, *encoded_spans; /* sentinels up to each position, i32; NULL: not needed */
+    mtf_tensor *tokens; /* i32, 0 is padding, where no segment tells it; NULL: there is no padding */
+    mtf_moe_told told;  /* of the mixture of experts that was just applied */
+    mtf_tensor  *loss;  /* what those of the stack add to the loss; NULL: nothing */
     struct shared_bias *shared_biases; /* relative biases that layers share, made so far */
     /* CALL_DECODE */
     const char *cache_scope; /* of the cache variables */
@@ -82,6 +85,9 @@ void talking_heads_keep(const stack_call *c, const mtf_talking_heads_layer *o, m
 mtf_tensor *talking_heads_layer(stack_call *c, const mtf_talking_heads_layer *o, bool to_encoder,
                                 mtf_tensor *x);
 mtf_tensor *feed_forward_layer(stack_call *c, const mtf_feed_forward_layer *o, mtf_tensor *x);
+mtf_tensor *experts_layer(stack_call *c, const mtf_moe_opts *o, mtf_tensor *x);
+/* Takes what the layer told into account, where it was a mixture of experts. */
+void experts_settle(stack_call *c, const mtf_transformer_layer *l);
 
 /* Enters the scope of a layer in its stack; returns the scope that was left. */
 const char *stack_scope_push(mtf_graph *g, const stack *s, int64_t number, int layer);

@@ -1,0 +1,152 @@
+/* Mixture of experts: what gatings have in common. */
+#include "base/dtype.h"
+#include "nn/moe.h"
+
+static mtf_shape token_shape(const moe_dims *d)
+{
+    return mtf_shape_plus(d->leading, mtf_shape(d->group));
+}
+
+/* ---- the router ---- */
+
+/* Always in f32: short floats would make ties of what differs. */
+mtf_tensor *moe_logits(const moe_call *c, mtf_tensor *x)
+{
+    mtf_dense_opts o = {.reduced = mtf_shape(c->dims.model),
+                        .name = moe_gating_find(c->o.gating)->scope,
+                        .no_bias = true,
+                        .kernel_init = c->o.kernel_init,
+                        .context = c->o.context};
+    x = mtf_cast(x, c->type);
+    if (c->jitter > 0) x = mtf_multiplicative_jitter(x, c->jitter);
+    return mtf_dense(x, mtf_shape(c->dims.expert), &o);
+}
+
+mtf_tensor *moe_switch_noise(const moe_call *c, mtf_tensor *x)
+{
+    if (!c->training || !graph_of(x)) return x;
+    if (c->switch_policy == MOE_INPUT_DROPOUT)
+        return mtf_dropout(mtf_cast(x, c->type), c->o.switch_dropout, mtf_shape());
+    if (c->switch_policy == MOE_INPUT_JITTER)
+        return mtf_multiplicative_jitter(mtf_cast(x, c->type), c->o.switch_jitter);
+    return x;
+}
+
+/* ---- means over tokens ---- */
+
+/* 1 for tokens that count; NULL: all do. */
+static mtf_tensor *counted(const moe_call *c, mtf_tensor *x, mtf_tensor *counts)
+{
+    return counts ? mtf_multiply(x, mtf_cast(counts, c->type)) : x;
+}
+
+/* Where `counts` is given, the sum is divided by how many count, or by 1 where none does. */
+static mtf_tensor *mean_over(const moe_call *c, mtf_tensor *x, mtf_tensor *counts, mtf_shape over)
+{
+    if (!x || !counts) return mtf_reduce_mean(x, over);
+    mtf_tensor *sum = mtf_reduce_sum(counted(c, x, counts), over);
+    mtf_tensor *n = mtf_reduce_sum(mtf_cast(counts, c->type), over);
+    return mtf_divide(sum, mtf_maximum(n, mtf_ones_like(n)));
+}
+
+mtf_tensor *moe_token_mean(const moe_call *c, mtf_tensor *x)
+{
+    return mean_over(c, x, c->real, MTF_ALL);
+}
+
+mtf_tensor *moe_balance(const moe_call *c, mtf_tensor *chosen, mtf_tensor *gates, mtf_tensor *counts)
+{
+    const moe_dims *d = &c->dims;
+    mtf_shape       over = mtf_shape(d->group);
+    mtf_tensor     *density = mean_over(c, chosen, counts, over);
+    mtf_tensor     *proxy = mean_over(c, gates, counts, over);
+    mtf_tensor     *both = mtf_reduce_sum(mtf_multiply(density, proxy), mtf_shape(d->expert));
+    return mtf_scale(mtf_reduce_mean(both, MTF_ALL), (double)d->expert.size);
+}
+
+mtf_tensor *moe_softmax(const moe_call *c, mtf_tensor *logits, moe_routing *to)
+{
+    mtf_dim     expert = c->dims.expert;
+    mtf_tensor *log_z = mtf_reduce_logsumexp(logits, expert, NULL);
+    mtf_tensor *gates = mtf_softmax(logits, expert, NULL);
+    /* -sum p log p = log z - sum p logit */
+    mtf_tensor *mean = mtf_reduce_sum(mtf_multiply(gates, logits), mtf_shape(expert));
+    to->z = moe_token_mean(c, mtf_square(log_z));
+    to->entropy = moe_token_mean(c, mtf_stop_gradient(mtf_sub(log_z, mean)));
+    return gates;
+}
+
+mtf_tensor *moe_chosen(const moe_call *c, mtf_tensor *expert, mtf_tensor *takes)
+{
+    mtf_tensor *chosen = mtf_one_hot_as(expert, c->dims.expert, 1, 0, c->type);
+    return counted(c, chosen, takes);
+}
+
+/* ---- queues ---- */
+
+static mtf_tensor *integer(const moe_call *c, int64_t value)
+{
+    return mtf_constant(c->graph, (double)value, MTF_I32, mtf_shape());
+}
+
+void moe_queue_place(moe_queue *q, mtf_tensor *expert, mtf_tensor *place, mtf_tensor *kept,
+                     mtf_tensor *weight)
+{
+    const moe_call *c = q->call;
+    const moe_dims *d = &c->dims;
+    mtf_tensor     *slot = mtf_add(mtf_scale(expert, (double)d->capacity.size), place);
+    mtf_tensor     *zero = mtf_constant(c->graph, 0, c->type, mtf_shape());
+    mtf_tensor     *found = mtf_reduce_sum(mtf_cast(kept, MTF_I32), MTF_ALL);
+    q->placed = q->n ? mtf_add(q->placed, found) : found;
+    q->slot[q->n] = mtf_where(kept, slot, integer(c, -1));
+    q->weight[q->n++] = mtf_where(kept, weight, zero);
+}
+
+mtf_tensor *moe_queue_join(moe_queue *q, mtf_tensor *expert, mtf_tensor *takes, mtf_tensor *weight)
+{
+    const moe_call *c = q->call;
+    const moe_dims *d = &c->dims;
+    mtf_shape       experts = mtf_shape(d->expert);
+    mtf_tensor     *joins = mtf_one_hot_as(expert, d->expert, 1, 0, MTF_I32);
+    if (takes) joins = mtf_multiply(joins, mtf_cast(takes, MTF_I32));
+    mtf_tensor *ahead = mtf_cumsum(joins, d->group, true, false);
+    if (q->length) ahead = mtf_add(ahead, q->length);
+    mtf_tensor *place = mtf_reduce_sum(mtf_multiply(ahead, joins), experts);
+    mtf_tensor *kept = mtf_less(place, integer(c, d->capacity.size));
+    if (takes) kept = mtf_logical_and(kept, takes);
+    mtf_tensor *more = mtf_reduce_sum(joins, mtf_shape(d->group));
+    q->length = q->length ? mtf_add(q->length, more) : more;
+    moe_queue_place(q, expert, place, kept, weight);
+    return kept;
+}
+
+/* All choices, along the dimension "choice". */
+static mtf_tensor *stacked(const moe_queue *q, mtf_tensor *const *of)
+{
+    const moe_dims *d = &q->call->dims;
+    for (int k = 0; k < q->n; k++)
+        if (!of[k]) return NULL;
+    return mtf_stack("choice", token_shape(d).ndims, q->n, of);
+}
+
+bool moe_queue_close(moe_queue *q, moe_routing *to)
+{
+    const moe_call *c = q->call;
+    const moe_dims *d = &c->dims;
+    to->slot = stacked(q, q->slot);
+    to->weight = stacked(q, q->weight);
+    if (!q->length) return false;
+    mtf_shape   experts = mtf_shape(d->expert);
+    mtf_tensor *asked = mtf_reduce_sum_to(mtf_cast(q->length, c->type), experts);
+    mtf_tensor *all = mtf_reduce_sum(asked, MTF_ALL), *placed = mtf_cast(q->placed, c->type);
+    mtf_tensor *one = mtf_ones_like(all), *n = mtf_maximum(all, one);
+    to->load = mtf_divide(asked, n);
+    to->dropped = mtf_divide(mtf_sub(all, placed), n);
+    return to->slot && to->weight && to->dropped;
+}
+
+mtf_tensor *moe_bias(mtf_graph *g, mtf_dim expert, mtf_dtype type)
+{
+    return mtf_variable(g, "top_k_gating/bias", mtf_shape(expert),
+                        &(mtf_variable_opts){.type = type, .init = "zeros", .untrainable = true});
+}

@@ -1,0 +1,207 @@
+/* Tests Transformers with mixtures of experts: training, any mesh, decoding. */
+#include "microbatch/microbatch.h"
+#include "mtf_transformer.h"
+
+#include "ground.h"
+
+enum { VOCAB = 40, BATCH = 6, LENGTH = 10, STEPS = 3 };
+
+static const mtf_dim batch = {"batch", BATCH}, length = {"length", LENGTH};
+
+typedef struct how {
+    mtf_moe_opts moe;
+    const char  *mesh, *layout;
+    int64_t      parts;
+    bool         recompute, encoder, reversible;
+    int64_t      ensemble;
+} how;
+
+static const mtf_moe_opts kinds[] = {
+    {.second_policy_train = "random", .second_policy_eval = "all", .z_loss = 1e-3, .dropout = 0.1},
+    {.gating = "switch", .dropout = 0.1},
+    {.gating = "top_k", .k = 3, .sigmoid = true, .bias_rate = 0.01, .shared = 1, .activation = {"swish", "linear"}},
+    {.gating = "ntlb", .switch_policy_train = "input_dropout"},
+    {.gating = "switch_max"},
+    {.gating = "expert_selection"},
+    {.gating = "expert_choice"},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static mtf_transformer *model(mtf_session *s, const how *h)
+{
+    mtf_attention_layer   a = {.heads = 2, .kv = 4};
+    mtf_moe_opts          m = h->moe;
+    m.experts = 5, m.hidden = 6;
+    mtf_transformer_layer layers[] = {{.kind = MTF_SELF_ATTENTION, .attention = a},
+                                      {.kind = MTF_MOE, .moe = m},
+                                      {0},
+                                      {0}};
+    mtf_transformer_layer encoder[] = {layers[0], layers[1], {0}};
+    if (h->encoder) {
+        layers[2] = layers[1];
+        layers[1] = (mtf_transformer_layer){.kind = MTF_ENC_DEC_ATTENTION, .attention = a};
+    }
+    mtf_transformer_opts o = {.d_model = 8, .input_vocab = VOCAB, .vocab_divisor = 8, .ensemble = h->ensemble};
+    o.stack = (mtf_stack_opts){.layers = layers, .blocks = 2, .max_length = 24, .recompute = h->recompute,
+                               .reversible = h->reversible};
+    if (h->encoder) o.encoder = (mtf_stack_opts){.layers = encoder, .blocks = 1, .max_length = 24};
+    return mtf_transformer_new(s, &o);
+}
+
+static mtf_transformer_result apply(mtf_graph *g, const mtf_transformer *m, bool encoder, bool training)
+{
+    mtf_transformer_batch b = {.targets = mtf_input(g, "targets", MTF_I32, mtf_shape(batch, length))};
+    if (encoder) b.inputs = mtf_input(g, "inputs", MTF_I32, mtf_shape(batch, length));
+    return mtf_transformer_apply(m, &b, &(mtf_transformer_call){.training = training});
+}
+
+static void feed(mtf_program *p, mtf_graph *g, bool encoder)
+{
+    int32_t ids[BATCH * LENGTH];
+    for (int i = 0; i < BATCH * LENGTH; i++) ids[i] = i % 7 == 6 ? 0 : 2 + i * 13 % (VOCAB - 2);
+    assert_true(mtf_feed(p, mtf_find(g, "targets"), ids));
+    if (encoder) assert_true(mtf_feed(p, mtf_find(g, "inputs"), ids));
+}
+
+/* The loss of each step of training, and what experts add to it. */
+static void train(const how *h, double loss[STEPS], double auxiliary[STEPS])
+{
+    mtf_session     *s = open_as_asked(&(mtf_session_opts){.mesh = h->mesh, .layout = h->layout, .threads = 2});
+    mtf_graph       *g = mtf_graph_new(s);
+    mtf_transformer *m = model(s, h);
+    mtf_transformer_result r = apply(g, m, h->encoder, true);
+    mtf_sgd(g, r.loss, &(mtf_sgd_opts){.rate = 0.1f});
+    if (h->parts) mtf_microbatches(g, batch, h->parts);
+    mtf_program *p = r.auxiliary ? mtf_compile(g, r.loss, r.auxiliary) : mtf_compile(g, r.loss);
+    if (!p) fail_msg("%s: %s", h->moe.gating, mtf_error(s));
+    for (int step = 0; step < STEPS; step++) {
+        feed(p, g, h->encoder);
+        assert_true(mtf_step(p));
+        loss[step] = mtf_fetch_scalar(p, r.loss);
+        auxiliary[step] = r.auxiliary ? mtf_fetch_scalar(p, r.auxiliary) : 0;
+    }
+    close_well(s);
+}
+
+static void check_same(const how *h, const double want[STEPS], const char *what)
+{
+    double loss[STEPS], more[STEPS];
+    train(h, loss, more);
+    for (int i = 0; i < STEPS; i++)
+        if (!(fabs(loss[i] - want[i]) < 2e-5))
+            fail_msg("%s, %s: the loss is %.9g, not %.9g", h->moe.gating ? h->moe.gating : "top_2", what,
+                     loss[i], want[i]);
+}
+
+/* Layouts, recomputing and micro-batches change nothing. */
+static void test_training(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        how    h = {.moe = kinds[k], .encoder = k == 1};
+        double want[STEPS], more[STEPS];
+        train(&h, want, more);
+        assert_true(want[STEPS - 1] < want[0]);
+        assert_true(k == 6 ? more[0] == 0 : more[0] > 0);
+        h.mesh = "x:2,y:3";
+        h.layout = "batch:x,experts:x,heads:y,vocab:y,expert_hidden:y";
+        check_same(&h, want, h.layout);
+        h.layout = "batch:y,experts:x+y";
+        check_same(&h, want, h.layout);
+        h.recompute = true;
+        check_same(&h, want, "recomputed");
+        h.recompute = false;
+        h.parts = 3;
+        h.layout = "batch:x,experts:y";
+        check_same(&h, want, "in three parts");
+        h.mesh = h.layout = "";
+        h.parts = 4;
+        check_same(&h, want, "in four parts");
+    }
+}
+
+/* One pass over the micro-batches is enough: experts' tensors are in parts as well. */
+static void test_one_pass(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        how          h = {.moe = kinds[k]};
+        mtf_session *s = open_two_threads();
+        mtf_graph   *g = mtf_graph_new(s);
+        microbatched done;
+        mtf_tensor  *loss = apply(g, model(s, &h), false, true).loss;
+        mtf_sgd(g, loss, NULL);
+        mtf_microbatches(g, batch, 3);
+        assert_true(microbatch_graph(g, 1, &loss, &done));
+        assert_int_equal(done.passes, 1);
+        close_well(s);
+    }
+}
+
+/* ---- decoding ---- */
+
+enum { PROMPT = 5, NEW = LENGTH - PROMPT };
+
+/* Token by token each has the probability that the whole pass gives it. */
+static void test_decoding(void **state)
+{
+    (void)state;
+    static const char *const places[][2] = {{"", ""}, {"x:2", "batch:x,experts:x"}, {"x:3", "experts:x"}};
+    static const int32_t     never[] = {-1};
+    for (int k = 0; k < 3 * 4; k++) {
+        how              h = {.moe = kinds[k / 3], .mesh = places[k % 3][0], .layout = places[k % 3][1]};
+        mtf_decode_job   jobs[2] = {{0}}, *both[2] = {&jobs[0], &jobs[1]};
+        int32_t          prompts[2][PROMPT], ids[BATCH * LENGTH] = {0};
+        h.moe.capacity_eval = 5; /* drops nothing */
+        mtf_session     *s = open_as_asked(&(mtf_session_opts){.mesh = h.mesh, .layout = h.layout});
+        mtf_graph       *g = mtf_graph_new(s);
+        mtf_transformer *m = model(s, &h);
+        mtf_decoder     *d = mtf_decoder_new(m, &(mtf_decoder_opts){.batch = 2, .max_length = LENGTH});
+        for (int j = 0; j < 2; j++) {
+            for (int i = 0; i < PROMPT; i++) prompts[j][i] = 2 + (i * 7 + j * 11) % (VOCAB - 3);
+            jobs[j] = (mtf_decode_job){.prompt = prompts[j], .length = PROMPT,
+                                       .how = {.max_tokens = NEW, .stop = never}};
+        }
+        if (!mtf_decode(d, 2, both)) fail_msg("%s", mtf_error(s));
+        for (int j = 0; j < 2; j++)
+            for (int i = 0; i < LENGTH; i++)
+                ids[j * LENGTH + i] = i < PROMPT ? prompts[j][i] : jobs[j].ids[0][i - PROMPT];
+        mtf_transformer_result r = apply(g, m, false, false);
+        mtf_program           *p = mtf_compile(g, r.token_losses);
+        float                  losses[BATCH * LENGTH];
+        assert_true(mtf_feed(p, mtf_find(g, "targets"), ids) && mtf_step(p) &&
+                    mtf_fetch(p, r.token_losses, losses));
+        for (int j = 0; j < 2; j++) {
+            double sum = 0;
+            for (int i = PROMPT; i < LENGTH; i++) sum -= losses[j * LENGTH + i];
+            assert_near(jobs[j].scores[0], sum, 1e-5);
+            mtf_decode_free(d, &jobs[j]);
+        }
+        assert_int_equal(mtf_close(s), 0);
+    }
+}
+
+/* ---- errors ---- */
+
+static void refuse(const how *h, const char *sentence)
+{
+    mtf_session *s = open_two_threads();
+    assert_null(model(s, h));
+    close_with(s, sentence);
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    refuse(&(how){.ensemble = 2}, "value: the members of an ensemble have no mixtures of experts");
+    refuse(&(how){.reversible = true},
+           "value: transformer: the layers of a reversible stack give nothing but their result, and MoE1D has a "
+           "loss besides; use recompute");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_training), cmocka_unit_test(test_one_pass),
+                                       cmocka_unit_test(test_decoding), cmocka_unit_test(test_errors)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
