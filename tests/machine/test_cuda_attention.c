@@ -428,7 +428,7 @@ static void assert_few_rows_have_all(int begin)
 /* Gradients of biases by tiles, and dropout; with few processors a block has several batches and tiles of rows. */
 static void add_biased(void)
 {
-    int processors = source.processors;
+    int processors = source.multiprocessors;
     for (int k = 0; k < BIASED; k++) {
         bool    few = k < BIASED / 2;
         int64_t length = k % 3 ? 128 : 150, wide = few ? 16 : 64;
@@ -440,12 +440,12 @@ static void add_biased(void)
                      .plain = k % 2,
                      .biased = k % 4 < 2 ? BY_DISTANCE : BY_LOOPS,
                      .dropped = k % 3 != 1};
-        source.processors = few ? 1 : processors;
+        source.multiprocessors = few ? 1 : processors;
         add_trial(&s, k != 4);
         const instr *i = &trials[ntrials - 1].instr;
         if (s.plain) assert_true(attention_suits_matrices(i));
     }
-    source.processors = processors;
+    source.multiprocessors = processors;
 }
 
 static int set_up(void **unused)

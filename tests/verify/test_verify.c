@@ -2,6 +2,7 @@
 #include "ops/catalogue.h"
 #include "ops/splits.h"
 #include "program/epilogue.h"
+#include "run/devices.h"
 #include "verify/shrink.h"
 #include "verify/verify.h"
 
@@ -373,7 +374,7 @@ static void test_epilogues(void **state)
     for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) {
         scene s;
         set_up(&s, text, "all:2", rules[k], "");
-        s.session->can = abilities_of("cuda");
+        s.session->can = devices_abilities("cuda");
         s.session->can.slim = 0; /* so that these small ones have epilogues */
         verify_answer a = verify_one(&s, mtf_find(s.graph, "dx"));
         assert_true(a.equal);
