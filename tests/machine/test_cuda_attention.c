@@ -243,6 +243,9 @@ static void add_join(mtf_dtype type)
 
 /* ---- running ---- */
 
+/* Weights, which are e^(score - lse), are small enough for f16 where lse is about as large as scores are. */
+enum { LEAST_LSE = 6 };
+
 static void fill(const trial *t, const access *a, char *base)
 {
     const attention_args *args = &t->args;
@@ -251,6 +254,7 @@ static void fill(const trial *t, const access *a, char *base)
     static const uint64_t runs[] = {1, 1, 20, 90, 1000}; /* so long is a segment */
     uint64_t              run = runs[pick(0, 4)], start = (uint64_t)pick(0, 2) * run;
     bool                  joined = t->instr.kind == INSTR_ATTENTION_JOIN && which == 1;
+    bool                  lse = t->instr.kind == INSTR_ATTENTION_GRAD && which == at[ATTENTION_LSE];
     for (int64_t k = 0; k < t->elements[a->buffer]; k++) {
         uint64_t bits = random_bits();
         bool     segment = which == at[ATTENTION_QUERY_SEGMENT] || which == at[ATTENTION_MEMORY_SEGMENT];
@@ -259,7 +263,8 @@ static void fill(const trial *t, const access *a, char *base)
                 (int32_t)(segment ? (run == 1 ? bits : ((uint64_t)k + start) / run) % 3
                                   : bits % ((uint64_t)args->memory + 9));
         else
-            dtype_store(a->type, base, k, joined ? (double)(bits % 5) : (double)(bits % 4001) / 1000 - 2);
+            dtype_store(a->type, base, k,
+                        joined ? (double)(bits % 5) : (double)(bits % 4001) / 1000 - 2 + (lse ? LEAST_LSE : 0));
     }
 }
 
