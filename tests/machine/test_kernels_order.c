@@ -246,11 +246,11 @@ typedef struct drawn {
     uint32_t op, step;
 } drawn;
 
-static uint32_t reference_word(drawn d, uint64_t block, int word)
+static uint32_t reference_rounds(drawn d, uint64_t block, int word, int rounds)
 {
     uint32_t c[4] = {(uint32_t)block, (uint32_t)(block >> 32), d.op, d.step};
     uint32_t k[2] = {(uint32_t)d.seed, (uint32_t)(d.seed >> 32)};
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < rounds; round++) {
         uint64_t a = (uint64_t)c[0] * 0xD2511F53u, b = (uint64_t)c[2] * 0xCD9E8D57u;
         c[0] = (uint32_t)(b >> 32) ^ c[1] ^ k[0];
         c[1] = (uint32_t)b;
@@ -260,6 +260,18 @@ static uint32_t reference_word(drawn d, uint64_t block, int word)
         k[1] += 0xBB67AE85u;
     }
     return c[word];
+}
+
+static uint32_t reference_word(drawn d, uint64_t block, int word)
+{
+    return reference_rounds(d, block, word, 10);
+}
+
+/* A flag of this probability: eight to a block of seven rounds, two to a word, 15 bits of each half. */
+static bool reference_flag(drawn d, uint64_t g, double probability)
+{
+    uint32_t word = reference_rounds(d, g / 8, (int)(g % 8 / 2), 7);
+    return (g % 2 ? word / 65536 : word) % 32768 < floor(probability * 32768 + 0.5);
 }
 
 /* The turns of the loops around, two at a time, outermost first. */
@@ -301,7 +313,7 @@ static double reference_draw(const draw_args *a, drawn d, mtf_dtype type, uint64
     bool         wide = type == MTF_F64;
     double       u = wide ? (double)(reference_long(d, g / 2, 2 * (int)(g % 2)) >> 11) / 0x1p53
                           : reference_unit(d, g);
-    if (type == MTF_BOOL) return u < a->b;
+    if (type == MTF_BOOL) return reference_flag(d, g, a->b);
     if (type == MTF_I32)
         return a->a +
                floor((double)reference_word(d, g / 4, (int)(g % 4)) * (a->b - a->a) / 0x1p32);
