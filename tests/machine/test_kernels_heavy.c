@@ -7,6 +7,7 @@
 
 #include <cblas.h>
 
+#include "asked.h"
 #include "cpu/matrix.h"
 #include "mtf_build.h"
 
@@ -22,9 +23,10 @@ static void try_contract(trial *t, const void *before)
     for (int64_t r = 0; r < results; r++) {
         double held = before ? dtype_load(c->type, before, offset_at(t, c, 1, r)) : 0;
         total  s = {.sum = held, .magnitude = fabs(held)};
+        int64_t left = offset_at(t, a, 1, r), right = offset_at(t, b, 1, r);
         for (int64_t j = 0; j < t->i.size[k]; j++)
-            add_product(&s, c->type, t->memory[1], offset_at(t, a, 1, r) + j * a->stride[k],
-                        t->memory[2], offset_at(t, b, 1, r) + j * b->stride[k]);
+            add_product(&s, c->type, t->memory[1], left + j * a->stride[k], t->memory[2],
+                        right + j * b->stride[k]);
         assert_total(c->type, t->memory[0], offset_at(t, c, 1, r), &s);
     }
 }
@@ -138,7 +140,7 @@ static void test_contract_large(void **state)
                  {1, 261, 1100, 1030, 1}, {1, 1100, 261, 30, 4}};
     seed_state = 4;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
-        for (int round = 0; round < cases[c].rounds; round++) {
+        for (int round = 0; round < asked_much(cases[c].rounds, (int)(c % 2)); round++) {
             int64_t   size[4] = {cases[c].batch, cases[c].m, cases[c].n, cases[c].k};
             mtf_dtype type = round & 1 ? MTF_F64 : MTF_F32;
             trial     t;
