@@ -189,15 +189,17 @@ check_greedy() {                        # check_greedy DEVICE
         lost "greedy answers are not the most probable for a pass over the whole text: $(paste -sd, wrong)"
 }
 
-# Answers by beams are in the order of their probabilities, by a pass over the whole text.  Where only one has ended,
-# the other is empty.
+# Answers by beams are in the order of their probabilities, by a pass over the whole text: those that have ended, then
+# those that have not, which are as long as is allowed.
 check_beams() {                         # check_beams DEVICE
     awk '{ print; print }' ../prompts >inputs
     tried score taught --inputs inputs --targets said.2 --tokens --device "$1"
     paste -d'\t' said.2 out | awk -F'\t' -v most=$answers '
         { n = split($1, word, " "); split($2, p, " "); sum = 0
           for (i = 1; i <= n + (n < most); i++) sum += p[i + 1] }
-        NR % 2 { first = sum; next }
-        n && !(first >= sum - 1e-4) { bad = 1 } END { exit bad || NR != 4 }' ||
+        NR % 2 { first = sum; ended = n < most; next }
+        n && ended == (n < most) && !(first >= sum - 1e-4) { bad = 1 }
+        n && n < most && !ended { bad = 1 }
+        END { exit bad || NR != 4 }' ||
         lost "answers by beams: $(paste -sd/ said.2), with scores $(paste -sd/ out)"
 }
