@@ -89,7 +89,8 @@ finish() {
     for process in $left; do kill -KILL "$process" 2>/dev/null; done
 }
 
-says_once() { [ "$(grep -c '^mtf: ' err)" -eq 1 ] && grep -qE "^mtf: $1" err; }     # says_once PATTERN
+# says_once PATTERN: not only where a line begins, for a launcher may put it behind a part of a stack trace.
+says_once() { [ "$(grep -c 'mtf: ' err)" -eq 1 ] && grep -qE "mtf: $1" err; }
 launcher_says() { [ -n "$1" ] && ! grep -q '^mtf: ' err && grep -qE "$1" out err; } # launcher_says PATTERN
 
 # verdict NAME PATTERN [LAUNCHER-PATTERN]: after finish
