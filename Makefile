@@ -24,11 +24,11 @@ test: setup         ## run the tests, in minutes (ASAN=1 or TSAN=1: under that s
 
 test-all: setup     ## run every test whole, which takes a quarter of an hour, and test-presets
 	@tools/test.sh $(PRESET) all $(ONLY)
-	@$(MAKE) --no-print-directory test-presets MATRIX=$(or $(MATRIX),most)
+	@$(MAKE) --no-print-directory test-presets MATRIX="$(or $(MATRIX),most)"
 
 test-presets: setup ## check every configuration of share/gin/models (MATRIX=most: the GPU for a few only)
 	$(call build,release,build)
-	@MTF=build/mtf MTF_MATRIX=$(or $(MATRIX),all) OMP_WAIT_POLICY=passive MTF_NO_MEASURE=1 tests/shell/presets.sh
+	@MTF=build/mtf MTF_MATRIX="$(or $(MATRIX),all)" OMP_WAIT_POLICY=passive MTF_NO_MEASURE=1 tests/shell/presets.sh
 
 mutants:            ## put known faults into a copy, and see which test finds each (ONLY=PATTERN)
 	$(call build,release,build)
