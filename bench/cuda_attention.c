@@ -80,7 +80,8 @@ static void race_torch(bench *b, const attention *a, const char *name, double se
         contestant torch = {.process = 0};
         char       versus[40];
         snprintf(torch.command, sizeof torch.command,
-                 "exec %s '" MTF_BENCH_PEERS "/torch_attention_gpu.py' %s %s %lld %lld %lld %lld %d",
+                 "exec %s '" MTF_BENCH_PEERS
+                 "/torch_attention_gpu.py' %s %s %lld %lld %lld %lld %d",
                  python ? python : "python3", ways[k], a->backward ? "backward" : "forward",
                  (long long)a->batch, (long long)a->heads, (long long)a->length, (long long)a->head,
                  STEPS);

@@ -32,7 +32,12 @@ static const form forms[] = {
     {.name = "additive bias", .head = 64, .length = 512, .full = true, .pairs = true},
     {.name = "dropout, causal", .head = 64, .length = 1024, .dropout = 0.1},
     {.name = "dropout, full", .head = 64, .length = 512, .full = true, .dropout = 0.1},
-    {.name = "T5 with dropout", .head = 64, .length = 512, .full = true, .distance = true, .dropout = 0.1},
+    {.name = "T5 with dropout",
+     .head = 64,
+     .length = 512,
+     .full = true,
+     .distance = true,
+     .dropout = 0.1},
     {.name = "segments, causal", .head = 64, .length = 1024, .segments = true},
     {.name = "window of 256", .head = 64, .length = 4096, .window = 256},
     {.name = "4 heads share keys", .head = 64, .length = 1024, .shared = 4},
@@ -44,7 +49,12 @@ static const form forms[] = {
     {.name = "head 256", .head = 256, .length = 1024},
     {.name = "length 1000", .head = 64, .length = 1000},
     {.name = "length 1001, dropout", .head = 64, .length = 1001, .dropout = 0.1},
-    {.name = "f16, relative bias", .head = 64, .length = 512, .full = true, .distance = true, .type = MTF_F16},
+    {.name = "f16, relative bias",
+     .head = 64,
+     .length = 512,
+     .full = true,
+     .distance = true,
+     .type = MTF_F16},
 };
 
 /* A form as a program. */
@@ -74,14 +84,17 @@ static int64_t length_of(const form *f)
 /* Numbers of magnitudes around 1; of i32, the segments of sequences. */
 static bool feed(const running *r, mtf_tensor *x, uint32_t state)
 {
-    int64_t   n = mtf_shape_size(mtf_shape_of_tensor(x)), length = length_of(&r->form), each = length / SEGMENTS + 1;
+    int64_t n = mtf_shape_size(mtf_shape_of_tensor(x)), length = length_of(&r->form),
+            each = length / SEGMENTS + 1;
     mtf_dtype type = mtf_dtype_of_tensor(x);
     if (type != MTF_I32 && type != MTF_F16) return cuda_feed_random(r->program, x, state);
     void *values = malloc((size_t)n * mtf_dtype_bytes(type));
     for (int64_t k = 0; values && k < n; k++) {
         state = state * 1664525u + 1013904223u;
-        if (type == MTF_I32) ((int32_t *)values)[k] = (int32_t)(k % length / each);
-        else ((uint16_t *)values)[k] = (uint16_t)(0x3800u | (state >> 16 & 0x83ffu)); /* 0.5 to 1 */
+        if (type == MTF_I32)
+            ((int32_t *)values)[k] = (int32_t)(k % length / each);
+        else
+            ((uint16_t *)values)[k] = (uint16_t)(0x3800u | (state >> 16 & 0x83ffu)); /* 0.5 to 1 */
     }
     bool fed = values && mtf_feed(r->program, x, values);
     free(values);
@@ -100,23 +113,29 @@ static mtf_tensor *build(running *r)
     const int64_t none_later = 0, window = 1 - f->window, tokens = length_of(f);
     int64_t       shared = f->shared ? f->shared : 1;
     mtf_dtype     type = f->type ? f->type : MTF_BF16;
-    mtf_dim       batch = {"batch", r->batch}, length = {"length", tokens}, head = {"size", f->head};
-    mtf_dim       families = {"families", r->heads / shared}, heads = {"heads", shared};
-    mtf_shape     of_q = mtf_shape(batch, length, families, heads, head), of_k = mtf_shape(batch, length, families, head);
-    mtf_tensor   *q = input(r, "q", type, of_q), *k = input(r, "k", type, of_k), *v = input(r, "v", type, of_k);
-    mtf_attention_op_opts o = {.query = "length", .memory = "length", .key = "size", .value = "size", .scale = 0.125};
+    mtf_dim   batch = {"batch", r->batch}, length = {"length", tokens}, head = {"size", f->head};
+    mtf_dim   families = {"families", r->heads / shared}, heads = {"heads", shared};
+    mtf_shape of_q = mtf_shape(batch, length, families, heads, head),
+              of_k = mtf_shape(batch, length, families, head);
+    mtf_tensor *q = input(r, "q", type, of_q), *k = input(r, "k", type, of_k),
+               *v = input(r, "v", type, of_k);
+    mtf_attention_op_opts o = {
+        .query = "length", .memory = "length", .key = "size", .value = "size", .scale = 0.125};
     o.dropout = f->dropout;
     if (!f->full) o.max_relative = &none_later;
     if (f->window) o.min_relative = &window;
     if (f->distance) {
         o.bias_relative = "distance";
-        o.bias = input(r, "bias", MTF_F32, mtf_shape(families, heads, (mtf_dim){"distance", 2 * tokens - 1}));
+        o.bias = input(r, "bias", MTF_F32,
+                       mtf_shape(families, heads, (mtf_dim){"distance", 2 * tokens - 1}));
     } else if (f->pairs) {
         o.bias_memory = "memory";
-        o.bias = input(r, "bias", MTF_F32, mtf_shape(families, heads, length, (mtf_dim){"memory", tokens}));
+        o.bias = input(r, "bias", MTF_F32,
+                       mtf_shape(families, heads, length, (mtf_dim){"memory", tokens}));
     }
     if (f->segments)
-        o.query_segment = o.memory_segment = input(r, "segments", MTF_I32, mtf_shape(batch, length));
+        o.query_segment = o.memory_segment =
+            input(r, "segments", MTF_I32, mtf_shape(batch, length));
     return mtf_attention(q, k, v, &o, NULL);
 }
 
@@ -135,7 +154,8 @@ static bool open_form(running *r)
         mtf_tensor *dy = input(r, "dy", mtf_dtype_of_tensor(r->in[0]), mtf_shape_of_tensor(y));
         mtf_gradients(1, &y, biased ? 4 : 3, r->in, &dy, d);
     }
-    r->program = r->backward ? mtf_compile_n(r->graph, biased ? 4 : 3, d) : mtf_compile(r->graph, y);
+    r->program =
+        r->backward ? mtf_compile_n(r->graph, biased ? 4 : 3, d) : mtf_compile(r->graph, y);
     bool fed = mtf_ok(r->session);
     for (int k = 0; fed && k < r->n; k++) fed = feed(r, r->in[k], (uint32_t)k);
     return fed;
@@ -191,7 +211,8 @@ static void measure(bench *b, known *all, const form *f, bool backward)
 {
     running own = {.form = *f, .backward = backward};
     char    name[64];
-    snprintf(name, sizeof name, "attention: %s, %s", f->name, backward ? "and gradients" : "forward");
+    snprintf(name, sizeof name, "attention: %s, %s", f->name,
+             backward ? "and gradients" : "forward");
     if (!bench_wants(b, name)) return;
     bench_progress(b, "%s", name);
     int    plain = find_plain(b, all, &own);

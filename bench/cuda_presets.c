@@ -45,7 +45,8 @@ static void put_words(random_words *r, int n, char end)
 {
     for (int k = 0; k < n; k++) {
         r->state = r->state * 6364136223846793005u + 1442695040888963407u;
-        fprintf(r->to, "w%d%c", (int)((r->state >> 33) % (uint64_t)r->words), k == n - 1 ? end : ' ');
+        fprintf(r->to, "w%d%c", (int)((r->state >> 33) % (uint64_t)r->words),
+                k == n - 1 ? end : ' ');
     }
 }
 
@@ -84,12 +85,14 @@ static bool write_data(bench *b, const char *folder)
 /* ---- sides ---- */
 
 /* What makes a model small enough for an emulated GPU. */
-static const char tiny[] = "--gin_param 'num_layers = 1' --gin_param 'd_model = 32' --gin_param 'd_ff = 32' "
-                           "--gin_param 'num_heads = 2' --gin_param 'd_kv = 16' "
-                           "--gin_param \"run.sequence_length = {'inputs': 64, 'targets': 64}\" ";
-static const char tiny_lm[] = "--gin_param 'num_layers = 1' --gin_param 'd_model = 32' --gin_param 'd_ff = 32' "
-                              "--gin_param 'num_heads = 2' --gin_param 'd_kv = 16' "
-                              "--gin_param \"run.sequence_length = {'targets': 64}\" ";
+static const char tiny[] =
+    "--gin_param 'num_layers = 1' --gin_param 'd_model = 32' --gin_param 'd_ff = 32' "
+    "--gin_param 'num_heads = 2' --gin_param 'd_kv = 16' "
+    "--gin_param \"run.sequence_length = {'inputs': 64, 'targets': 64}\" ";
+static const char tiny_lm[] =
+    "--gin_param 'num_layers = 1' --gin_param 'd_model = 32' --gin_param 'd_ff = 32' "
+    "--gin_param 'num_heads = 2' --gin_param 'd_kv = 16' "
+    "--gin_param \"run.sequence_length = {'targets': 64}\" ";
 
 /* The number before " example" in the last line of what the command prints; 0: there is none. */
 static double last_speed(const char *command)
@@ -112,12 +115,14 @@ static double own_seconds(bench *b, const preset *p, const char *folder)
     bool        small = gpt2_is_tiny();
     int64_t     batch = small ? 2 : p->batch;
     const char *sizes = !small ? "" : p->gpt2 ? tiny_lm : tiny;
-    snprintf(sequences, sizeof sequences, "run.batch_size = ('sequences_per_batch', %lld)", (long long)batch);
+    snprintf(sequences, sizeof sequences, "run.batch_size = ('sequences_per_batch', %lld)",
+             (long long)batch);
     snprintf(command, sizeof command,
-             "'%s/../mtf' train --device cuda --gin_file %s %s%s--gin_param \"%s\" --vocabulary 'words:%s/%s' "
+             "'%s/../mtf' train --device cuda --gin_file %s %s%s--gin_param \"%s\" --vocabulary "
+             "'words:%s/%s' "
              "--text '%s/%s' --steps %d 2>&1",
-             b->folder, p->config, p->with, sizes, sequences, folder, p->gpt2 ? "gpt2.words" : "t5.words",
-             folder, p->data, small ? TINY_STEPS : STEPS);
+             b->folder, p->config, p->with, sizes, sequences, folder,
+             p->gpt2 ? "gpt2.words" : "t5.words", folder, p->data, small ? TINY_STEPS : STEPS);
     double speed = last_speed(command);
     if (!(speed > 0)) bench_error(b, "no speed is printed by: %s", command);
     return speed > 0 ? (double)batch / speed : 0;
@@ -128,10 +133,11 @@ static double other_seconds(bench *b, const preset *p)
     contestant  other = {.process = 0};
     const char *python = getenv("MTF_BENCH_PYTHON");
     if (p->gpt2)
-        snprintf(other.command, sizeof other.command, "exec '%s/mtf_gpt2' --device cuda --work train --size 124M",
-                 b->folder);
+        snprintf(other.command, sizeof other.command,
+                 "exec '%s/mtf_gpt2' --device cuda --work train --size 124M", b->folder);
     else
-        snprintf(other.command, sizeof other.command, "exec %s '" MTF_BENCH_PEERS "/torch_t5_gpu.py' %s %lld %s",
+        snprintf(other.command, sizeof other.command,
+                 "exec %s '" MTF_BENCH_PEERS "/torch_t5_gpu.py' %s %lld %s",
                  python ? python : "python3", p->config, (long long)p->batch, p->dropout);
     bool ok = contestants_race(b, &other, 1);
     contestant_stop(&other);
@@ -143,9 +149,11 @@ static void compare(bench *b, const preset *p, const char *folder, bool torch)
     if (!bench_wants(b, p->name)) return;
     bench_progress(b, "%s", p->name);
     double own = own_seconds(b, p, folder), other = p->gpt2 || torch ? other_seconds(b, p) : own;
-    const char *versus = p->gpt2 ? "mtf train : mtf_gpt2" : torch ? "mtf train : transformers, compiled"
-                                                                  : "mtf train : itself";
-    if (own > 0 && other > 0) cuda_add(b, p->name, versus, own, other, p->gpt2 || torch ? p->target : 0);
+    const char *versus = p->gpt2 ? "mtf train : mtf_gpt2"
+                         : torch ? "mtf train : transformers, compiled"
+                                 : "mtf train : itself";
+    if (own > 0 && other > 0)
+        cuda_add(b, p->name, versus, own, other, p->gpt2 || torch ? p->target : 0);
 }
 
 static bool is_wanted(const bench *b)
@@ -164,7 +172,8 @@ void cuda_measure_presets(bench *b, bool torch)
         return;
     }
     if (write_data(b, folder))
-        for (size_t k = 0; k < sizeof presets / sizeof *presets; k++) compare(b, &presets[k], folder, torch);
+        for (size_t k = 0; k < sizeof presets / sizeof *presets; k++)
+            compare(b, &presets[k], folder, torch);
     snprintf(remove, sizeof remove, "rm -rf %s", folder);
     if (system(remove) != 0) bench_error(b, "%s could not be removed", folder);
 }

@@ -18,8 +18,7 @@ const gpt2_size *gpt2_find(const char *name, gpt2_size *room)
     for (int k = 0; k < SIZES; k++) {
         if (strcmp(sizes[k].name, name) != 0) continue;
         *room = sizes[k];
-        if (gpt2_is_tiny())
-            *room = (gpt2_size){sizes[k].name, 1, HEAD, 1, 4, 16, 64};
+        if (gpt2_is_tiny()) *room = (gpt2_size){sizes[k].name, 1, HEAD, 1, 4, 16, 64};
         return room;
     }
     return NULL;
@@ -36,23 +35,23 @@ mtf_transformer *gpt2_new(mtf_session *s, const gpt2_size *size, bool stored_sho
         {.kind = MTF_FEED_FORWARD,
          .feed_forward = {.hidden = 4 * size->model, .activation = {"gelu"}, .bias = true}},
         {0}};
-    return mtf_transformer_new(
-        s, &(mtf_transformer_opts){.d_model = size->model,
-                                   .input_vocab = size->vocab,
-                                   .vocab_divisor = 1,
-                                   .stack = {.layers = block,
-                                             .blocks = size->layers,
-                                             .initial = none,
-                                             .per_layer = around,
-                                             .final = last,
-                                             .epsilon = 1e-5,
-                                             .max_length = size->length},
-                                   .shared_softmax = true,
-                                   .unscaled_softmax = true,
-                                   .no_shift = true,
-                                   .z_loss = -1,
-                                   .activation = MTF_BF16,
-                                   .context = {.short_weights = stored_short}});
+    return mtf_transformer_new(s,
+                               &(mtf_transformer_opts){.d_model = size->model,
+                                                       .input_vocab = size->vocab,
+                                                       .vocab_divisor = 1,
+                                                       .stack = {.layers = block,
+                                                                 .blocks = size->layers,
+                                                                 .initial = none,
+                                                                 .per_layer = around,
+                                                                 .final = last,
+                                                                 .epsilon = 1e-5,
+                                                                 .max_length = size->length},
+                                                       .shared_softmax = true,
+                                                       .unscaled_softmax = true,
+                                                       .no_shift = true,
+                                                       .z_loss = -1,
+                                                       .activation = MTF_BF16,
+                                                       .context = {.short_weights = stored_short}});
 }
 
 mtf_tensor *gpt2_train(mtf_session *s, mtf_graph *g, const gpt2_size *size)

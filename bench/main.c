@@ -40,11 +40,11 @@ static void print_help(void)
            "  --only PART  one group of figures:\n");
     for (int i = 0; i < GROUPS; i++)
         printf("                 %-10s %s\n", groups[i].name, groups[i].says);
-    printf(
-        "  --match TEXT of prediction, peers, transformer, epochs, training, scaling and cuda, only what\n"
-        "               has this in its name\n"
-        "  --json       one object for each figure, after one for the machine\n"
-        "  --help       this text\n");
+    printf("  --match TEXT of prediction, peers, transformer, epochs, training, scaling and cuda, "
+           "only what\n"
+           "               has this in its name\n"
+           "  --json       one object for each figure, after one for the machine\n"
+           "  --help       this text\n");
 }
 
 static bool is_group(const char *name)

@@ -15,10 +15,11 @@
 #include "prediction.h"
 
 enum { MANY = 100, FINALISTS = 8, MOST_STEPS = 1000, MOST_VISITS = 400, NEAR_ROUNDS = 4 };
-#define FAR 4.0   /* times the fastest, predicted and at the first visit: such layouts are not visited again */
-#define NEAR 1.5  /* times the fastest measured: such a layout may still be the fastest */
-#define LOOK 0.05 /* seconds of steps, the first time, */
-#define VISIT 0.1 /* and whenever a layout is measured again */
+#define FAR                                                                                        \
+    4.0 /* times the fastest, predicted and at the first visit: such layouts are not visited again */
+#define NEAR 1.5           /* times the fastest measured: such a layout may still be the fastest */
+#define LOOK 0.05          /* seconds of steps, the first time, */
+#define VISIT 0.1          /* and whenever a layout is measured again */
 #define SECONDS 45.0       /* for a model, after all its layouts ran once, and for those near, */
 #define PATIENCE 60.0      /* and for those whose best two visits do not agree, */
 #define RACE_SECONDS 6.0   /* and for each heat of the fastest of them, */

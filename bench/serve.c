@@ -29,7 +29,7 @@ void serve_steps(mtf_session *s, void (*step)(void *context), void *context)
 }
 
 void serve_measured(mtf_session *s, void (*step)(void *context), int64_t (*peak)(void *context),
-                    void *context)
+                    void        *context)
 {
     char line[32];
     for (int i = 0; i < WARM_UP; i++) step(context);

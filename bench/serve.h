@@ -9,6 +9,6 @@
 void serve_steps(mtf_session *s, void (*step)(void *context), void *context);
 /* The same with another measure of memory. */
 void serve_measured(mtf_session *s, void (*step)(void *context), int64_t (*peak)(void *context),
-                    void *context);
+                    void        *context);
 
 #endif

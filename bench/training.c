@@ -99,7 +99,8 @@ static void measure_variant(bench *b, const variant *v)
         mtf_open_with(NULL)};
     racer  racers[] = {{run_step, compile_variant(sessions[0], v->bf16), 0, NULL},
                        {run_step, compile_variant(sessions[1], false), 0, NULL}};
-    figure f = {.group = "training", .aim = AT_LEAST, .target = v->bf16 ? bf16_target() : v->target};
+    figure f = {
+        .group = "training", .aim = AT_LEAST, .target = v->bf16 ? bf16_target() : v->target};
     bench_progress(b, "%s", v->name);
     bench_race(2, racers, 5);
     snprintf(f.name, sizeof f.name, "%s", v->name);

@@ -33,7 +33,7 @@ int main(void)
     show("rename cols", mtf_shape_rename(images, "cols", "width"));
     show("resize batch", mtf_shape_resize(images, "batch", 10));
 
-    mtf_dim pixels = mtf_combined_dimension(mtf_shape(rows, cols), "pixels");
+    mtf_dim   pixels = mtf_combined_dimension(mtf_shape(rows, cols), "pixels");
     mtf_shape flat = mtf_shape_replace(images, mtf_shape(rows, cols), mtf_shape(pixels));
     show("rows and cols as pixels", flat);
 

@@ -30,21 +30,18 @@ int main(int argc, char **argv)
     mtf_tensor  *b = mtf_input(g, "b", MTF_F32, mtf_shape(j, k));
     mtf_tensor  *v = mtf_input(g, "v", MTF_F32, mtf_shape(j));
 
-    mtf_tensor *matrix = mtf_einsum(mtf_shape(i, k), a, b);       /* sums j: the matrix product   */
-    mtf_tensor *turned = mtf_einsum(mtf_shape(k, i), b, a);       /* the same, laid out otherwise */
-    mtf_tensor *vector = mtf_einsum(mtf_shape(i), a, v);          /* matrix times vector          */
-    mtf_tensor *inner  = mtf_einsum(mtf_shape(), v, v);           /* sums everything              */
-    mtf_tensor *outer  = mtf_einsum(mtf_shape(i, j, k), a, b);    /* sums nothing                 */
-    mtf_tensor *sums   = mtf_einsum(mtf_shape(i), a);             /* one input: a plain sum       */
-    mtf_tensor *copies = mtf_einsum(mtf_shape(k, j), v);          /* k is new: repeated           */
-    mtf_tensor *three  = mtf_einsum(mtf_shape(i, k), a, v, b);    /* any number, cheapest first   */
+    mtf_tensor *matrix = mtf_einsum(mtf_shape(i, k), a, b);   /* sums j: the matrix product   */
+    mtf_tensor *turned = mtf_einsum(mtf_shape(k, i), b, a);   /* the same, laid out otherwise */
+    mtf_tensor *vector = mtf_einsum(mtf_shape(i), a, v);      /* matrix times vector          */
+    mtf_tensor *inner = mtf_einsum(mtf_shape(), v, v);        /* sums everything              */
+    mtf_tensor *outer = mtf_einsum(mtf_shape(i, j, k), a, b); /* sums nothing                 */
+    mtf_tensor *sums = mtf_einsum(mtf_shape(i), a);           /* one input: a plain sum       */
+    mtf_tensor *copies = mtf_einsum(mtf_shape(k, j), v);      /* k is new: repeated           */
+    mtf_tensor *three = mtf_einsum(mtf_shape(i, k), a, v, b); /* any number, cheapest first   */
 
     mtf_program *p = mtf_compile(g, matrix, turned, vector, inner, outer, sums, copies, three);
-    mtf_feed(p, a, (float[]){1, 2, 3,
-                             4, 5, 6});
-    mtf_feed(p, b, (float[]){1, 0,
-                             0, 1,
-                             1, 1});
+    mtf_feed(p, a, (float[]){1, 2, 3, 4, 5, 6});
+    mtf_feed(p, b, (float[]){1, 0, 0, 1, 1, 1});
     mtf_feed(p, v, (float[]){1, 10, 100});
     mtf_step(p);
 

@@ -20,9 +20,10 @@ static mtf_dataset *open_digits(mtf_session *s, const char *dir, const char *par
     char images[4096], labels[4096];
     snprintf(images, sizeof images, "%s/%s-images-idx3-ubyte.gz", dir, part);
     snprintf(labels, sizeof labels, "%s/%s-labels-idx1-ubyte.gz", dir, part);
-    return mtf_dataset_open(s, (mtf_field[]){{.name = "images", .files = images, .scale = 1.0 / 255},
-                                             {.name = "labels", .files = labels},
-                                             {0}});
+    return mtf_dataset_open(s,
+                            (mtf_field[]){{.name = "images", .files = images, .scale = 1.0 / 255},
+                                          {.name = "labels", .files = labels},
+                                          {0}});
 }
 
 /* The results of a batch of images: their mean loss, and how many are classified right. */
@@ -60,8 +61,8 @@ static void show(int step, int steps, double loss, double begin)
     bool   terminal = isatty(STDOUT_FILENO);
     double spent = now() - begin, rate = spent > 0 ? step * BATCH / spent : 0;
     if (!terminal && step % 600 != 0) return;
-    printf("%sstep %5d of %d   loss %.4f   %6.0f images/s   %3.0f s left%s", terminal ? "\r" : "", step, steps, loss,
-           rate, spent / step * (steps - step), terminal ? " " : "\n");
+    printf("%sstep %5d of %d   loss %.4f   %6.0f images/s   %3.0f s left%s", terminal ? "\r" : "",
+           step, steps, loss, rate, spent / step * (steps - step), terminal ? " " : "\n");
     fflush(stdout);
 }
 
@@ -69,7 +70,8 @@ static void train(mtf_program *p, mtf_tensor *loss_of_batch, mtf_dataset *digits
 {
     int          step = 0, steps = epochs * (int)(mtf_dataset_size(digits) / BATCH);
     double       begin = now(), loss = 0;
-    mtf_batches *b = mtf_batches_new(digits, p, &(mtf_batches_opts){.epochs = epochs, .shuffle = true});
+    mtf_batches *b =
+        mtf_batches_new(digits, p, &(mtf_batches_opts){.epochs = epochs, .shuffle = true});
     while (mtf_batches_next(b) && mtf_step(p)) {
         double here = mtf_fetch_scalar(p, loss_of_batch);
         loss = step++ ? 0.99 * loss + 0.01 * here : here;
@@ -90,7 +92,7 @@ int main(int argc, char **argv)
 {
     mtf_session *s = mtf_open(argc, argv);
     const char  *dir = mtf_option(s, "data", "data/mnist");
-    int          epochs = atoi(mtf_option(s, "epochs", "4")), hidden = atoi(mtf_option(s, "hidden", "1024"));
+    int epochs = atoi(mtf_option(s, "epochs", "4")), hidden = atoi(mtf_option(s, "hidden", "1024"));
     float        rate = strtof(mtf_option(s, "rate", "0.5"), NULL);
     mtf_dataset *training = open_digits(s, dir, "train"), *test = open_digits(s, dir, "t10k");
 
@@ -106,8 +108,8 @@ int main(int argc, char **argv)
     mtf_cost cost = mtf_program_cost(step);
     if (mtf_ok(s))
         printf("%d training and %d test images; a step takes %.0f Mflop and %.1f MB\n",
-               (int)mtf_dataset_size(training), (int)mtf_dataset_size(test), (double)cost.flops / 1e6,
-               (double)cost.peak_bytes / 1e6);
+               (int)mtf_dataset_size(training), (int)mtf_dataset_size(test),
+               (double)cost.flops / 1e6, (double)cost.peak_bytes / 1e6);
     train(step, n.loss, training, epochs);
     if (mtf_ok(s)) printf("test accuracy %.2f %%\n", accuracy(eval_step, eval.right, test));
     return mtf_close(s);

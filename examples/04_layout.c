@@ -17,7 +17,8 @@ static double train(const char *mesh, const char *layout)
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = mesh, .layout = layout});
     mtf_graph   *g = mtf_graph_new(s);
 
-    mtf_dim batch = {"batch", BATCH}, in = {"in", IN}, hidden = {"hidden", HIDDEN}, classes = {"classes", CLASSES};
+    mtf_dim batch = {"batch", BATCH}, in = {"in", IN}, hidden = {"hidden", HIDDEN},
+            classes = {"classes", CLASSES};
     mtf_tensor *x = mtf_input(g, "x", MTF_F32, mtf_shape(batch, in));
     mtf_tensor *labels = mtf_input(g, "labels", MTF_I32, mtf_shape(batch));
     mtf_tensor *w1 = mtf_variable(g, "w1", mtf_shape(in, hidden), NULL);

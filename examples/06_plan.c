@@ -30,14 +30,15 @@ static void price(way *w)
 {
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.mesh = w->mesh, .layout = w->layout});
     mtf_graph   *g = mtf_graph_new(s);
-    mtf_dim      batch = {"batch", BATCH}, in = {"in", IN}, hidden = {"hidden", HIDDEN}, classes = {"classes", CLASSES};
-    mtf_tensor  *x = mtf_input(g, "x", MTF_F32, mtf_shape(batch, in));
-    mtf_tensor  *labels = mtf_input(g, "labels", MTF_I32, mtf_shape(batch));
-    mtf_tensor  *w1 = mtf_variable(g, "w1", mtf_shape(in, hidden), NULL);
-    mtf_tensor  *w2 = mtf_variable(g, "w2", mtf_shape(hidden, classes), NULL);
-    mtf_tensor  *h = mtf_relu(mtf_einsum(mtf_shape(batch, hidden), x, w1));
-    mtf_tensor  *logits = mtf_einsum(mtf_shape(batch, classes), h, w2);
-    mtf_tensor  *loss = mtf_reduce_mean(mtf_softmax_cross_entropy(logits, labels, classes), MTF_ALL);
+    mtf_dim      batch = {"batch", BATCH}, in = {"in", IN}, hidden = {"hidden", HIDDEN},
+            classes = {"classes", CLASSES};
+    mtf_tensor *x = mtf_input(g, "x", MTF_F32, mtf_shape(batch, in));
+    mtf_tensor *labels = mtf_input(g, "labels", MTF_I32, mtf_shape(batch));
+    mtf_tensor *w1 = mtf_variable(g, "w1", mtf_shape(in, hidden), NULL);
+    mtf_tensor *w2 = mtf_variable(g, "w2", mtf_shape(hidden, classes), NULL);
+    mtf_tensor *h = mtf_relu(mtf_einsum(mtf_shape(batch, hidden), x, w1));
+    mtf_tensor *logits = mtf_einsum(mtf_shape(batch, classes), h, w2);
+    mtf_tensor *loss = mtf_reduce_mean(mtf_softmax_cross_entropy(logits, labels, classes), MTF_ALL);
     mtf_sgd(g, loss, &(mtf_sgd_opts){.rate = 0.5f});
 
     w->cost = mtf_program_cost(mtf_compile(g, loss));
@@ -67,14 +68,16 @@ int main(void)
 
     /* memory: variables and the slab, on the processor that needs most.  flops, sent (bytes), and
      * collectives: of one processor, in one step.  All of these are exact; only the time is a guess. */
-    printf("%-14s %-24s %9s %9s %9s %6s %9s\n", "mesh", "layout", "memory", "flops", "sent", "times", "about");
+    printf("%-14s %-24s %9s %9s %9s %6s %9s\n", "mesh", "layout", "memory", "flops", "sent",
+           "times", "about");
     int best = 0;
     for (int i = 0; i < WAYS; i++) {
         way *w = &ways[i];
         price(w);
         if (w->seconds < ways[best].seconds) best = i;
-        printf("%-14s %-24s %6.2f MB %7.1f M %6.1f kB %6d %6.2f ms\n", w->mesh, *w->layout ? w->layout : "none",
-               (double)w->cost.peak_bytes / 1e6, (double)w->cost.flops / 1e6, (double)w->cost.sent_bytes / 1e3,
+        printf("%-14s %-24s %6.2f MB %7.1f M %6.1f kB %6d %6.2f ms\n", w->mesh,
+               *w->layout ? w->layout : "none", (double)w->cost.peak_bytes / 1e6,
+               (double)w->cost.flops / 1e6, (double)w->cost.sent_bytes / 1e3,
                (int)w->cost.collectives, w->seconds * 1e3);
     }
 

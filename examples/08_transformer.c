@@ -32,10 +32,10 @@ int main(int argc, char **argv)
                                    .input_vocab = mtf_vocabulary_size(bytes),
                                    .stack = {.layers = layers, .blocks = 2, .max_length = 128}});
 
-    mtf_graph  *g = mtf_graph_new(s);
-    mtf_shape   shape = mtf_shape((mtf_dim){"batch", 16}, (mtf_dim){"length", 128});
-    mtf_tensor *targets = mtf_input(g, "targets", MTF_I32, shape);
-    mtf_tensor *segment = mtf_input(g, "targets_segmentation", MTF_I32, shape);
+    mtf_graph             *g = mtf_graph_new(s);
+    mtf_shape              shape = mtf_shape((mtf_dim){"batch", 16}, (mtf_dim){"length", 128});
+    mtf_tensor            *targets = mtf_input(g, "targets", MTF_I32, shape);
+    mtf_tensor            *segment = mtf_input(g, "targets_segmentation", MTF_I32, shape);
     mtf_transformer_result r = mtf_transformer_apply(
         model, &(mtf_transformer_batch){.targets = targets, .targets_segment = segment},
         &(mtf_transformer_call){.training = true});
@@ -46,9 +46,9 @@ int main(int argc, char **argv)
                                                           .documents = MTF_DOCUMENTS_FILE,
                                                           .joined = true,
                                                           .length = 128});
-    mtf_train(g, r.loss, &(mtf_train_opts){.data = book,
-                                           .batches = &(mtf_batches_opts){.shuffle = true},
-                                           .steps = steps});
+    mtf_train(g, r.loss,
+              &(mtf_train_opts){
+                  .data = book, .batches = &(mtf_batches_opts){.shuffle = true}, .steps = steps});
 
     int32_t        prompt[] = {'T' + 3, 'h' + 3, 'e' + 3, ' ' + 3}; /* byte b is token b + 3 */
     mtf_decode_job line = {.prompt = prompt,

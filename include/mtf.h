@@ -126,9 +126,9 @@ typedef struct mtf_session_opts {
     /* Rules for stored state, which cut variables further between steps.  A rule that would raise the
      * planned memory of the first program compiled is ignored, unless it ends in "!". */
     const char     *state_layout;
-    const mtf_rule *state_rules;  /* that as a list, where `state_layout` is NULL                  */
-    const char     *machine;  /* what "auto" layouts are chosen for, as in mtf_layout_opts         */
-    bool            measure;  /* count and time every instruction, for mtf_program_measured      */
+    const mtf_rule *state_rules; /* that as a list, where `state_layout` is NULL                  */
+    const char     *machine; /* what "auto" layouts are chosen for, as in mtf_layout_opts         */
+    bool            measure; /* count and time every instruction, for mtf_program_measured      */
     int             patience; /* seconds that a processor waits for another; default 600        */
     bool            tf32;     /* GPUs may round factors of f32 products, convolutions to 11 bits */
     /* Receives every text that the session prints: errors at mtf_close, print ops.  Default: none. */
@@ -225,8 +225,8 @@ MTF_API mtf_tensor *mtf_rsqrt(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_reciprocal(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_sigmoid(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_silu(mtf_tensor *x);
-MTF_API mtf_tensor *mtf_swish(mtf_tensor *x); /* another name of silu */
-MTF_API mtf_tensor *mtf_gelu(mtf_tensor *x);  /* the tanh approximation, as the original */
+MTF_API mtf_tensor *mtf_swish(mtf_tensor *x);     /* another name of silu */
+MTF_API mtf_tensor *mtf_gelu(mtf_tensor *x);      /* the tanh approximation, as the original */
 MTF_API mtf_tensor *mtf_gelu_grad(mtf_tensor *x); /* its derivative */
 MTF_API mtf_tensor *mtf_gelu_exact(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_elu(mtf_tensor *x);
@@ -319,18 +319,18 @@ MTF_API mtf_tensor *mtf_softmax(mtf_tensor *x, mtf_dim dim, mtf_tensor *extra_lo
  * memory may be query: a sequence attends to itself.  A query sees a position of the memory where
  * min_relative <= write - read <= max_relative and both are in the same segment. */
 typedef struct mtf_attention_op_opts {
-    const char    *query;                         /* NULL: q has one position */
-    const char    *memory, *key, *value;          /* value may be key */
-    double         scale;                         /* default 1 */
-    const int64_t *min_relative, *max_relative;   /* NULL: no limit */
-    mtf_tensor    *bias;                          /* any of q's dimensions but key, and memory */
-    const char    *bias_memory;                   /* the bias's name for the memory; NULL: memory */
-    const char    *bias_relative;                 /* its dimension of distances, of size query + memory - 1:
+    const char    *query;                       /* NULL: q has one position */
+    const char    *memory, *key, *value;        /* value may be key */
+    double         scale;                       /* default 1 */
+    const int64_t *min_relative, *max_relative; /* NULL: no limit */
+    mtf_tensor    *bias;                        /* any of q's dimensions but key, and memory */
+    const char    *bias_memory;                 /* the bias's name for the memory; NULL: memory */
+    const char    *bias_relative; /* its dimension of distances, of size query + memory - 1:
                                                      element memory - query + (size of query) - 1 */
-    mtf_tensor    *read, *write;                  /* i32 positions of q and k; NULL: the index */
+    mtf_tensor    *read, *write;  /* i32 positions of q and k; NULL: the index */
     mtf_tensor    *query_segment, *memory_segment; /* i32; NULL: one segment */
-    double         dropout;                       /* of weights */
-    mtf_shape      dropout_over;                  /* dimensions that share the dropout mask */
+    double         dropout;                        /* of weights */
+    mtf_shape      dropout_over;                   /* dimensions that share the dropout mask */
 } mtf_attention_op_opts;
 /* y has q's dimensions without key, then value.  *lse, unless NULL, receives the log of the sum of
  * exponentials, in f32, or f64 for f64.  A query that sees nothing has y 0 and lse -1e30. */
@@ -512,13 +512,13 @@ MTF_API void mtf_microbatches(mtf_graph *g, mtf_dim batch, int64_t n);
 MTF_API mtf_program *mtf_compile_n(mtf_graph *g, int n, mtf_tensor *const *fetches);
 MTF_API void         mtf_program_free(mtf_program *p); /* optional; the session frees the rest */
 
-MTF_API bool   mtf_feed(mtf_program *p, mtf_tensor *input, const void *data); /* row-major, whole */
-MTF_API bool   mtf_step(mtf_program *p);
+MTF_API bool mtf_feed(mtf_program *p, mtf_tensor *input, const void *data); /* row-major, whole */
+MTF_API bool mtf_step(mtf_program *p);
 /* The number of the next step, counted from 0; random numbers depend on it.  Set it when resuming. */
 MTF_API int64_t mtf_program_step(const mtf_program *p);
 MTF_API bool    mtf_program_set_step(mtf_program *p, int64_t step);
-MTF_API bool   mtf_fetch(mtf_program *p, mtf_tensor *x, void *data);
-MTF_API double mtf_fetch_scalar(mtf_program *p, mtf_tensor *x);
+MTF_API bool    mtf_fetch(mtf_program *p, mtf_tensor *x, void *data);
+MTF_API double  mtf_fetch_scalar(mtf_program *p, mtf_tensor *x);
 
 /* One processor's own part of a tensor: elements begin .. begin + shape's size along each
  * dimension, row-major at `data`; a part may be empty. */
@@ -533,14 +533,15 @@ typedef struct mtf_part {
 MTF_API bool mtf_feed_parts(mtf_program *p, mtf_tensor                              *input,
                             void (*fill)(void *context, const mtf_part *part), void *context);
 /* Visits the parts that mtf_feed_parts will ask for, with data NULL, so that they can be prepared. */
-MTF_API bool mtf_input_parts(mtf_program *p, mtf_tensor                              *input,
+MTF_API bool mtf_input_parts(mtf_program *p, mtf_tensor                               *input,
                              void (*visit)(void *context, const mtf_part *part), void *context);
 MTF_API int  mtf_program_inputs(const mtf_program *p, mtf_tensor **list, int room); /* count */
 /* Feeds parts without copying them: `find` returns the address of each part, row-major, a multiple of
  * 64.  The data must stay there unchanged until the input is fed again, the program ends, or another
  * call with `find` NULL makes the input unfed. */
-MTF_API bool mtf_lend_parts(mtf_program *p, mtf_tensor                                     *input,
-                            const void *(*find)(void *context, const mtf_part *part), void *context);
+MTF_API bool mtf_lend_parts(mtf_program *p, mtf_tensor *input,
+                            const void *(*find)(void *context, const mtf_part *part),
+                            void *context);
 /* Calls `visit` for each processor's part of the tensor, without gathering the whole. */
 MTF_API bool mtf_fetch_parts(mtf_program *p, mtf_tensor                               *x,
                              void (*visit)(void *context, const mtf_part *part), void *context);
@@ -550,20 +551,21 @@ MTF_API bool mtf_fetch_parts(mtf_program *p, mtf_tensor                         
 typedef enum mtf_objective { MTF_FASTEST, MTF_SMALLEST } mtf_objective;
 
 typedef struct mtf_layout_opts {
-    const char   *mesh;      /* "rows:2,cols:4", or "auto:64": the best shape of 64 processors      */
-    const char   *layout;    /* rules that are fixed, as in "batch:rows,auto"; default "auto"       */
-    const char   *state_layout; /* for stored state; "auto" finds rules that help; default: none    */
-    const char   *machine;   /* a file that describes it, or "flops=1e12,wire=25e9"; see docs        */
-    mtf_objective objective; /* least time or least memory                                          */
-    size_t        memory;    /* bytes a processor may use; default: what the machine's file says     */
-    int           most_axes; /* of an "auto:" mesh; default 2                                       */
-    double        seconds;   /* of search at most; default 10                                       */
+    const char *mesh;   /* "rows:2,cols:4", or "auto:64": the best shape of 64 processors      */
+    const char *layout; /* rules that are fixed, as in "batch:rows,auto"; default "auto"       */
+    const char *state_layout; /* for stored state; "auto" finds rules that help; default: none    */
+    const char *machine; /* a file that describes it, or "flops=1e12,wire=25e9"; see docs        */
+    mtf_objective
+           objective; /* least time or least memory                                          */
+    size_t memory;    /* bytes a processor may use; default: what the machine's file says     */
+    int    most_axes; /* of an "auto:" mesh; default 2                                       */
+    double seconds;   /* of search at most; default 10                                       */
 } mtf_layout_opts;
 
 /* Texts live in the session. */
 typedef struct mtf_layout_found {
     const char *mesh, *layout, *state_layout;
-    double      seconds; /* of a step, predicted */
+    double      seconds;                /* of a step, predicted */
     int64_t     peak_bytes, sent_bytes; /* of a processor */
     double      gap; /* no layout is better than (1 - gap) of this one; 0: optimal */
 } mtf_layout_found;
@@ -584,8 +586,8 @@ typedef struct mtf_cost {
     int64_t flops; /* one step; a loop of unknown length counts once     */
     int64_t bytes; /* read and written by instructions                   */
     int64_t variable_bytes, input_bytes, constant_bytes;
-    int64_t peak_bytes; /* variables and the slab together                    */
-    int64_t collectives, sent_bytes; /* to other processors of the mesh, in one step     */
+    int64_t peak_bytes;                /* variables and the slab together                    */
+    int64_t collectives, sent_bytes;   /* to other processors of the mesh, in one step     */
     int64_t scratch_bytes, wire_bytes; /* not in the peak: work space of kernels, message buffers */
 } mtf_cost;
 MTF_API mtf_cost mtf_program_cost(const mtf_program *p);
@@ -613,9 +615,9 @@ MTF_API int mtf_program_counters(const mtf_program *p, const mtf_counter **list)
 typedef struct mtf_measured {
     int64_t        steps; /* 0: nothing ran here, or nothing is measured */
     int64_t        flops;
-    int64_t        collectives;    /* how many it took part in */
-    int64_t        received_bytes; /* from other processors, by both of these ways: */
-    int64_t        read_bytes;     /*   bytes read from memory that is shared with them, */
+    int64_t        collectives;       /* how many it took part in */
+    int64_t        received_bytes;    /* from other processors, by both of these ways: */
+    int64_t        read_bytes;        /*   bytes read from memory that is shared with them, */
     int64_t        received_messages; /*   and bytes received in messages */
     int64_t        sent_messages;     /* bytes sent in messages */
     int64_t        peak_bytes;        /* variables and the slab together, as allocated */
@@ -642,7 +644,8 @@ static inline mtf_tensor *mtf_einsum_list(mtf_shape output, std::initializer_lis
     return mtf_einsum_n(output, (int)xs.size(), xs.begin());
 }
 
-static inline mtf_program *mtf_compile_list(mtf_graph *g, std::initializer_list<mtf_tensor *> fetches)
+static inline mtf_program *mtf_compile_list(mtf_graph                          *g,
+                                            std::initializer_list<mtf_tensor *> fetches)
 {
     return mtf_compile_n(g, (int)fetches.size(), fetches.begin());
 }

@@ -17,8 +17,8 @@ typedef struct mtf_config mtf_config;
 
 typedef struct mtf_config_opts {
     /* Lists end with NULL; a list may be NULL. */
-    const char *const *files;   /* paths, or names of files that came with mtf, as "bi_base"     */
-    const char *const *params;  /* bindings, read after the files: "Unitransformer.d_model = 8"  */
+    const char *const *files;  /* paths, or names of files that came with mtf, as "bi_base"     */
+    const char *const *params; /* bindings, read after the files: "Unitransformer.d_model = 8"  */
     const char *const *params_names; /* what messages call them; default "parameter 1", .. An
                                    option, as "--mesh", is named without line and column         */
     const char *const *folders; /* where else files are looked for                               */
@@ -66,7 +66,7 @@ typedef struct mtf_config_dataset {
     const char *documents; /* "blank", "line", "file"; NULL: the format's default               */
     const char *inputs, *targets; /* columns or features; NULL: the format's default             */
     bool        joined;           /* examples are windows over all texts concatenated            */
-    bool        split_long;       /* a text that is too long makes several examples; else it is cut */
+    bool        split_long; /* a text that is too long makes several examples; else it is cut */
     bool        pack, ensure_end, shuffle;
     uint64_t    seed;
     double noise, mean_span; /* of "spans"                                                       */
@@ -104,7 +104,7 @@ typedef struct mtf_config_run {
     int64_t batch;                         /* sequences in a step                                */
     bool    per_replica;                   /* it is that many for each part of a cut batch       */
     int64_t outer_batch;                   /* size of the dimension outer_batch; 1: none         */
-    int64_t microbatches;                  /* into which a batch is split; 0: as few as fit the memory */
+    int64_t microbatches; /* into which a batch is split; 0: as few as fit the memory */
     int64_t train_steps;
     int64_t save_every, perplexity_steps;
     int     keep; /* how many of the newest checkpoints to keep; 0: all                        */

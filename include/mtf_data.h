@@ -30,7 +30,7 @@ typedef struct mtf_field {
                            input takes; a column is then a number                                 */
     bool        header; /* csv, tsv: the first line has the names of the columns; implied where a
                            field of the same files names a column                                 */
-    int64_t     shift;  /* bytes, u16, u32: windows begin this many elements later; 1 for the targets
+    int64_t     shift; /* bytes, u16, u32: windows begin this many elements later; 1 for the targets
                            of a language model; default 0                                         */
     double      least, most; /* a number outside this range is an error; both 0: no range         */
 } mtf_field;
@@ -39,7 +39,7 @@ typedef struct mtf_field {
  * they must not change before the session closes: until then the dataset lives. */
 MTF_API mtf_dataset *mtf_dataset_open(mtf_session *s, const mtf_field *fields);
 /* Examples; large text is read for it (mtf_text.h), 0 after an error. */
-MTF_API int64_t      mtf_dataset_size(const mtf_dataset *d);
+MTF_API int64_t mtf_dataset_size(const mtf_dataset *d);
 /* Reads all `count` elements of one field of example `index`, converted to `type`. */
 MTF_API bool mtf_dataset_read(mtf_dataset *d, const char *field, int64_t index, mtf_dtype type,
                               int64_t count, void *out);
@@ -68,9 +68,10 @@ MTF_API mtf_batches *mtf_batches_new(mtf_dataset *d, mtf_program *p, const mtf_b
 MTF_API void         mtf_batches_free(mtf_batches *b); /* optional; the session frees the rest */
 /* Feeds the next batch to the program.  False at the end, and after an error. */
 MTF_API bool    mtf_batches_next(mtf_batches *b);
-MTF_API int64_t mtf_batches_real(const mtf_batches *b);     /* real examples in the batch fed last */
-MTF_API int64_t mtf_batches_position(const mtf_batches *b); /* batches fed since the beginning     */
-MTF_API bool    mtf_batches_seek(mtf_batches *b, int64_t position); /* continues from there        */
+MTF_API int64_t mtf_batches_real(const mtf_batches *b); /* real examples in the batch fed last */
+MTF_API int64_t
+             mtf_batches_position(const mtf_batches *b); /* batches fed since the beginning     */
+MTF_API bool mtf_batches_seek(mtf_batches *b, int64_t position); /* continues from there        */
 
 #ifdef __cplusplus
 }

@@ -207,14 +207,15 @@ typedef struct mtf_moe_opts {
     double      switch_jitter;      /* default 0.01                                            */
     double jitter; /* any gating: the router's inputs times 1 - jitter to 1 + jitter in training */
     /* top_k */
-    bool    sigmoid;      /* gates are sigmoids of the logits, not a softmax                   */
-    bool    unnormalised; /* weights are gates; default: gates divided by their sum            */
-    double  scale;        /* of the weights; default 1                                         */
-    double  bias_rate; /* above 0: choices are made by gate + bias, and each step of training moves the
+    bool   sigmoid;      /* gates are sigmoids of the logits, not a softmax                   */
+    bool   unnormalised; /* weights are gates; default: gates divided by their sum            */
+    double scale;        /* of the weights; default 1                                         */
+    double
+        bias_rate;  /* above 0: choices are made by gate + bias, and each step of training moves the
                           biases by this much towards balance; their mean stays 0              */
     int64_t shared; /* experts that every token goes to, computed as one layer                 */
     const char *kernel_init, *output_init; /* of the router and "wi", of "wo"; as for mtf_dense */
-    bool    one_hot; /* moves tokens by products with one-hot masks, as the original, not by index */
+    bool one_hot; /* moves tokens by products with one-hot masks, as the original, not by index */
     /* 1 for real tokens, 0 for padding: x's dimensions but the last, floating.  NULL: all are real.
      * top_2: a token of importance between goes to its best expert as a second choice.        */
     mtf_tensor              *importance;
@@ -223,11 +224,11 @@ typedef struct mtf_moe_opts {
 
 /* What a mixture tells besides its result; scalars are f32 (f64 for f64). */
 typedef struct mtf_moe_told {
-    mtf_tensor *loss;     /* to be added to the model's; NULL: there is none                   */
-    mtf_tensor *balance;  /* before loss_coef: 1 where experts are used evenly; NULL: none     */
-    mtf_tensor *load;     /* [expert_unsplit]: share of the choices that ask for each expert   */
-    mtf_tensor *dropped;  /* share of the choices that find no place                           */
-    mtf_tensor *entropy;  /* mean of the gates', in nats                                       */
+    mtf_tensor *loss;    /* to be added to the model's; NULL: there is none                   */
+    mtf_tensor *balance; /* before loss_coef: 1 where experts are used evenly; NULL: none     */
+    mtf_tensor *load;    /* [expert_unsplit]: share of the choices that ask for each expert   */
+    mtf_tensor *dropped; /* share of the choices that find no place                           */
+    mtf_tensor *entropy; /* mean of the gates', in nats                                       */
 } mtf_moe_told;
 
 /* Feed-forward layers of which each token uses a few: x [.., length, channels].  Weights have the dimension
@@ -248,19 +249,19 @@ typedef struct mtf_attention_opts {
     const char                  *name;    /* default: the layer's own name                 */
     double                       dropout; /* of the attention weights                      */
     mtf_shape                    dropout_broadcast; /* dimensions that share the dropout mask  */
-    mtf_tensor                  *extra_logit;    /* of one more position, whose value is 0        */
-    bool                         combine;        /* one variable "qkvo" instead of q, k, v, o     */
-    mtf_shape                    ensemble;       /* weights for each index of these               */
-    const mtf_attention_weights *weights;        /* used instead of variables                     */
-    bool                         mask_right;     /* local and compressed: causal                  */
-    int64_t                      window;         /* masked local: how many positions, itself
+    mtf_tensor                  *extra_logit;  /* of one more position, whose value is 0        */
+    bool                         combine;      /* one variable "qkvo" instead of q, k, v, o     */
+    mtf_shape                    ensemble;     /* weights for each index of these               */
+    const mtf_attention_weights *weights;      /* used instead of variables                     */
+    bool                         mask_right;   /* local and compressed: causal                  */
+    int64_t                      window;       /* masked local: how many positions, itself
                                                  included, are seen; default 128               */
-    int64_t                      split;          /* masked local: length of a part of the sequence,
+    int64_t                      split;        /* masked local: length of a part of the sequence,
                                                  which the block size divides; default: all    */
-    bool                         hide_outside;   /* local: what lies outside is not seen; default:
+    bool                         hide_outside; /* local: what lies outside is not seen; default:
                                                  it is seen as zeros, as in the original       */
-    mtf_dim                  h_blocks, w_blocks; /* local: the dimensions that count blocks; {0}: one */
-    bool                     composed; /* from einsums and a softmax, which stores the weights    */
+    mtf_dim h_blocks, w_blocks; /* local: the dimensions that count blocks; {0}: one */
+    bool    composed;           /* from einsums and a softmax, which stores the weights    */
     const mtf_layer_context *context;
 } mtf_attention_opts;
 

@@ -50,23 +50,23 @@ MTF_API int64_t mtf_vocabulary_decode(const mtf_vocabulary *v, const int32_t *id
 
 /* Decodes ids one at a time, giving whole characters only. */
 typedef struct mtf_text_stream mtf_text_stream;
-MTF_API mtf_text_stream *mtf_text_stream_new(const mtf_vocabulary *v);
+MTF_API mtf_text_stream       *mtf_text_stream_new(const mtf_vocabulary *v);
 /* The text that this id completes, maybe ""; it is valid until the next call.  NULL after an error. */
 MTF_API const char *mtf_text_stream_add(mtf_text_stream *t, int32_t id);
 /* The rest of the text; after it the stream can decode another text. */
 MTF_API const char *mtf_text_stream_end(mtf_text_stream *t);
-MTF_API void        mtf_text_stream_free(mtf_text_stream *t); /* optional; the session frees the rest */
+MTF_API void mtf_text_stream_free(mtf_text_stream *t); /* optional; the session frees the rest */
 
 /* ---- datasets -------------------------------------------------------------------------- */
 
 typedef enum mtf_text_objective {
     /* 1 is the end token. */
-    MTF_TEXT_LM,       /* targets: the text, 1                                              */
-    MTF_TEXT_PAIRS,    /* inputs: the first text, 1; targets: the second, 1                 */
+    MTF_TEXT_LM,        /* targets: the text, 1                                              */
+    MTF_TEXT_PAIRS,     /* inputs: the first text, 1; targets: the second, 1                 */
     MTF_TEXT_DELIMITED, /* targets: the first text, 1, the second, 1 in one sequence         */
-    MTF_TEXT_SPANS,    /* inputs: the text with spans replaced by sentinels, 1;
+    MTF_TEXT_SPANS,     /* inputs: the text with spans replaced by sentinels, 1;
                                targets: each sentinel and what it replaces, 1                    */
-    MTF_TEXT_PREFIX,   /* inputs: the text up to a random place, 1; targets: the rest, 1    */
+    MTF_TEXT_PREFIX,    /* inputs: the text up to a random place, 1; targets: the rest, 1    */
     MTF_TEXT_PREFIX_DELIMITED /* the same in one sequence, as MTF_TEXT_DELIMITED        */
 } mtf_text_objective;
 
@@ -83,26 +83,28 @@ typedef enum mtf_overlong {
 } mtf_overlong;
 
 typedef struct mtf_text_opts {
-    const char           *files;      /* a path or a pattern, whose files are sorted; may be gzip    */
-    const char           *format;     /* "text", "tsv", "tfrecord", "u16", "u32"; default: detected
+    const char *files;  /* a path or a pattern, whose files are sorted; may be gzip    */
+    const char *format; /* "text", "tsv", "tfrecord", "u16", "u32"; default: detected
                                          by the first file's content, else by its name               */
-    const mtf_vocabulary *vocabulary; /* default: bytes                                             */
-    const mtf_vocabulary *inputs_vocabulary; /* for the inputs of pairs; default: the same         */
+    /* default: bytes */
+    const mtf_vocabulary *vocabulary;
+    /* for the inputs of pairs; default: the same */
+    const mtf_vocabulary *inputs_vocabulary;
     mtf_text_objective    objective;
     mtf_documents         documents;
     mtf_overlong          overlong;
-    bool        joined;     /* texts, each with its end token, are concatenated; the examples are
+    bool    joined;        /* texts, each with its end token, are concatenated; the examples are
                                windows of this stream, of which the last may be shorter            */
-    int64_t     length;     /* of targets, including the end token; required                      */
-    int64_t     inputs_length; /* of inputs; default: length                                        */
-    bool        pack;       /* several examples in one row                                        */
-    bool        ensure_end; /* a text that was cut ends with the end token too                    */
+    int64_t length;        /* of targets, including the end token; required                      */
+    int64_t inputs_length; /* of inputs; default: length                                        */
+    bool    pack;          /* several examples in one row                                        */
+    bool    ensure_end;    /* a text that was cut ends with the end token too                    */
     const char *inputs, *targets; /* tsv: columns, by number from 0; tfrecord: features, holding
                                      text or ids.  Default: 0 and 1; "inputs" and "targets".  For
                                      single texts `targets`; of tsv by default the first column    */
-    uint64_t    seed;       /* of spans and prefixes                                              */
-    double      noise;      /* share of tokens in spans; default 0.15                             */
-    double      mean_span;  /* default 3                                                          */
+    uint64_t    seed;      /* of spans and prefixes                                              */
+    double      noise;     /* share of tokens in spans; default 0.15                             */
+    double      mean_span; /* default 3                                                          */
 } mtf_text_opts;
 
 /* A dataset with the fields targets, targets_segmentation and targets_position, and inputs,

@@ -19,14 +19,14 @@ extern "C" {
  * files, which hold whole tensors by name, and manifest.json.  It is written on any mesh, layout or
  * wire, and read on any other.  Every processor writes and reads its own parts only. */
 typedef struct mtf_save_opts {
-    int64_t     step;       /* names the checkpoint                                          */
-    int64_t     position;   /* of the data: batches fed so far                               */
-    const char *config;     /* any text, such as a description of the model                  */
+    int64_t            step;     /* names the checkpoint                                          */
+    int64_t            position; /* of the data: batches fed so far                               */
+    const char        *config;   /* any text, such as a description of the model                  */
     const char *const *facts; /* pairs, then NULL: settings that a run which resumes from it should
                                  share, as in "batch", "64"                                  */
-    int         keep;       /* how many of the newest to keep; default: all                  */
-    int64_t     keep_every; /* also keep those whose step it divides; default: none          */
-    bool        background; /* returns when the values are copied; a thread writes them      */
+    int                keep;  /* how many of the newest to keep; default: all                  */
+    int64_t keep_every;       /* also keep those whose step it divides; default: none          */
+    bool    background;       /* returns when the values are copied; a thread writes them      */
 } mtf_save_opts;
 
 /* Saves every variable of the session: those of the programs compiled so far, and those that were read
@@ -41,27 +41,28 @@ MTF_API bool mtf_save_wait(mtf_session *s);
 MTF_API bool mtf_save_poll(mtf_session *s);
 
 typedef struct mtf_load_opts {
-    int64_t     step;          /* default: the newest                                          */
-    const char *only;          /* a pattern: which variables are loaded; default: all          */
-    bool        trainable;     /* of these only trainable ones: no counters, no optimizer state */
-    const char *const *rename; /* pairs, then NULL: a pattern and a replacement for what it matches in
+    int64_t     step;      /* default: the newest                                          */
+    const char *only;      /* a pattern: which variables are loaded; default: all          */
+    bool        trainable; /* of these only trainable ones: no counters, no optimizer state */
+    const char *const
+        *rename;  /* pairs, then NULL: a pattern and a replacement for what it matches in
                                   a variable's name, \1 being its first group; the result is the
                                   name in the checkpoint.  The first pair that matches applies; a
                                   pattern that matches no variable is an error                 */
-    bool partial;              /* variables that the checkpoint lacks keep their values        */
-    bool convert;              /* floating types that differ from the variable's are converted */
+    bool partial; /* variables that the checkpoint lacks keep their values        */
+    bool convert; /* floating types that differ from the variable's are converted */
 } mtf_load_opts;
 
 typedef struct mtf_loaded {
-    int64_t     step, position;
-    uint64_t    seed;           /* of the session that saved it                                */
-    const char *config;         /* "" where there was none                                     */
-    const char *path;           /* of the checkpoint                                           */
-    int         variables;      /* how many were loaded                                        */
-    int         wanted;         /* how many were to be loaded                                  */
-    const char *const *missing; /* names of those that the checkpoint lacks, then NULL         */
-    const char *const *facts;   /* pairs, then NULL, as in mtf_save_opts                       */
-} mtf_loaded;                   /* all texts live as long as the session                       */
+    int64_t            step, position;
+    uint64_t           seed;      /* of the session that saved it                                */
+    const char        *config;    /* "" where there was none                                     */
+    const char        *path;      /* of the checkpoint                                           */
+    int                variables; /* how many were loaded                                        */
+    int                wanted;    /* how many were to be loaded                                  */
+    const char *const *missing;   /* names of those that the checkpoint lacks, then NULL         */
+    const char *const *facts;     /* pairs, then NULL, as in mtf_save_opts                       */
+} mtf_loaded;                     /* all texts live as long as the session                       */
 
 /* Patterns are extended regular expressions that may match anywhere in a name.  `path` is a folder of
  * checkpoints, a checkpoint, or safetensors files written by another program.  Fills in `loaded`,
@@ -110,10 +111,10 @@ typedef struct mtf_train_opts {
     bool                 resume;     /* continue from the newest complete one, if there is one   */
     bool                 resume_anyway; /* even with another model, other data or other settings;
                                            variables that it lacks keep their initial values     */
-    const char          *optimizer;  /* its name: stored in checkpoints, compared when resuming  */
-    const char *const   *facts;      /* pairs, then NULL: further settings that are stored and compared;
+    const char          *optimizer; /* its name: stored in checkpoints, compared when resuming  */
+    const char *const   *facts;  /* pairs, then NULL: further settings that are stored and compared;
                                         "model" is a mark of the network, "order" how examples come */
-    const char          *config;     /* stored in each checkpoint                                */
+    const char          *config; /* stored in each checkpoint                                */
     /* what to show, besides a line of progress */
     mtf_tensor *rate;          /* the learning rate                                        */
     mtf_tensor *gradient_norm; /* for event files                                        */

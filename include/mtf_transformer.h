@@ -37,11 +37,11 @@ typedef struct mtf_attention_layer {
     double       dropout;   /* of the attention weights                                        */
     bool         dropout_each; /* a separate mask for each query; default: one for all        */
     mtf_relative relative; /* to an encoder: from the position of the last sentinel that was read */
-    int64_t      buckets;        /* of relative positions; default 32                           */
-    int64_t      max_distance;   /* longer distances share a bucket; default 128                */
+    int64_t      buckets;  /* of relative positions; default 32                           */
+    int64_t      max_distance; /* longer distances share a bucket; default 128                */
     int64_t      window; /* positions less than this far back are seen and, where later positions
                             are seen at all, up to this far ahead; 0: all                      */
-    bool         extra_logit;    /* a learned logit for each head allows attending to nothing   */
+    bool         extra_logit; /* a learned logit for each head allows attending to nothing   */
     bool         fixed_extra_logit; /* the same with one logit for all heads, not learned: ... */
     double       extra_logit_value; /* ... this                                                */
     bool         hybrid;         /* a learned mix of ordinary and doubly normalised weights     */
@@ -52,7 +52,7 @@ typedef struct mtf_attention_layer {
                                     default: one combined dimension, named like the heads'     */
     bool f8; /* the projections are products in f8, as those of mtf_einsum_f8                  */
     bool scale_queries; /* divides queries by sqrt(kv); default: their initialiser does       */
-    bool composed; /* from einsums and a softmax, which stores the weights; default: one fused
+    bool composed;      /* from einsums and a softmax, which stores the weights; default: one fused
                       operation, where that supports all options given                         */
 } mtf_attention_layer;
 
@@ -94,13 +94,13 @@ typedef enum mtf_layer_kind {
 
 typedef struct mtf_transformer_layer {
     mtf_layer_kind kind;
-    const char    *name; /* its inner scope; default: the original's class, as "SelfAttention" */
+    const char    *name;  /* its inner scope; default: the original's class, as "SelfAttention" */
     const char    *place; /* its outer scope, in that of the block; default: "layer_000", ...  */
     union {
         mtf_attention_layer     attention;
         mtf_talking_heads_layer talking_heads;
         mtf_feed_forward_layer  feed_forward;
-        mtf_moe_opts            moe; /* name, output, importance, initialisers, context: the stack's */
+        mtf_moe_opts moe; /* name, output, importance, initialisers, context: the stack's */
     };
 } mtf_transformer_layer;
 
@@ -130,9 +130,9 @@ typedef struct mtf_stack_opts {
     const mtf_transformer_layer *layers; /* of one block, ended by {0}                          */
     int64_t                      blocks; /* how often the block is repeated; default 6           */
     mtf_sublayers                initial, per_layer, final;
-    double        dropout;   /* of the sublayers                                                 */
-    double        epsilon;   /* of the norms; default 1e-6                                       */
-    bool          recompute; /* compute layers again in the backward pass, to save memory   */
+    double        dropout;    /* of the sublayers                                                 */
+    double        epsilon;    /* of the norms; default 1e-6                                       */
+    bool          recompute;  /* compute layers again in the backward pass, to save memory   */
     bool          reversible; /* layer f maps (a, b) to (b, a + f(b)), starting from (x, x), and the
                                  result is the sum of both; per_layer has no "residual", and layers
                                  are computed again in the backward pass                       */
@@ -152,20 +152,20 @@ typedef enum mtf_ensemble_output {
 } mtf_ensemble_output;
 
 typedef struct mtf_transformer_opts {
-    const char *scope;                 /* of all its variables; default: none                */
-    int64_t d_model;                   /* default 1024                                       */
-    int64_t input_vocab, output_vocab; /* numbers of tokens; output: default as input        */
-    int64_t vocab_divisor;             /* both are rounded up to its multiples; default 128  */
-    mtf_stack_opts stack;              /* the only one, or the decoder                       */
-    mtf_stack_opts encoder;            /* with layers: an encoder-decoder                    */
-    bool           separate_embedding; /* encoder and decoder have separate tables           */
-    bool           separate_positions; /* ... of learned positions, too; else they share one where they
+    const char *scope;                     /* of all its variables; default: none                */
+    int64_t     d_model;                   /* default 1024                                       */
+    int64_t     input_vocab, output_vocab; /* numbers of tokens; output: default as input        */
+    int64_t     vocab_divisor;             /* both are rounded up to its multiples; default 128  */
+    mtf_stack_opts stack;                  /* the only one, or the decoder                       */
+    mtf_stack_opts encoder;                /* with layers: an encoder-decoder                    */
+    bool           separate_embedding;     /* encoder and decoder have separate tables           */
+    bool    separate_positions; /* ... of learned positions, too; else they share one where they
                                           share the embedding and have the same max_length     */
-    bool           shared_softmax;     /* logits are products with the embedding table;      */
-    bool           unscaled_softmax;   /* those are not divided by sqrt(d_model), as in GPT-2 */
-    bool    scaled_embedding; /* the table is initialised like a classifier's weights, and lookups
+    bool    shared_softmax;     /* logits are products with the embedding table;      */
+    bool    unscaled_softmax;   /* those are not divided by sqrt(d_model), as in GPT-2 */
+    bool    scaled_embedding;   /* the table is initialised like a classifier's weights, and lookups
                               are multiplied by sqrt(d_model)                                  */
-    double  init_deviation;   /* of initial weights and embeddings, 0.02 in GPT-2; for weights whose
+    double  init_deviation; /* of initial weights and embeddings, 0.02 in GPT-2; for weights whose
                               results are added to the residual stream, divided by the root of the
                               stack's number of layers; default: as in Mesh TensorFlow          */
     int64_t sentinels; /* how many of the last input tokens mark spans of the inputs, for relative
@@ -265,16 +265,17 @@ typedef struct mtf_sampling {
     int64_t  top_k;       /* only the k most probable; 0: all                                  */
     double   top_p;       /* only the most probable, up to this total probability; 0: all      */
     uint64_t seed;
-    int64_t  row; /* with the seed: whose random numbers; equal prompts of one request have different
+    int64_t row; /* with the seed: whose random numbers; equal prompts of one request have different
                      ones                                                                      */
-    double   alpha;      /* beams: length penalty ((5 + length) / 6)^alpha; default 0.6,
+    double  alpha;       /* beams: length penalty ((5 + length) / 6)^alpha; default 0.6,
                              below 0: none                                                     */
-    int64_t  results;    /* beams: how many sequences are returned; default 1                 */
-    int64_t  max_tokens; /* new ones; default: as many as fit                                 */
+    int64_t results;     /* beams: how many sequences are returned; default 1                 */
+    int64_t max_tokens;  /* new ones; default: as many as fit                                 */
     const int32_t *stop; /* tokens that end a sequence, ended by -1; default: the model's end  */
-    bool     never_end;  /* these tokens are never chosen: a sequence grows as long as it may  */
-    int32_t  start;      /* what a decoder reads first; default 0                              */
-    int64_t  alternatives; /* most probable tokens to return with each token, up to 20; 0 with beams */
+    bool    never_end;   /* these tokens are never chosen: a sequence grows as long as it may  */
+    int32_t start;       /* what a decoder reads first; default 0                              */
+    int64_t
+        alternatives; /* most probable tokens to return with each token, up to 20; 0 with beams */
 } mtf_sampling;
 
 typedef struct mtf_alternative {

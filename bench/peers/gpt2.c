@@ -86,9 +86,9 @@ static double predicted_seconds(const contest *c)
               (!s->opts.machine || rates_choose(s, s->opts.machine, &how.rates)) &&
               mesh_parse(s, s->opts.mesh ? s->opts.mesh : "", &m) &&
               layout_parse(s, s->opts.layout ? s->opts.layout : "", &m, &rules);
-    mtf_tensor   *loss = c->loss;
-    estimate     *e = ok ? estimate_graph(loss->node->graph, 1, &loss, &how) : NULL;
-    double        seconds = e ? e->price.seconds : 0;
+    mtf_tensor *loss = c->loss;
+    estimate   *e = ok ? estimate_graph(loss->node->graph, 1, &loss, &how) : NULL;
+    double      seconds = e ? e->price.seconds : 0;
     estimate_free(e);
     return seconds;
 }
@@ -106,8 +106,7 @@ static void compare_prediction(contest *c)
             mtf_step(c->program);
     }
     double measured = (clock_seconds() - begin) / STEPS;
-    if (mtf_ok(c->session))
-        printf("%.6f %.6f %.3f\n", predicted, measured, predicted / measured);
+    if (mtf_ok(c->session)) printf("%.6f %.6f %.3f\n", predicted, measured, predicted / measured);
 }
 
 /* All processors are on one GPU.  The wire of threads had its memory before. */
@@ -147,9 +146,9 @@ static void take_token(void *context)
 
 int main(int argc, char **argv)
 {
-    contest     c = {.session = mtf_open(argc, argv)};
-    gpt2_size   room;
-    const char *work = mtf_option(c.session, "work", "train");
+    contest          c = {.session = mtf_open(argc, argv)};
+    gpt2_size        room;
+    const char      *work = mtf_option(c.session, "work", "train");
     const gpt2_size *size = gpt2_find(mtf_option(c.session, "size", "124M"), &room);
     if (!size) {
         fputs("mtf_gpt2: --size is 124M or 1558M\n", stderr);

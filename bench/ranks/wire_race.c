@@ -127,7 +127,8 @@ static void *run_thread(void *what)
 static double race_threads(race *r)
 {
     MPI_Request     request;
-    struct timespec nap = {.tv_nsec = 10000000}; /* a rank that wakes takes a core from the threads */
+    struct timespec nap = {.tv_nsec =
+                               10000000}; /* a rank that wakes takes a core from the threads */
     runner          runners[MOST_RANKS];
     int             done = 0;
     for (int k = 0; r->rank == 0 && k < r->processors; k++) {

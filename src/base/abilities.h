@@ -19,7 +19,8 @@ typedef enum ability_epilogue {
     EPILOGUE_GELU = 8,   /* of short floats */
     EPILOGUE_SLOPE = 16, /* multiply by the derivative of gelu, of short floats */
     EPILOGUE_TOTAL = 32, /* sum its result, or a factor, along a loop */
-    EPILOGUE_INTO = 64   /* add to a matrix of f32 or f64 that its result replaces, also in a batch of products */
+    EPILOGUE_INTO =
+        64 /* add to a matrix of f32 or f64 that its result replaces, also in a batch of products */
 } ability_epilogue;
 
 struct instr;              /* program/instr.h */
@@ -36,15 +37,15 @@ typedef struct abilities {
     int      longest_row;  /* elements along which one map may fold */
     bool     overlaps;     /* it runs collectives beside other work */
     bool     sums_columns; /* a map may add up columns in passing */
-    bool     attends;      /* its library computes gradients of attention, and reads what attention gave */
+    bool attends; /* its library computes gradients of attention, and reads what attention gave */
     /* Does its library compute this convolution, once the filter lies as it should?  `least`: multiplications
      * from which on it is asked, least_window; 0: whatever the number of channels.  NULL: it has none. */
     bool (*takes_window)(const struct instr *i, int64_t least, bool tf32);
     int64_t least_window;
     bool    sums_windows; /* its convolutions of short floats may give sums in f32 */
-    int     multiprocessors; /* that a kernel's blocks are spread over, as far as kernels depend on it */
-    bool    recomputes;   /* reading a value from memory takes longer than computing it again */
-    bool    groups;       /* it starts neighbouring maps at once that do not depend on one another */
+    int multiprocessors; /* that a kernel's blocks are spread over, as far as kernels depend on it */
+    bool recomputes;     /* reading a value from memory takes longer than computing it again */
+    bool groups;         /* it starts neighbouring maps at once that do not depend on one another */
     /* Its processors have memory of their own, and a library that connects those of several processes.
      * NULL: they use the host's. */
     const struct collective_library *collectives;

@@ -18,7 +18,7 @@ bool      dtype_is_float(mtf_dtype type);
 bool      dtype_is_int(mtf_dtype type);
 bool      dtype_is_f8(mtf_dtype type);
 bool      dtype_is_short(mtf_dtype type); /* bf16, f16 */
-mtf_dtype dtype_compute(mtf_dtype type); /* the type in which arithmetic is done */
+mtf_dtype dtype_compute(mtf_dtype type);  /* the type in which arithmetic is done */
 /* NULL where the type can hold x, rounded or not; else a sentence in `text` that says why it
  * cannot. */
 enum { DTYPE_REFUSAL = 100 };

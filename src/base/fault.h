@@ -36,7 +36,8 @@ void fault_clear(fault *f); /* only while no other thread can fail */
 void fault_whose(fault *f, const char *whose);
 
 /* Adds words to the end of an error of this kind, such as what memory was for. */
-void fault_more(fault *f, error_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void fault_more(fault *f, error_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #define TRY(call)                                                                                  \
     do {                                                                                           \

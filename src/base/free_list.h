@@ -11,7 +11,7 @@
 typedef struct free_block free_block;
 
 typedef struct free_list {
-    mtf_allocator as; /* allocates from this list; points at it, so it must not move */
+    mtf_allocator        as; /* allocates from this list; points at it, so it must not move */
     const mtf_allocator *from;
     free_block          *idle;
     int64_t              out; /* blocks not yet released */

@@ -44,8 +44,8 @@ void *arena_grow(arena *a, void *array, size_t element, int count, int *room);
                         : ((array) = arena_grow(a, array, sizeof *(array), count, &(room))))
 
 /* Large blocks outside arenas, aligned to 64 bytes; zeroed only where `zero`. */
-void *block_alloc(const mtf_allocator *from, fault *f, size_t bytes, bool zero);
-void  block_free(const mtf_allocator *from, void *memory);
+void  *block_alloc(const mtf_allocator *from, fault *f, size_t bytes, bool zero);
+void   block_free(const mtf_allocator *from, void *memory);
 size_t block_bytes(const void *memory); /* as many as were asked for; 0 for NULL */
 /* Replaces a block by a new one of another size, not zeroed; the old contents are lost. */
 void *block_renew(const mtf_allocator *from, fault *f, void *old, size_t bytes);

@@ -105,7 +105,9 @@ static int likeness(const char *wanted, const char *candidate)
     /* A word with more than a third of its letters wrong, or all of them, is not a misspelling. */
     int length = (int)strlen(wanted), wrong = distance(wanted, candidate);
     int slips = wrong <= length / 3 + 1 && wrong < length ? wrong * SLIP : UNLIKE;
-    return wrong == 0 ? 0 : least(slips, least(contained(candidate, wanted), contained(wanted, candidate)));
+    return wrong == 0
+               ? 0
+               : least(slips, least(contained(candidate, wanted), contained(wanted, candidate)));
 }
 
 static void offer(nearest *n, const char *candidate, int more)

@@ -16,11 +16,12 @@ static const struct {
     const char *descr;
     raw_type    type;
     const char *name; /* in messages; NULL: the row repeats a type */
-} known_types[] = { /* the first row of a type is how it is written */
-    {"<f4", MTF_F32, "f32"}, {"<f8", MTF_F64, "f64"},   {"<f2", MTF_F16, "f16"},
-    {"<i4", MTF_I32, "i32"}, {"<i8", MTF_I64, "i64"},   {"|b1", MTF_BOOL, "bool"},
-    {"|u1", RAW_U8, "u8"},   {"|i1", RAW_I8, "i8"},     {"<u2", RAW_U16, "u16"},
-    {"<i2", RAW_I16, "i16"}, {"<u4", RAW_U32, "u32"},   {"<u8", RAW_U64, "u64"},
+} known_types[] = {
+    /* the first row of a type is how it is written */
+    {"<f4", MTF_F32, "f32"},   {"<f8", MTF_F64, "f64"}, {"<f2", MTF_F16, "f16"},
+    {"<i4", MTF_I32, "i32"},   {"<i8", MTF_I64, "i64"}, {"|b1", MTF_BOOL, "bool"},
+    {"|u1", RAW_U8, "u8"},     {"|i1", RAW_I8, "i8"},   {"<u2", RAW_U16, "u16"},
+    {"<i2", RAW_I16, "i16"},   {"<u4", RAW_U32, "u32"}, {"<u8", RAW_U64, "u64"},
     {"<V2", MTF_BF16, "bf16"}, {"|V2", MTF_BF16, NULL},
 };
 enum { KNOWN_TYPES = sizeof known_types / sizeof *known_types };
@@ -90,15 +91,19 @@ static bool take_quoted(scanner *r, char text[WORD])
 static bool refuse_type(const scanner *r, const char *descr)
 {
     if (descr[0] == '>')
-        return fail(&r->session->fault, ERR_FILE, "\"%s\": its elements are big-endian, \"%s\"; "
-                    "save them in little-endian order, \"<%s\"", r->name, descr, descr + 1);
+        return fail(&r->session->fault, ERR_FILE,
+                    "\"%s\": its elements are big-endian, \"%s\"; "
+                    "save them in little-endian order, \"<%s\"",
+                    r->name, descr, descr + 1);
     char list[400];
     int  used = 0;
     for (int i = 0; i < KNOWN_TYPES; i++)
         if (known_types[i].name && takes(r, i))
             used += snprintf(list + used, sizeof list - (size_t)used, "%s\"%s\" (%s)",
-                             !i ? "" : i == KNOWN_TYPES - 2 ? " and " : ", ", known_types[i].descr,
-                             known_types[i].name);
+                             !i                     ? ""
+                             : i == KNOWN_TYPES - 2 ? " and "
+                                                    : ", ",
+                             known_types[i].descr, known_types[i].name);
     return fail(&r->session->fault, ERR_FILE,
                 "\"%s\": its element type is \"%s\", but only %s are accepted", r->name, descr,
                 list);
@@ -120,9 +125,12 @@ static bool take_type(scanner *r, npy_header *h)
 
 static bool take_order(scanner *r, npy_header *h)
 {
-    if (take_word(r, "True")) h->fortran_order = true;
-    else if (take_word(r, "False")) h->fortran_order = false;
-    else return broken(r, "True or False");
+    if (take_word(r, "True"))
+        h->fortran_order = true;
+    else if (take_word(r, "False"))
+        h->fortran_order = false;
+    else
+        return broken(r, "True or False");
     return true;
 }
 

@@ -5,12 +5,12 @@
 #include "base/raw_type.h"
 
 typedef struct npy_header {
-    raw_type  type;          /* an mtf_dtype, unless other types were asked for */
-    bool      fortran_order; /* the first dimension runs fastest */
-    int       ndims;
-    int64_t   size[MTF_MAX_DIMS];
-    int64_t   count;         /* product of the sizes; count * element bytes fits size_t */
-    size_t    data_at;       /* where the elements begin; never past the end */
+    raw_type type;          /* an mtf_dtype, unless other types were asked for */
+    bool     fortran_order; /* the first dimension runs fastest */
+    int      ndims;
+    int64_t  size[MTF_MAX_DIMS];
+    int64_t  count;   /* product of the sizes; count * element bytes fits size_t */
+    size_t   data_at; /* where the elements begin; never past the end */
 } npy_header;
 
 /* Reads the header of a file that is `n` bytes long; an error names the file.  Types that no tensor

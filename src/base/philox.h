@@ -58,9 +58,8 @@ static inline uint32_t philox_flag_share(double probability)
 /* Block number `index` of flags. */
 static inline philox_block philox_flags_at(philox_stream s, uint64_t index)
 {
-    return philox_rounds(
-        (philox_block){{(uint32_t)index, (uint32_t)(index >> 32), s.op, s.step}}, (uint32_t)s.seed,
-        (uint32_t)(s.seed >> 32), PHILOX_FLAG_ROUNDS);
+    return philox_rounds((philox_block){{(uint32_t)index, (uint32_t)(index >> 32), s.op, s.step}},
+                         (uint32_t)s.seed, (uint32_t)(s.seed >> 32), PHILOX_FLAG_ROUNDS);
 }
 
 /* The number that decides about flag g, from its block. */

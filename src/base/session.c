@@ -218,8 +218,9 @@ void session_complain(mtf_session *s)
         nearest near = {.wanted = s->options[i].name};
         for (int j = 0; j < s->noptions; j++)
             if (s->options[j].asked) nearest_offer(&near, s->options[j].name);
-        static const char *const known[] = {"seed",   "threads",      "device",  "memory",  "mesh",
-                                            "layout", "state-layout", "machine", "patience", "tf32"};
+        static const char *const known[] = {"seed",     "threads", "device",       "memory",
+                                            "mesh",     "layout",  "state-layout", "machine",
+                                            "patience", "tf32"};
         for (size_t j = 0; j < sizeof known / sizeof *known; j++) nearest_offer(&near, known[j]);
         char hint[100];
         fail(&s->fault, ERR_USAGE, "unknown option --%s%s", s->options[i].name,

@@ -29,16 +29,16 @@ struct mtf_session {
     session_option  *options;
     int              noptions;
     session_closer  *closers;
-    void            *store;           /* variables by name: belongs to run/ */
-    void            *ranks;           /* the other processes: belongs to run/ */
-    void            *saver;           /* a checkpoint being written: belongs to checkpoint/ */
-    void            *lock;            /* on the folder of a training: belongs to checkpoint/ */
-    session_closer  *finishers;       /* called before anything closes */
-    const char      *layout_starts;   /* rules that a search begins with (search/starts.h); NULL: none */
-    bool             default_threads; /* the user gave no number */
-    bool             default_memory;  /* neither */
-    bool             said;            /* the error was printed already */
-    _Atomic bool     stepping;        /* a program runs: nothing may be allocated */
+    void            *store;     /* variables by name: belongs to run/ */
+    void            *ranks;     /* the other processes: belongs to run/ */
+    void            *saver;     /* a checkpoint being written: belongs to checkpoint/ */
+    void            *lock;      /* on the folder of a training: belongs to checkpoint/ */
+    session_closer  *finishers; /* called before anything closes */
+    const char  *layout_starts; /* rules that a search begins with (search/starts.h); NULL: none */
+    bool         default_threads; /* the user gave no number */
+    bool         default_memory;  /* neither */
+    bool         said;            /* the error was printed already */
+    _Atomic bool stepping;        /* a program runs: nothing may be allocated */
 };
 
 /* A session whose mesh and layout are not parsed yet, and whose device is a name only: upper layers go

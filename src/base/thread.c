@@ -33,8 +33,7 @@ void thread_start_team(int threads)
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
 #pragma omp barrier /* the compiler would remove an empty region */
-    }
-    thread_restore_signals(&before);
+    } thread_restore_signals(&before);
 #else
     (void)threads;
 #endif

@@ -13,7 +13,7 @@ static unit_text scaled(int64_t count, const char *unit)
     unit_text                t;
     while (v >= 999.5 && u < 7) v /= 1000, u++;
     const char *more = count == INT64_MAX ? ">" : "";
-    int n = number_format(t.s, sizeof t.s, "%s%.3g %s%s", more, v, steps[u], unit);
+    int         n = number_format(t.s, sizeof t.s, "%s%.3g %s%s", more, v, steps[u], unit);
     if (n > 0 && n < (int)sizeof t.s && t.s[n - 1] == ' ') t.s[n - 1] = 0; /* a bare number */
     return t;
 }

@@ -36,12 +36,12 @@ typedef struct contents {
     name_table    by_name;
     kept_file    *files;
     int           nfiles, files_room;
-    bool          manifest; /* written by mtf: the following fields are valid, and all sums are known */
-    int64_t       step, position;
-    uint64_t      seed;
-    const char   *config; /* NULL: none */
-    const char   *format; /* "format" in the files' metadata, such as "pt" (PyTorch); NULL: none */
-    const char  **facts;  /* pairs, then NULL: settings that a run which resumes from it must share */
+    bool     manifest; /* written by mtf: the following fields are valid, and all sums are known */
+    int64_t  step, position;
+    uint64_t seed;
+    const char  *config; /* NULL: none */
+    const char  *format; /* "format" in the files' metadata, such as "pt" (PyTorch); NULL: none */
+    const char **facts; /* pairs, then NULL: settings that a run which resumes from it must share */
 } contents;
 
 contents contents_make(arena *a);
@@ -55,6 +55,6 @@ const char *contents_file(const contents *c, int file);
 const char *contents_shape_text(const contents *c, const kept_tensor *t);
 /* Whether this is the sum of its elements on record; true where none is recorded. */
 bool contents_agrees(const contents *c, const kept_tensor *t, uint64_t sum, fault *f);
-bool         contents_path(const contents *c, int file, char path[PATH_MAX]); /* false: too long */
+bool contents_path(const contents *c, int file, char path[PATH_MAX]); /* false: too long */
 
 #endif

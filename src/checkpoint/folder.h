@@ -19,7 +19,8 @@ bool folder_sync(const char *folder, fault *f);
 bool folder_clean(arena *a, const char *folder); /* deletes what is half written or half deleted */
 /* The steps of the checkpoints, the oldest first; none where the folder does not exist. */
 bool folder_steps(arena *a, const char *folder, int64_t **steps, int *count);
-int64_t folder_step(const char *path); /* the step in its name; -1: it is not named as a checkpoint */
+int64_t
+folder_step(const char *path); /* the step in its name; -1: it is not named as a checkpoint */
 /* Renames the draft to the checkpoint of its step, replacing one that exists. */
 bool folder_publish(arena *a, const char *folder, int64_t step);
 /* Keeps the newest `keep`, those that `every` divides (0: none), and `current`; deletes the rest. */

@@ -18,7 +18,7 @@ typedef struct folder_lock {
     char path[PATH_MAX]; /* of the file */
     int  descriptor;     /* -1: nothing is locked */
     bool locked;         /* with flock; else only the file's text excludes others */
-    char before[200];    /* the owner that it was taken over from, "process 7 on host b"; "": none */
+    char before[200]; /* the owner that it was taken over from, "process 7 on host b"; "": none */
 } folder_lock;
 
 /* False where another process has it, which the error names, and where no file can be made. */

@@ -40,10 +40,11 @@ int64_t safetensors_header_bytes(const char *path, const unsigned char head[SAFE
         return 0;
     }
     if (length > HEADER_MOST) {
-        fail(f, ERR_DAMAGED,
-             "\"%s\" is not a safetensors file: its header would be %llu bytes long; at most %d are "
-             "read",
-             path, (unsigned long long)length, HEADER_MOST);
+        fail(
+            f, ERR_DAMAGED,
+            "\"%s\" is not a safetensors file: its header would be %llu bytes long; at most %d are "
+            "read",
+            path, (unsigned long long)length, HEADER_MOST);
         return 0;
     }
     if ((int64_t)length > file_bytes - SAFETENSORS_START) {

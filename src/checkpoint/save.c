@@ -135,7 +135,8 @@ static bool prepare_save(saver *v, int64_t *bytes)
     TRY(headers && list_parts(v, bytes));
     store_wait(s);
     TRY(writer_open(&v->writer, &v->contents, &s->session->allocator,
-                    (part_copier){from_device, s->contexts[s->first]}, s->end - s->first, &v->fault));
+                    (part_copier){from_device, s->contexts[s->first]}, s->end - s->first,
+                    &v->fault));
     if (!is_first(s)) return true;
     TRY(folder_ready(v->folder, &v->fault));
     if (!lock_is_of(s->session->lock, v->folder)) TRY(lock_take(&v->lock, v->folder, &v->fault));

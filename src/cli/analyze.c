@@ -119,7 +119,8 @@ bool analyze_run(const options *o, mtf_program *p, cJSON *to)
                          .guard = p->guard};
     TRY(choose_machine(o, s, &how.rates));
     how.rates.site = &at->site;
-    analysis a = {.estimate = estimate_graph(p->planned.graph, p->planned.nfetches, p->planned.fetches, &how)};
+    analysis a = {.estimate = estimate_graph(p->planned.graph, p->planned.nfetches,
+                                             p->planned.fetches, &how)};
     TRY(a.estimate != NULL);
     a.seconds = arena_array(&a.estimate->arena, double, a.estimate->program->ninstrs + 1);
     bool ok = a.seconds && audit_program(p, &a.audit);

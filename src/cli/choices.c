@@ -20,17 +20,18 @@ mtf_session *choose_session(const options *o, bool measure, int *status)
         !option_number(o, "patience", 1, 1000000000, &patience) ||
         !option_bytes(o, "memory", &memory))
         return NULL;
-    mtf_session *s = file_session(&(mtf_session_opts){.seed = seed,
-                                                      .threads = (int)threads,
-                                                      .device = option_nth(o, "device", 0),
-                                                      .memory = (size_t)memory,
-                                                      .mesh = option_nth(o, "mesh", 0),
-                                                      .layout = option_nth(o, "layout", 0),
-                                                      .state_layout = option_nth(o, "state-layout", 0),
-                                                      .machine = option_nth(o, "machine", 0),
-                                                      .patience = (int)patience,
-                                                      .tf32 = option_given(o, "tf32"),
-                                                      .measure = measure});
+    mtf_session *s =
+        file_session(&(mtf_session_opts){.seed = seed,
+                                         .threads = (int)threads,
+                                         .device = option_nth(o, "device", 0),
+                                         .memory = (size_t)memory,
+                                         .mesh = option_nth(o, "mesh", 0),
+                                         .layout = option_nth(o, "layout", 0),
+                                         .state_layout = option_nth(o, "state-layout", 0),
+                                         .machine = option_nth(o, "machine", 0),
+                                         .patience = (int)patience,
+                                         .tf32 = option_given(o, "tf32"),
+                                         .measure = measure});
     *status = STATUS_FAILED;
     if (s) s->layout_starts = o->starts;
     if (!s || threads_suit(o, s)) return s;
@@ -40,8 +41,8 @@ mtf_session *choose_session(const options *o, bool measure, int *status)
 
 mtf_session *planning_session(const options *o)
 {
-    return file_session(&(mtf_session_opts){.device = option_nth(o, "device", 0),
-                                            .tf32 = option_given(o, "tf32")});
+    return file_session(
+        &(mtf_session_opts){.device = option_nth(o, "device", 0), .tf32 = option_given(o, "tf32")});
 }
 
 /* ---- fetches, mesh and layout ------------------------------------------------------------ */
@@ -68,7 +69,8 @@ int choose_fetches(const options *o, mtf_graph *g, mtf_tensor ***list)
 }
 
 /* Parses the texts, each of which may be NULL. */
-static bool choice_parse(mtf_session *s, const char *m, const char *rules, const char *state, choice *c)
+static bool choice_parse(mtf_session *s, const char *m, const char *rules, const char *state,
+                         choice *c)
 {
     return mesh_parse(s, m ? m : "", &c->mesh) &&
            layout_parse(s, rules ? rules : "", &c->mesh, &c->layout) &&
@@ -86,12 +88,12 @@ bool choose_mesh(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetch
     automatic_answer found = {0};
     if (!rates.site) TRY(choose_site(o, g->session, &rates, &at));
     if (automatic_is_asked(m, rules, state)) {
-        automatic_opts   how = {.mesh = m,
-                                .layout = rules,
-                                .state_layout = state,
-                                .rates = rates,
-                                .limit = (int64_t)r->capacity,
-                                .starts = o->starts};
+        automatic_opts how = {.mesh = m,
+                              .layout = rules,
+                              .state_layout = state,
+                              .rates = rates,
+                              .limit = (int64_t)r->capacity,
+                              .starts = o->starts};
         TRY(automatic_find(g, n, fetches, &how, &found));
         c->found = !rules || automatic_is_asked(NULL, rules, NULL);
         m = found.best[0].mesh_text;
@@ -103,7 +105,8 @@ bool choose_mesh(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetch
     c->state = c->layout.state;
     c->nstate = c->layout.nstate;
     how.layout = &c->layout;
-    if (g->batch.name && !g->parts) TRY(microbatch_fewest(g, n, fetches, &how, (int64_t)r->capacity));
+    if (g->batch.name && !g->parts)
+        TRY(microbatch_fewest(g, n, fetches, &how, (int64_t)r->capacity));
     TRY(microbatch_graph(g, n, fetches, &c->planned));
     TRY(decline_state_rules(c->planned.graph, n, c->planned.fetches, &how, &c->layout));
     if (found.n && found.best[0].layout.ndeclined) {
@@ -154,7 +157,8 @@ bool choose_site(const options *o, mtf_session *s, price_rates *r, site *at)
     if (!hosts) hosts = (uint64_t)nodes;
     if (!ranks) ranks = (uint64_t)(nodes > 1 ? processors : launch_find().size);
     if (ranks && ranks < hosts && option_given(o, "ranks") && option_given(o, "hosts"))
-        return fail(&s->fault, ERR_USAGE, "%llu ranks cannot be on %llu hosts: each has one at least",
+        return fail(&s->fault, ERR_USAGE,
+                    "%llu ranks cannot be on %llu hosts: each has one at least",
                     (unsigned long long)ranks, (unsigned long long)hosts);
     if (ranks < hosts) ranks = hosts;
     if (ranks > (uint64_t)processors)

@@ -18,11 +18,11 @@ int choose_fetches(const options *o, mtf_graph *g, mtf_tensor ***list);
 
 /* The mesh and layout of a command's program. */
 typedef struct choice {
-    mesh   mesh;
-    layout layout; /* points to the mesh: the struct must not be moved */
-    layout_rule *state; /* all rules for state that were given, including declined ones */
+    mesh         mesh;
+    layout       layout; /* points to the mesh: the struct must not be moved */
+    layout_rule *state;  /* all rules for state that were given, including declined ones */
     int          nstate;
-    bool         found; /* by a search, which was asked for the layout */
+    bool         found;   /* by a search, which was asked for the layout */
     microbatched planned; /* the graph with its batch in parts, and what is fetched of it */
 } choice;
 

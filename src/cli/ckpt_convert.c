@@ -87,7 +87,8 @@ static bool new_type(conversion *v, const kept_tensor *t, mtf_dtype *type)
         if (!dtype_parse(word, &wanted))
             return fail(f, ERR_USAGE, "--type %s: there is no element type \"%s\"", text, word);
         if (dtype_is_f8(wanted))
-            return fail(f, ERR_USAGE, "--type %s: no variable is %s; write bf16 or f16", text, word);
+            return fail(f, ERR_USAGE, "--type %s: no variable is %s; write bf16 or f16", text,
+                        word);
         bool all = strcmp(pattern, "all") == 0;
         bool kin = dtype_is_float(wanted) == dtype_is_float(t->type) &&
                    (wanted == MTF_BOOL) == (t->type == MTF_BOOL);
@@ -230,9 +231,9 @@ static const char *kept_config(const conversion *v)
     mtf_session             *s = v->session;
     char                     path[PATH_MAX];
     for (int k = 0; v->source.contents.manifest && k < 2; k++) {
-        int n = snprintf(path, sizeof path, "%s/%s" CONFIG_KEPT, v->source.contents.folder, places[k]);
-        if (n < (int)sizeof path && access(path, R_OK) == 0)
-            return file_text(s, path);
+        int n =
+            snprintf(path, sizeof path, "%s/%s" CONFIG_KEPT, v->source.contents.folder, places[k]);
+        if (n < (int)sizeof path && access(path, R_OK) == 0) return file_text(s, path);
     }
     return NULL;
 }
@@ -282,8 +283,9 @@ static bool to_file(conversion *v, const char *path)
 {
     mtf_session *s = v->session;
     const char  *slash = strrchr(path, '/');
-    const char *part = draft_name(&s->arena, path, false), *whole = draft_name(&s->arena, path, true);
-    textbuf     folder = {.arena = &s->arena};
+    const char  *part = draft_name(&s->arena, path, false),
+               *whole = draft_name(&s->arena, path, true);
+    textbuf folder = {.arena = &s->arena};
     text_add(&folder, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
     TRY(part && whole && text_done(&folder));
     v->target.folder = folder.text;
@@ -298,7 +300,8 @@ static bool write_folder(conversion *v, const char *part)
     const char **headers = contents_arrange(&v->target, NULL);
     TRY(headers && write_files(v, headers));
     const char *manifest = manifest_print(&v->target);
-    return manifest && copy_config(v) && writing_small(&v->target, manifest_name, manifest, strlen(manifest)) &&
+    return manifest && copy_config(v) &&
+           writing_small(&v->target, manifest_name, manifest, strlen(manifest)) &&
            folder_sync(part, &v->session->fault);
 }
 
@@ -333,8 +336,8 @@ static bool named_right(const conversion *v, const char *path)
     int64_t named = folder_step(path), step = v->source.contents.step;
     return named < 0 || named == step ||
            fail(&v->session->fault, ERR_USAGE,
-                "\"%s\" would have the checkpoint of step %lld: its name should be step_%08lld", path,
-                (long long)step, (long long)step);
+                "\"%s\" would have the checkpoint of step %lld: its name should be step_%08lld",
+                path, (long long)step, (long long)step);
 }
 
 static bool may_write(conversion *v, const char *path, bool as_file)
@@ -360,6 +363,7 @@ bool ckpt_convert(mtf_session *s, const options *o)
     bool ok = ckpt_open(&v.source, s, o->words[1]) && may_write(&v, to, npy || file) && plan(&v);
     if (ok) ok = npy ? to_npy(&v, to) : file ? to_file(&v, to) : to_folder(&v, to);
     ckpt_close(&v.source);
-    if (ok) printable_print(stdout, "%s: %d tensor%s\n", to, v.nchanges, v.nchanges == 1 ? "" : "s");
+    if (ok)
+        printable_print(stdout, "%s: %d tensor%s\n", to, v.nchanges, v.nchanges == 1 ? "" : "s");
     return ok;
 }

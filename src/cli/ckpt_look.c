@@ -61,22 +61,24 @@ static void list_step(mtf_session *s, const char *folder, int64_t step, cJSON *l
     if (!ok) {
         json_text(item, "error", wrong);
         if (!item)
-            printable_print(stdout, "%10lld %10s %8s %9s  %s: damaged: %s\n", (long long)step, "-", "-", "-", path,
-                   wrong ? wrong : "");
+            printable_print(stdout, "%10lld %10s %8s %9s  %s: damaged: %s\n", (long long)step, "-",
+                            "-", "-", path, wrong ? wrong : "");
         return;
     }
     json_int(item, "position", c.position);
     json_int(item, "tensors", c.ntensors);
     json_int(item, "bytes", all_bytes(&c));
     if (!item)
-        printable_print(stdout, "%10lld %10lld %8d %9s  %s\n", (long long)step, (long long)c.position, c.ntensors,
-               unit_bytes(all_bytes(&c)).s, path);
+        printable_print(stdout, "%10lld %10lld %8d %9s  %s\n", (long long)step,
+                        (long long)c.position, c.ntensors, unit_bytes(all_bytes(&c)).s, path);
 }
 
 static void list_steps(const options *o, mtf_session *s, cJSON *root, int n, const int64_t *steps)
 {
     cJSON *list = root ? json_list(root, "checkpoints") : NULL;
-    if (!root) printable_print(stdout, "%10s %10s %8s %9s  %s\n", "step", "position", "tensors", "bytes", "path");
+    if (!root)
+        printable_print(stdout, "%10s %10s %8s %9s  %s\n", "step", "position", "tensors", "bytes",
+                        "path");
     for (int i = 0; i < n; i++) list_step(s, o->words[1], steps[i], list);
 }
 
@@ -90,7 +92,9 @@ static void list_tensors(const contents *c, cJSON *root)
         name = n > name ? n : name;
         shape = k > shape ? k : shape;
     }
-    if (!root) printable_print(stdout, "%-*s  %-5s %-*s %9s\n", name, "name", "type", shape, "shape", "bytes");
+    if (!root)
+        printable_print(stdout, "%-*s  %-5s %-*s %9s\n", name, "name", "type", shape, "shape",
+                        "bytes");
     for (int i = 0; i < c->ntensors; i++) {
         const kept_tensor *t = c->tensors[i];
         cJSON *item = list ? json_item(list) : NULL, *sizes = json_object(item, "shape");
@@ -101,11 +105,12 @@ static void list_tensors(const contents *c, cJSON *root)
         json_int(item, "bytes", t->bytes);
         if (!root)
             printable_print(stdout, "%-*s  %-5s %-*s %9s\n", name, t->shown, ckpt_type(t), shape,
-                   contents_shape_text(c, t), unit_bytes(t->bytes).s);
+                            contents_shape_text(c, t), unit_bytes(t->bytes).s);
     }
     if (!root)
-        printable_print(stdout, "%d tensor%s, %s, in %d file%s: %s\n", c->ntensors, c->ntensors == 1 ? "" : "s",
-               unit_bytes(all_bytes(c)).s, c->nfiles, c->nfiles == 1 ? "" : "s", c->path);
+        printable_print(stdout, "%d tensor%s, %s, in %d file%s: %s\n", c->ntensors,
+                        c->ntensors == 1 ? "" : "s", unit_bytes(all_bytes(c)).s, c->nfiles,
+                        c->nfiles == 1 ? "" : "s", c->path);
 }
 
 bool ckpt_list(mtf_session *s, const options *o)
@@ -140,9 +145,8 @@ static const char *verify_one(mtf_session *s, const char *path, cJSON *list)
     if (!ok) json_text(item, "error", wrong);
     if (ok && !list)
         printable_print(stdout, "%s: sound: %d tensor%s, %s%s\n", called, c.contents.ntensors,
-               c.contents.ntensors == 1 ? "" : "s",
-               unit_bytes(all_bytes(&c.contents)).s,
-               summed ? "" : "; it has no sums to compare with");
+                        c.contents.ntensors == 1 ? "" : "s", unit_bytes(all_bytes(&c.contents)).s,
+                        summed ? "" : "; it has no sums to compare with");
     ckpt_close(&c);
     return ok ? NULL : wrong ? wrong : "";
 }

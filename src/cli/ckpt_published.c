@@ -33,7 +33,9 @@ static bool finish_import(const options *o, bool ok, const published_done *done)
         printable_put(stderr, done->spare);
         fputc('\n', stderr);
     }
-    if (ok) printable_print(stdout, "%s: %d tensor%s\n", o->words[2], done->tensors, done->tensors == 1 ? "" : "s");
+    if (ok)
+        printable_print(stdout, "%s: %d tensor%s\n", o->words[2], done->tensors,
+                        done->tensors == 1 ? "" : "s");
     return ok;
 }
 

@@ -37,12 +37,15 @@ static const char *describe(mtf_session *s, const char *given, const price_rates
 {
     textbuf t = {.arena = &s->arena};
     if (r->gpu)
-        text_add(&t, "# A processor of mesh %s on %s, all busy: measured by mtf calibrate --device cuda.\n",
-                 given, "cuda");
+        text_add(
+            &t,
+            "# A processor of mesh %s on %s, all busy: measured by mtf calibrate --device cuda.\n",
+            given, "cuda");
     else
-        text_add(&t,
-                 "# A processor of mesh %s of this machine, all busy, %s: measured by mtf calibrate.\n",
-                 given, launch_find().size > 1 ? "over MPI" : "as threads");
+        text_add(
+            &t,
+            "# A processor of mesh %s of this machine, all busy, %s: measured by mtf calibrate.\n",
+            given, launch_find().size > 1 ? "over MPI" : "as threads");
     if (calibrate_is_disturbed(d))
         text_add(&t,
                  "# Others used the machine meanwhile: trials differ by %.0f %%, cores were "
@@ -87,7 +90,7 @@ static int run(const options *o)
     int         processes = launch_find().size;
     const char *given = option_nth(o, "mesh", 0);
     if (!option_number(o, "threads", 1, 1024, &threads)) return STATUS_USAGE;
-    long cores = threads ? (long)threads : cores_count();
+    long        cores = threads ? (long)threads : cores_count();
     const char *device = option_nth(o, "device", 0);
     if (device) cores = calibrate_busy(device, cores);
     snprintf(each, sizeof each, "x:%ld", processes > 1 ? processes : cores > 1 ? cores : 1);
@@ -99,10 +102,12 @@ static int run(const options *o)
 }
 
 static const option_spec table[] = {
-    {"out", "FILE", false, "where to write the description; default: standard output", .writes = true},
+    {"out", "FILE", false, "where to write the description; default: standard output",
+     .writes = true},
     {"anyway", NULL, false, "write it even if others used the machine meanwhile"},
     {"device", "cpu|cuda", false, "what is measured; cuda: one of NVIDIA's GPUs", "cpu|cuda"},
-    {"mesh", "MESH", false, "the processors; default: x, one for each core, or each rank of MPI; with cuda, one"},
+    {"mesh", "MESH", false,
+     "the processors; default: x, one for each core, or each rank of MPI; with cuda, one"},
     {"threads", "N", false, "threads to use in all; default: all cores it may use"},
     {"oversubscribe", NULL, false, "start far more threads than this machine has cores"},
     {0},

@@ -83,9 +83,11 @@ const command command_ckpt = {
         "convert writes a .npy file of one tensor, one .safetensors file, or, under any other "
         "name,\n"
         "a new checkpoint; it replaces nothing without --force.  Patterns are extended regular\n"
-        "expressions, found anywhere in a name.  verify exits with 1 where one is damaged, diff where\n"
+        "expressions, found anywhere in a name.  verify exits with 1 where one is damaged, diff "
+        "where\n"
         "two differ.\n"
-        "import makes a checkpoint of T5 or GPT-2 weights in Hugging Face's layout (config.json and\n"
+        "import makes a checkpoint of T5 or GPT-2 weights in Hugging Face's layout (config.json "
+        "and\n"
         "safetensors files), with a configuration in it, so that mtf decode TO answers with them;\n"
         "export makes such a folder of a checkpoint: docs/weights.md.",
     .run = run,

@@ -99,24 +99,25 @@ static void print_bash_options(const command *c)
 
 static void print_bash(void)
 {
-    puts("# bash completion of mtf, made by: mtf completion bash\n"
-         "_mtf()\n{\n"
-         "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-         "    local command=${COMP_WORDS[1]} words= files=\n"
-         "    if [ \"$COMP_CWORD\" -eq 1 ]; then command=mtf before=words\n"
-         "    elif [ \"${before#--}\" != \"$before\" ] && _mtf_values \"$command:$before\"; then :\n"
-         "    elif [ \"$COMP_CWORD\" -gt 2 ] && _mtf_values \"$command:more\"; then before=more\n"
-         "    else before=words; fi\n"
-         "    case $before:$word in words:-* | more:-*) before=options ;; esac\n"
-         "    case $before in words | options) _mtf_values \"$command:$before\" ;; esac\n"
-         "    COMPREPLY=($(compgen ${files:+$files} -W \"$words\" -- \"$word\"))\n"
-         "    [ -n \"$files\" ] && compopt -o filenames 2>/dev/null\n"
-         "    return 0\n"
-         "}\n"
-         "# Sets words and files to what may stand here; fails where the option takes no value.\n"
-         "_mtf_values()\n{\n"
-         "    words= files=\n"
-         "    case $1 in");
+    puts(
+        "# bash completion of mtf, made by: mtf completion bash\n"
+        "_mtf()\n{\n"
+        "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+        "    local command=${COMP_WORDS[1]} words= files=\n"
+        "    if [ \"$COMP_CWORD\" -eq 1 ]; then command=mtf before=words\n"
+        "    elif [ \"${before#--}\" != \"$before\" ] && _mtf_values \"$command:$before\"; then :\n"
+        "    elif [ \"$COMP_CWORD\" -gt 2 ] && _mtf_values \"$command:more\"; then before=more\n"
+        "    else before=words; fi\n"
+        "    case $before:$word in words:-* | more:-*) before=options ;; esac\n"
+        "    case $before in words | options) _mtf_values \"$command:$before\" ;; esac\n"
+        "    COMPREPLY=($(compgen ${files:+$files} -W \"$words\" -- \"$word\"))\n"
+        "    [ -n \"$files\" ] && compopt -o filenames 2>/dev/null\n"
+        "    return 0\n"
+        "}\n"
+        "# Sets words and files to what may stand here; fails where the option takes no value.\n"
+        "_mtf_values()\n{\n"
+        "    words= files=\n"
+        "    case $1 in");
     printf("    mtf:words) words='help");
     for (int i = 0; command_nth(i); i++) printf(" %s", command_nth(i)->name);
     puts("' ;;\n    mtf:options) words='--help --version' ;;\n"
@@ -132,7 +133,8 @@ static void print_bash(void)
 
 static void print_zsh_option(const option_spec *spec)
 {
-    printf("        '%s--%s%s[", spec->repeatable ? "*" : "", spec->name, spec->argument ? "=" : "");
+    printf("        '%s--%s%s[", spec->repeatable ? "*" : "", spec->name,
+           spec->argument ? "=" : "");
     print_quoted(spec->says, true);
     printf("]");
     if (spec->argument) {

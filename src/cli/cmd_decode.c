@@ -28,7 +28,8 @@ static bool spares_inputs(const options *o, const opened_model *m, const decode_
 static int run(const options *o)
 {
     int               status;
-    decode_lines_opts d = {.inputs = option_nth(o, "inputs", 0), .output = option_nth(o, "output", 0)};
+    decode_lines_opts d = {.inputs = option_nth(o, "inputs", 0),
+                           .output = option_nth(o, "output", 0)};
     const char       *stops[MOST_STOPS];
     if (option_given(o, "inputs") && option_given(o, "eval-text"))
         return usage_error(o->command, "--inputs and --eval-text both name prompts: leave one out");
@@ -81,10 +82,9 @@ const command command_decode = {
     FOLDER_COMMAND,
     .options = table,
     .examples = examples,
-    .teaches =
-        FOLDER_TEACHES
-        "Reads prompts, one a line, and writes the answers in the same order, each on a line of its\n"
-        "own, as soon as they are known, with spaces for newlines.  The model is loaded and planned\n"
-        "once.  At a terminal it asks for prompts, and prints each answer as it is decoded.",
+    .teaches = FOLDER_TEACHES
+    "Reads prompts, one a line, and writes the answers in the same order, each on a line of its\n"
+    "own, as soon as they are known, with spaces for newlines.  The model is loaded and planned\n"
+    "once.  At a terminal it asks for prompts, and prints each answer as it is decoded.",
     .run = run,
 };

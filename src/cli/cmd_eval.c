@@ -46,7 +46,8 @@ const command command_eval = {
         "once.  The options that shape the network, such as --hidden, must be those of the\n"
         "training.\n"
         "\n"
-        "For text, every token counts once: it prints accuracy, loss, perplexity, bits per byte of\n"
+        "For text, every token counts once: it prints accuracy, loss, perplexity, bits per byte "
+        "of\n"
         "the text and, where there are inputs, the share of targets with every token right.\n"
         "FOLDER has checkpoints and the configuration that mtf train writes there.",
     .run = eval_checkpoints,

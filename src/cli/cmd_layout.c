@@ -35,7 +35,8 @@ static void write_proof(const job *j, textbuf *t)
     if (a->gap == 0)
         text_add(t, "optimal");
     else if (a->gap < 1)
-        text_add(t, a->gap < 0.99 ? "within %.2g %% of the optimum" : "within %.0f %% of the optimum",
+        text_add(t,
+                 a->gap < 0.99 ? "within %.2g %% of the optimum" : "within %.0f %% of the optimum",
                  100 * a->gap);
     else
         text_add(t, "the distance from the optimum is unknown");
@@ -85,7 +86,8 @@ static bool print_answer(job *j)
         text_add(&t, " %9s", unit_seconds(x->cost.wire).s);
         text_add(&t, " %9s", unit_bytes(x->cost.peak).s);
         text_add(&t, " %9s  ", unit_bytes(x->cost.sent).s);
-        if (j->answer.mesh_found || j->options->mesh_found) text_add(&t, "--mesh %s --layout ", x->mesh_text);
+        if (j->answer.mesh_found || j->options->mesh_found)
+            text_add(&t, "--mesh %s --layout ", x->mesh_text);
         text_add(&t, "%s", *x->layout_text ? x->layout_text : "nothing cut");
         if (*x->state_text) text_add(&t, " --state-layout %s", x->state_text);
         text_add(&t, "\n");
@@ -213,13 +215,15 @@ static const option_spec table[] = {
     OPTION_TABLE(planning_options),
     OPTION_GROUP("the search"),
     {"objective", "time|memory", false, "what is to be least; default: time", "time|memory"},
-    {"memory-limit", "BYTES", false, "what a processor may use: 4096, 64K, 100M, 2G; default: what --machine says"},
+    {"memory-limit", "BYTES", false,
+     "what a processor may use: 4096, 64K, 100M, 2G; default: what --machine says"},
     {"most-axes", "N", false, "axes of an auto: mesh at most; default 2"},
     {"seconds", "N", false, "search no longer; default 10"},
     {"fetch", "NAME", true, "for what computes NAME only, not everything"},
     {"show", "N", false, "print the best N; default 5"},
     {"json", NULL, false, "print JSON instead of text"},
-    {"html", "FILE", false, "write a page with pictures instead, for a browser; -: standard output", .writes = true},
+    {"html", "FILE", false, "write a page with pictures instead, for a browser; -: standard output",
+     .writes = true},
     OPTION_TABLE(step_options),
     {0},
 };
@@ -243,9 +247,11 @@ const command command_layout = {
         "Every layout is priced as the real program of the processor with the largest parts, as\n"
         "mtf plan does.  The first line says whether the best is proved to be optimal under\n"
         "these prices; under each of the others stands what costs more than in the best.\n"
-        "--mesh is required; rules of --layout are kept, and auto among them finds the others, as it\n"
+        "--mesh is required; rules of --layout are kept, and auto among them finds the others, as "
+        "it\n"
         "does without --layout; --state-layout auto also finds rules for stored variables.  Which\n"
-        "step of a model is priced is explained in mtf plan --help.  FILE.mtf may be - for standard\n"
+        "step of a model is priced is explained in mtf plan --help.  FILE.mtf may be - for "
+        "standard\n"
         "input.",
     .run = run,
     .concerns = setup_concerns,

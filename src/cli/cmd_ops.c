@@ -50,10 +50,14 @@ static bool has_attributes(const op *o)
 /* Whether the attribute is required, or its default.  Some operations infer what the annotation gives. */
 static void write_default(const attr_spec *spec, const char *before, textbuf *t)
 {
-    if (in_annotation(spec)) text_add(t, "in the annotation");
-    else if (!spec->otherwise) text_add(t, "required");
-    else if (!*spec->otherwise) text_add(t, "none");
-    else text_add(t, "%s%s", before, spec->otherwise);
+    if (in_annotation(spec))
+        text_add(t, "in the annotation");
+    else if (!spec->otherwise)
+        text_add(t, "required");
+    else if (!*spec->otherwise)
+        text_add(t, "none");
+    else
+        text_add(t, "%s%s", before, spec->otherwise);
 }
 
 /* A composite is differentiated through its parts. */
@@ -74,9 +78,8 @@ static void write_signature(const op *o, textbuf *t)
     bool first = true, annotated[2] = {false, false};
     for (int i = 0; o->attrs && o->attrs[i].name; i++)
         if (in_annotation(&o->attrs[i])) annotated[o->attrs[i].kind == ATTR_SHAPE] = true;
-    text_add(t, "%s%s%s%s = %s", result_names(o),
-             annotated[0] || annotated[1] ? ": " : "", annotated[0] ? "TYPE" : "",
-             annotated[1] ? "[SHAPE]" : "", o->name);
+    text_add(t, "%s%s%s%s = %s", result_names(o), annotated[0] || annotated[1] ? ": " : "",
+             annotated[0] ? "TYPE" : "", annotated[1] ? "[SHAPE]" : "", o->name);
     const char *args = o->args ? o->args : "";
     if (*args) text_add(t, "(%s", args), first = false;
     for (int i = 0; o->attrs && o->attrs[i].name; i++) {
@@ -173,32 +176,34 @@ static void write_section(const op *o, textbuf *t)
 
 static void write_page(textbuf *t)
 {
-    text_add(t, "%s",
-             "# Operations\n\n"
-             "<!-- Written by `mtf ops --markdown` from the operations' own tables; do not edit. "
-             "-->\n\n"
-             "How to read an entry: results, then the operation with its inputs, then its "
-             "attributes with their defaults;\n"
-             "an input in brackets may be left out, `xs...` is one or more. "
-             "`y: TYPE[SHAPE]` means that the line's\nannotation can say type and shape. "
-             "docs/text.md describes the language.\n\n"
-             "Everything matches dimensions by name. What an operation cannot infer it takes from "
-             "the annotation;\nwhere both are known they must agree.\n\n"
-             "Ties: of equal elements the one with the lowest index wins and receives the whole "
-             "gradient (max, min,\nargmax, sort, top-k, pooling); of two equal operands of minimum "
-             "and maximum the first. NaN wins max and\nmin, and sorts as the largest.\n\n"
-             "An index out of range selects nothing: one_hot gives `off`, gather zero, scatter_add "
-             "ignores it.\n\n"
-             "Element types never change silently: cast. bf16 and f16 only store; arithmetic and "
-             "sums happen in f32.\nEach result is rounded to its type once, and no part of a sum "
-             "is, whatever the layout; a loop's sum is one sum over all turns.\n"
-             "A chip that multiplies bf16 matrices by itself may take elements below 2^-126 for 0.\n"
-             "Integers wrap around.\n\n"
-             "f8e4m3 and f8e5m2 hold factors of products: they are cast, moved (broadcast, reshape, "
-             "slice,\ntranspose) and multiplied by einsum, whose result is then f32 or bf16; nothing else "
-             "takes them, and neither inputs nor\nvariables have these types. Numbers beyond 448 "
-             "and 57344, infinity included, become these; NaN stays NaN.\nGradients of f8 tensors "
-             "are f32. einsum_f8 scales, rounds and multiplies in one.\n\n");
+    text_add(
+        t, "%s",
+        "# Operations\n\n"
+        "<!-- Written by `mtf ops --markdown` from the operations' own tables; do not edit. "
+        "-->\n\n"
+        "How to read an entry: results, then the operation with its inputs, then its "
+        "attributes with their defaults;\n"
+        "an input in brackets may be left out, `xs...` is one or more. "
+        "`y: TYPE[SHAPE]` means that the line's\nannotation can say type and shape. "
+        "docs/text.md describes the language.\n\n"
+        "Everything matches dimensions by name. What an operation cannot infer it takes from "
+        "the annotation;\nwhere both are known they must agree.\n\n"
+        "Ties: of equal elements the one with the lowest index wins and receives the whole "
+        "gradient (max, min,\nargmax, sort, top-k, pooling); of two equal operands of minimum "
+        "and maximum the first. NaN wins max and\nmin, and sorts as the largest.\n\n"
+        "An index out of range selects nothing: one_hot gives `off`, gather zero, scatter_add "
+        "ignores it.\n\n"
+        "Element types never change silently: cast. bf16 and f16 only store; arithmetic and "
+        "sums happen in f32.\nEach result is rounded to its type once, and no part of a sum "
+        "is, whatever the layout; a loop's sum is one sum over all turns.\n"
+        "A chip that multiplies bf16 matrices by itself may take elements below 2^-126 for 0.\n"
+        "Integers wrap around.\n\n"
+        "f8e4m3 and f8e5m2 hold factors of products: they are cast, moved (broadcast, reshape, "
+        "slice,\ntranspose) and multiplied by einsum, whose result is then f32 or bf16; nothing "
+        "else "
+        "takes them, and neither inputs nor\nvariables have these types. Numbers beyond 448 "
+        "and 57344, infinity included, become these; NaN stays NaN.\nGradients of f8 tensors "
+        "are f32. einsum_f8 scales, rounds and multiplies in one.\n\n");
     for (int i = 0; op_catalogue[i]; i++)
         text_add(t, "%s[%s](#%s)", i ? ",\n" : "", op_catalogue[i]->name, op_catalogue[i]->name);
     text_add(t, "\n");
@@ -267,9 +272,12 @@ static bool print_ops(mtf_session *s, const options *o)
     if (o->nwords) TRY(find_op(s, o->words[0], &only));
     if (option_given(o, "json")) return print_json(s, only);
     textbuf t = {.arena = &s->arena};
-    if (option_given(o, "markdown") && only) write_section(only, &t);
-    else if (option_given(o, "markdown")) write_page(&t);
-    else if (only) write_entry(only, &t);
+    if (option_given(o, "markdown") && only)
+        write_section(only, &t);
+    else if (option_given(o, "markdown"))
+        write_page(&t);
+    else if (only)
+        write_entry(only, &t);
     else
         for (int i = 0; op_catalogue[i]; i++) {
             if (i) text_add(&t, "\n");

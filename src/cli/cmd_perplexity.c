@@ -33,7 +33,8 @@ const command command_perplexity = {
     .examples = examples,
     .teaches =
         "FOLDER has the checkpoints of a model and the configuration that mtf train writes there.\n"
-        "The loss is the mean of -log p over all tokens, end tokens included; the perplexity is e to\n"
+        "The loss is the mean of -log p over all tokens, end tokens included; the perplexity is e "
+        "to\n"
         "the power of the loss.  Bits per byte are the loss of all tokens in bits, divided by the\n"
         "bytes of the text: so models with different vocabularies can be compared.",
     .run = eval_checkpoints,

@@ -29,7 +29,7 @@ typedef struct job {
     layout         other; /* of --diff */
     estimate_opts  opts;
     site           site;
-    planned_data      data;
+    planned_data   data;
 } job;
 
 static void write_hint(const hint *h, textbuf *t)
@@ -109,7 +109,8 @@ static bool plan_two(job *j)
     estimate *b = a ? estimate_graph(j->graph, j->nfetches, j->fetches, &other) : NULL;
     bool      ok = b != NULL || (a && blame_diff(j));
     if (ok && option_given(j->options, "html")) {
-        ok = plan_page_diff(j->graph, j->options->words[0], a, b, option_nth(j->options, "html", 0));
+        ok =
+            plan_page_diff(j->graph, j->options->words[0], a, b, option_nth(j->options, "html", 0));
     } else if (ok && option_given(j->options, "json")) {
         cJSON *root = cJSON_CreateObject(), *list = json_list(root, "plans");
         cJSON_AddItemToArray(list, plan_json(a, NULL, option_given(j->options, "all")));
@@ -191,7 +192,8 @@ static const option_spec table[] = {
     {"processor", "N", false, "show this processor's program; default: the slowest"},
     {"fetch", "NAME", true, "plan what computes NAME only, not everything"},
     {"json", NULL, false, "print JSON instead of text"},
-    {"html", "FILE", false, "write a page with pictures instead, for a browser; -: standard output", .writes = true},
+    {"html", "FILE", false, "write a page with pictures instead, for a browser; -: standard output",
+     .writes = true},
     OPTION_TABLE(step_options),
     {0},
 };
@@ -217,18 +219,22 @@ const command command_plan = {
     .teaches =
         "Memory, flops, and the number and bytes of collectives are exact, on any number of\n"
         "processors; the time is predicted for the machine that --machine describes.  Bytes sent\n"
-        "are those of a processor's memory that others read, or that go to them in messages: which\n"
-        "of the two, and the buffers that takes, follows from --ranks and --hosts.  The table names\n"
+        "are those of a processor's memory that others read, or that go to them in messages: "
+        "which\n"
+        "of the two, and the buffers that takes, follows from --ranks and --hosts.  The table "
+        "names\n"
         "the layout rule that each collective comes from, and work that several processors do\n"
         "alike.  The hint, for a layout that was given and not found by a search, is the best\n"
-        "single rule to add, to leave out, or to give to another dimension.  FILE.mtf may be - for\n"
+        "single rule to add, to leave out, or to give to another dimension.  FILE.mtf may be - "
+        "for\n"
         "standard input.\n"
         "\n"
         "A built-in model's step is that of mtf train; so is a file's with any option of the\n"
         "optimizer or with --loss; without them the file is planned as it is.\n"
         "\n"
         "--counters adds a tree of what all processors do in a step, as Mesh TensorFlow counts.\n"
-        "Under output, einsum and conv2d stand results and multiplications as laid out, where work\n"
+        "Under output, einsum and conv2d stand results and multiplications as laid out, where "
+        "work\n"
         "that several processors repeat counts each time; under output_unique, einsum_unique and\n"
         "conv2d_unique each counts once, so that the ratio shows what is wasted.  allreduce,\n"
         "allgather and alltoall count their results as laid out, exchange what goes to others.",

@@ -222,8 +222,7 @@ static bool give_out_all(job *j)
     cJSON *fetches = root ? json_object(root, "fetches") : NULL;
     bool   ok = true;
     for (int i = 0; i < j->nfetches && ok; i++) ok = give_out(j, &j->fetches[i], fetches);
-    if (ok && option_given(j->options, "analyze"))
-        ok = analyze_run(j->options, j->program, root);
+    if (ok && option_given(j->options, "analyze")) ok = analyze_run(j->options, j->program, root);
     if (!root || !ok) {
         cJSON_Delete(root);
         return ok;
@@ -266,7 +265,8 @@ static int run(const options *o)
 static const option_spec table[] = {
     OPTION_GROUP("what goes in and out"),
     {"feed", "NAME=FILE.npy", true, "read the input NAME from a NumPy file"},
-    {"fetch", "NAME[=FILE.npy]", true, "write the tensor NAME to a file, or print it", .writes = true},
+    {"fetch", "NAME[=FILE.npy]", true, "write the tensor NAME to a file, or print it",
+     .writes = true},
     {"steps", "N", false, "run N times; variables keep their values in between; default 1"},
     {"json", NULL, false, "print values and cost as JSON"},
     OPTION_TABLE(mesh_options),
@@ -298,7 +298,8 @@ const command command_run = {
         "Every input that the fetched tensors depend on needs a --feed; its file has the\n"
         "input's element type, and its sizes in the order of the input's dimensions.  Without\n"
         "--fetch the last tensor of the file is printed.  Assignments and prints in the file\n"
-        "happen in every step.  bf16 files hold two opaque bytes an element, \"<V2\", and f8 files\n"
+        "happen in every step.  bf16 files hold two opaque bytes an element, \"<V2\", and f8 "
+        "files\n"
         "one, \"|V1\", as NumPy has no such types.  FILE.mtf may be - for standard input.",
     .run = run,
 };

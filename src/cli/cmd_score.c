@@ -70,9 +70,13 @@ static int run(const options *o)
 static const option_spec table[] = {
     OPTION_GROUP("texts and scores"),
     {"targets", "FILE", false, "the texts to score, one on each line; -: standard input"},
-    {"inputs", "FILE", false, "what precedes each of them, or an encoder's inputs; default: nothing"},
-    {"eval-text", "FILES[:...]", false, "the targets of this data, after its inputs, or its texts; " TEXT_WORDS},
-    {"output", "FILE", false, "write FILE-STEP.scores, .targets, .lengths and .inputs; default: scores to standard output", .writes = true},
+    {"inputs", "FILE", false,
+     "what precedes each of them, or an encoder's inputs; default: nothing"},
+    {"eval-text", "FILES[:...]", false,
+     "the targets of this data, after its inputs, or its texts; " TEXT_WORDS},
+    {"output", "FILE", false,
+     "write FILE-STEP.scores, .targets, .lengths and .inputs; default: scores to standard output",
+     .writes = true},
     {"tokens", NULL, false, "print the scores of the tokens after each score"},
     {"batch", "N", false, "texts that are scored together; default 8"},
     OPTION_TABLE(opening_options),
@@ -93,9 +97,8 @@ const command command_score = {
     FOLDER_COMMAND,
     .options = table,
     .examples = examples,
-    .teaches =
-        FOLDER_TEACHES
-        "The score of a text is the natural logarithm of its probability, its end included, given\n"
-        "what precedes it: the sum over its tokens.  The longer and the stranger, the lower.",
+    .teaches = FOLDER_TEACHES
+    "The score of a text is the natural logarithm of its probability, its end included, given\n"
+    "what precedes it: the sum over its tokens.  The longer and the stranger, the lower.",
     .run = run,
 };

@@ -13,7 +13,8 @@ static bool read_options(const options *o, serve_opts *s)
     uint64_t port = 8080, batch = 8, beams = 1, tokens = 0, waiting = 256, body = 1 << 20,
              clients = 64;
     double seconds = 600;
-    if (!option_number(o, "port", 0, 65535, &port) || !option_number(o, "batch", 1, 1 << 16, &batch) ||
+    if (!option_number(o, "port", 0, 65535, &port) ||
+        !option_number(o, "batch", 1, 1 << 16, &batch) ||
         !option_number(o, "beams", 1, 1 << 10, &beams) ||
         !option_number(o, "max-tokens", 1, 1 << 30, &tokens) ||
         !option_number(o, "max-waiting", 1, 1 << 20, &waiting) ||
@@ -21,10 +22,10 @@ static bool read_options(const options *o, serve_opts *s)
         !option_real(o, "max-seconds", 0.001, 1e9, &seconds) || !option_bytes(o, "max-body", &body))
         return false;
     s->limits = (engine_opts){.batch = (int64_t)batch,
-                               .beams = (int64_t)beams,
-                               .max_tokens = (int64_t)tokens,
-                               .max_waiting = (int64_t)waiting,
-                               .max_seconds = seconds};
+                              .beams = (int64_t)beams,
+                              .max_tokens = (int64_t)tokens,
+                              .max_waiting = (int64_t)waiting,
+                              .max_seconds = seconds};
     s->http = (http_opts){.host = option_nth(o, "host", 0),
                           .port = (int)port,
                           .max_body = (size_t)body,
@@ -48,15 +49,19 @@ static int run(const options *o)
 static const option_spec table[] = {
     OPTION_GROUP("where it listens"),
     {"port", "N", false, "the port; 0: one that is free; default 8080"},
-    {"host", "ADDRESS", false, "an address, or a name: all its addresses; default 127.0.0.1, which only this machine reaches; 0.0.0.0: all"},
+    {"host", "ADDRESS", false,
+     "an address, or a name: all its addresses; default 127.0.0.1, which only this machine "
+     "reaches; 0.0.0.0: all"},
     OPTION_GROUP("limits"),
     {"batch", "N", false, "sequences that are decoded together; default 8"},
     {"beams", "N", false, "answer by beam search with N beams; default: by sampling"},
     {"max-tokens", "N", false, "new tokens that an answer may have; default: as many as fit"},
-    {"max-waiting", "N", false, "sequences that wait for room before requests are refused; default 256"},
+    {"max-waiting", "N", false,
+     "sequences that wait for room before requests are refused; default 256"},
     {"max-seconds", "S", false, "how long a request may take; default 600"},
     {"max-body", "BYTES", false, "size of a request; default 1M"},
-    {"max-clients", "N", false, "connections at a time, beyond which requests are refused; default 64"},
+    {"max-clients", "N", false,
+     "connections at a time, beyond which requests are refused; default 64"},
     OPTION_TABLE(opening_options),
     OPTION_TABLE(mesh_options),
     OPTION_TABLE(running_options),
@@ -75,11 +80,10 @@ const command command_serve = {
     FOLDER_COMMAND,
     .options = table,
     .examples = examples,
-    .teaches =
-        FOLDER_TEACHES
-        "Keeps the model loaded and answers requests in the form of the OpenAI completions\n"
-        "interface, whole or as a stream of events; those that arrive together are decoded together.\n"
-        "There is a page to try it at /.  SIGINT and SIGTERM end it: what is being answered then has\n"
-        "three seconds to end.",
+    .teaches = FOLDER_TEACHES
+    "Keeps the model loaded and answers requests in the form of the OpenAI completions\n"
+    "interface, whole or as a stream of events; those that arrive together are decoded together.\n"
+    "There is a page to try it at /.  SIGINT and SIGTERM end it: what is being answered then has\n"
+    "three seconds to end.",
     .run = run,
 };

@@ -117,7 +117,9 @@ static bool show_program(const options *o, mtf_graph *g, int n, mtf_tensor *cons
     TRY(choose_planned_machine(o, s, &rates) && choose_mesh(o, g, n, fetches, &rates, &c) &&
         choose_processor(o, s, &c.mesh, &number));
     TRY(settle_tell(s, &c.layout));
-    program *p = plan_program(c.planned.graph, n, c.planned.fetches, &(plan_opts){.layout = &c.layout, .here = mesh_place(&c.mesh, number)});
+    program *p =
+        plan_program(c.planned.graph, n, c.planned.fetches,
+                     &(plan_opts){.layout = &c.layout, .here = mesh_place(&c.mesh, number)});
     TRY(p != NULL);
     textbuf t = {.arena = &s->arena};
     program_write(p, devices_way(p->session), &t);
@@ -161,8 +163,8 @@ static int run(const options *o)
     uint64_t ignored;
     if (!as_program && option_given(o, "fetch"))
         return usage_error(o->command, "--fetch chooses what a program computes: add --program");
-    static const char *const placed[] = {"mesh", "layout", "state-layout", "machine",
-                                         "device", "tf32", "processor"};
+    static const char *const placed[] = {"mesh",   "layout", "state-layout", "machine",
+                                         "device", "tf32",   "processor"};
     for (size_t i = 0; i < sizeof placed / sizeof *placed; i++)
         if (!as_program && option_typed(o, placed[i]))
             return usage_error(o->command, "--%s is about a program: add --program", placed[i]);
@@ -172,8 +174,10 @@ static int run(const options *o)
     mtf_tensor **fetches;
     int          n;
     mtf_graph   *g = setup_plan(o, s, &n, &fetches);
-    if (g && as_program) show_program(o, g, n, fetches);
-    else if (g) show_graph(o, g);
+    if (g && as_program)
+        show_program(o, g, n, fetches);
+    else if (g)
+        show_graph(o, g);
     return close_session(s);
 }
 
@@ -193,7 +197,8 @@ static const char *const examples[] = {
     "mtf show model.mtf",
     "mtf show train.mtf --program",
     "mtf show model.mtf --program --fetch loss --json",
-    "mtf show train.mtf --program --mesh rows:2,cols:2 --layout batch:rows,hidden:cols --processor 3",
+    "mtf show train.mtf --program --mesh rows:2,cols:2 --layout batch:rows,hidden:cols --processor "
+    "3",
     NULL,
 };
 

@@ -46,11 +46,10 @@ static void print_counts(const options *o, const char *what, const tokens_writte
     const char *output = option_nth(o, "output", 0);
     bool        taken = output ? strcmp(path_of(output, "-"), "-") == 0 : option_given(o, "decode");
     FILE       *to = taken ? stderr : stdout;
-    printable_print(to, "%s%s%lld token%s in %lld text%s, %lld bytes of text", what, *what ? ": " : "",
-            (long long)n->tokens, n->tokens == 1 ? "" : "s", (long long)n->texts,
-            n->texts == 1 ? "" : "s", (long long)n->bytes);
-    if (n->tokens)
-        number_print(to, ", %.4g bytes per token", (double)n->bytes / (double)n->tokens);
+    printable_print(to, "%s%s%lld token%s in %lld text%s, %lld bytes of text", what,
+                    *what ? ": " : "", (long long)n->tokens, n->tokens == 1 ? "" : "s",
+                    (long long)n->texts, n->texts == 1 ? "" : "s", (long long)n->bytes);
+    if (n->tokens) number_print(to, ", %.4g bytes per token", (double)n->bytes / (double)n->tokens);
     fputc('\n', to);
 }
 
@@ -101,7 +100,7 @@ static bool decode(mtf_session *s, const options *o, const mtf_vocabulary *v, co
     const char *between = t.documents == MTF_DOCUMENTS_LINE   ? "\n"
                           : t.documents == MTF_DOCUMENTS_FILE ? ""
                                                               : "\n\n";
-    FILE *to = output ? fopen(output, "w") : stdout;
+    FILE       *to = output ? fopen(output, "w") : stdout;
     if (!to) return fail(&s->fault, ERR_FILE, "\"%s\": %s", output, strerror(errno));
     bool ok = tokens_read(s, files, option_nth(o, "format", 0), v, between, put_text, to, &n);
     bool bad = ferror(to) != 0;
@@ -154,10 +153,14 @@ const command command_tokenize = {
     .options = table,
     .examples = examples,
     .teaches =
-        "Reads files (a pattern names several; they may be gzip) or standard input, and writes the\n"
-        "tokens of each text with its end: integers of two bytes, or of four where the vocabulary is\n"
-        "larger than 65536.  Training maps such files instead of tokenising the text each time.  Under a\n"
+        "Reads files (a pattern names several; they may be gzip) or standard input, and writes "
+        "the\n"
+        "tokens of each text with its end: integers of two bytes, or of four where the vocabulary "
+        "is\n"
+        "larger than 65536.  Training maps such files instead of tokenising the text each time.  "
+        "Under a\n"
         "name without .u16 or .u32, a file begins with 16 bytes that tell which of the two it is.\n"
-        "Without --output it only prints the number of tokens and the mean bytes of text of a token.",
+        "Without --output it only prints the number of tokens and the mean bytes of text of a "
+        "token.",
     .run = run,
 };

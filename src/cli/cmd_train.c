@@ -21,7 +21,7 @@ typedef struct job {
     network        network;
     mtf_dataset   *data;
     mtf_train_opts train;
-    int64_t        epoch; /* steps in an epoch; 0: unknown */
+    int64_t        epoch;  /* steps in an epoch; 0: unknown */
     double         passed; /* epochs so far; NAN: unknown */
     mtf_trained    trained;
     evaluation     evaluation; /* holds the report, if there is one */
@@ -35,8 +35,7 @@ static int64_t batch_size(const job *j)
     const mtf_graph *g = j->network.graph;
     for (int i = 0; i < g->ntensors; i++) {
         const mtf_tensor *x = g->all[i];
-        int               at = strcmp(x->node->op->name, "input") == 0
-                                   ? mtf_shape_find(x->shape, "batch") : -1;
+        int at = strcmp(x->node->op->name, "input") == 0 ? mtf_shape_find(x->shape, "batch") : -1;
         if (at >= 0) return x->shape.dims[at].size;
     }
     return 0;
@@ -151,7 +150,8 @@ static const char *model_text(job *j)
     text_add(&t, "mtf train %s", j->setup.word);
     for (int i = 0; v->model->options[i].name; i++) {
         const char *name = v->model->options[i].name;
-        if (strcmp(name, "epochs") == 0 || strcmp(name, "steps") == 0) continue; /* defaults: --steps may differ */
+        if (strcmp(name, "epochs") == 0 || strcmp(name, "steps") == 0)
+            continue; /* defaults: --steps may differ */
         if (*v->values[i]) text_add(&t, " --%s %s", name, v->values[i]);
     }
     if (j->train.steps > 0) text_add(&t, " --steps %lld", (long long)j->train.steps);
@@ -172,23 +172,28 @@ static bool choose_init(job *j, mtf_load_opts *init)
         char       *copy = arena_text(a, text), *equals = copy ? strchr(copy, '=') : NULL;
         TRY(copy != NULL);
         if (!equals)
-            return fail(&j->setup.session->fault, ERR_USAGE,
-                        "--init-rename takes HERE=THERE, a pattern and what replaces it, not \"%s\"",
-                        text);
+            return fail(
+                &j->setup.session->fault, ERR_USAGE,
+                "--init-rename takes HERE=THERE, a pattern and what replaces it, not \"%s\"", text);
         *equals = 0;
         TRY(option_is_pattern(j->setup.session, "init-rename", copy));
         pairs[2 * i] = copy, pairs[2 * i + 1] = equals + 1;
     }
     TRY(option_is_pattern(j->setup.session, "init-only", option_nth(o, "init-only", 0)));
     const char *only = option_nth(o, "init-only", 0);
-    if (!only && j->setup.config && !option_given(o, "init-from")) only = j->setup.config->run.init_filter;
-    *init = (mtf_load_opts){.only = only, .rename = n ? pairs : NULL,
-                            .trainable = !option_given(o, "init-all"), .partial = true,
+    if (!only && j->setup.config && !option_given(o, "init-from"))
+        only = j->setup.config->run.init_filter;
+    *init = (mtf_load_opts){.only = only,
+                            .rename = n ? pairs : NULL,
+                            .trainable = !option_given(o, "init-all"),
+                            .partial = true,
                             .convert = option_given(o, "init-convert")};
-    if (!j->train.init_from && (n || option_given(o, "init-only") || !init->trainable || init->convert))
-        return fail(&j->setup.session->fault, ERR_USAGE,
-                    "--init-only, --init-rename, --init-all and --init-convert are about --init-from: "
-                    "add it");
+    if (!j->train.init_from &&
+        (n || option_given(o, "init-only") || !init->trainable || init->convert))
+        return fail(
+            &j->setup.session->fault, ERR_USAGE,
+            "--init-only, --init-rename, --init-all and --init-convert are about --init-from: "
+            "add it");
     return true;
 }
 
@@ -259,7 +264,8 @@ static bool minimize(job *j)
     int64_t steps = j->train.steps > 0 ? j->train.steps : 1; /* schedules divide by it */
     TRY(setup_minimize(&j->setup, &j->network, steps, &j->train.rate));
     mtf_tensor *norm = j->train.rate ? mtf_find(j->network.graph, "gradient_norm") : NULL;
-    if (norm && norm->shape.ndims == 0) j->train.gradient_norm = norm; /* else a tensor of the model has that name */
+    if (norm && norm->shape.ndims == 0)
+        j->train.gradient_norm = norm; /* else a tensor of the model has that name */
     return mtf_ok(j->setup.session);
 }
 
@@ -274,7 +280,8 @@ static bool check_outputs(job *j)
         TRY(option_names_file(s, outputs[i], path, path, "the progress of the run"));
         for (int training = 0; training < 2 && j->setup.config && path; training++) {
             TRY(config_text_opts(j->setup.config, training, &text));
-            TRY(output_spares_files(s, outputs[i], path, text.files, "a file of the configuration's dataset"));
+            TRY(output_spares_files(s, outputs[i], path, text.files,
+                                    "a file of the configuration's dataset"));
         }
     }
     return true;
@@ -285,13 +292,15 @@ static bool train(job *j)
     mtf_session  *s = j->setup.session;
     mtf_load_opts init;
     TRY(setup_network(&j->setup, true, &j->network) && check_outputs(j));
-    const char *mark = model_mark(j->network.graph); /* before the optimizer, which knows the number of steps */
+    const char *mark =
+        model_mark(j->network.graph); /* before the optimizer, which knows the number of steps */
     TRY(setup_data(&j->setup, true, &j->data) && choose_steps(j) && minimize(j));
     TRY(setup_check_feeds(&j->setup, true, &j->network));
     TRY(evaluation_open(&j->evaluation, &j->setup));
     TRY(choose_saving(j) && choose_showing(j) && choose_init(j, &init));
     bool             shuffles = !j->setup.config || config_shuffles(j->setup.config);
-    mtf_batches_opts batches = {.shuffle = shuffles && !option_given(j->setup.options, "no-shuffle"), .seed = s->opts.seed};
+    mtf_batches_opts batches = {
+        .shuffle = shuffles && !option_given(j->setup.options, "no-shuffle"), .seed = s->opts.seed};
     const char *order = batches.shuffle ? "shuffled" : "in the order of the files";
     j->train.facts = train_facts(&j->setup, mark, j->data ? order : NULL, j->train.rate != NULL);
     TRY(j->train.facts != NULL);
@@ -305,7 +314,8 @@ static bool train(job *j)
         return false;
     }
     TRY(j->trained.interrupted || evaluate(j, j->trained.step, j->trained.epoch));
-    return train_report_write(j->evaluation.report, j->trained.interrupted ? "stopped by a signal" : "finished");
+    return train_report_write(j->evaluation.report,
+                              j->trained.interrupted ? "stopped by a signal" : "finished");
 }
 
 static int run(const options *o)
@@ -324,7 +334,8 @@ static int run(const options *o)
 
 static const option_spec table[] = {
     OPTION_GROUP("how long, and on what"),
-    {"steps", "N", false, "the last step, counted from the model's beginning; 0: save initial weights"},
+    {"steps", "N", false,
+     "the last step, counted from the model's beginning; 0: save initial weights"},
     {"epochs", "N", false, "how often to go through the data, instead of --steps"},
     {"data", "NAME=FILES[:...]", true, "the input NAME, from files; " FIELD_WORDS},
     {"eval-every", "EPOCHS", false, "evaluate during training, too, every so many epochs"},
@@ -339,25 +350,32 @@ static const option_spec table[] = {
     OPTION_GROUP("checkpoints"),
     {"checkpoint-dir", "DIR", false, "save checkpoints there"},
     {"resume", NULL, false, "continue from the newest undamaged checkpoint, if there is one"},
-    {"resume-anyway", NULL, false, "the same with another model, data set, batch size or other settings"},
+    {"resume-anyway", NULL, false,
+     "the same with another model, data set, batch size or other settings"},
     {"save-every", "N", false, "save every N steps, in the background; default: at the end"},
     {"keep", "N", false, "how many of the newest checkpoints to keep; default: all"},
     {"keep-every", "N", false, "also keep the checkpoints of every N-th step"},
-    {"init-from", "PATH", false, "start with the trainable variables of another model's checkpoint"},
+    {"init-from", "PATH", false,
+     "start with the trainable variables of another model's checkpoint"},
     {"init-only", "PATTERN", false, "only those whose names match"},
-    {"init-all", NULL, false, "also those that are not trainable: optimizer state, counters, means"},
-    {"init-rename", "HERE=THERE", true, "a pattern in this model's names, and its replacement in the checkpoint's"},
+    {"init-all", NULL, false,
+     "also those that are not trainable: optimizer state, counters, means"},
+    {"init-rename", "HERE=THERE", true,
+     "a pattern in this model's names, and its replacement in the checkpoint's"},
     {"init-convert", NULL, false, "convert other floating types to those of the variables"},
     OPTION_TABLE(training_options),
     OPTION_GROUP("what is shown"),
     {"json", NULL, false, "print one JSON object a line: steps with losses, then the evaluation"},
     {"quiet", NULL, false, "no progress, only the result"},
-    {"report", "FILE.html", false, "a page with curves, evaluations and the profile, at each save and at the end", .writes = true},
+    {"report", "FILE.html", false,
+     "a page with curves, evaluations and the profile, at each save and at the end",
+     .writes = true},
     {"profile", NULL, false, "a table of time by instruction and by scope at the end"},
     {"events-dir", "DIR", false, "write event files for TensorBoard"},
     {"watch", "PATTERN", false, "statistics of tensors whose names match"},
     {"watch-every", "N", false, "steps between them; default 100"},
-    {"trace", "FILE.json", false, "a timeline of five steps of all processors, for Perfetto", .writes = true},
+    {"trace", "FILE.json", false, "a timeline of five steps of all processors, for Perfetto",
+     .writes = true},
     OPTION_TABLE(running_options),
     {0},
 };
@@ -380,11 +398,13 @@ const command command_train = {
     .options = table,
     .examples = examples,
     .teaches =
-        "NAME is a built-in model.  A file computes its loss from its inputs; an optimizer is added,\n"
+        "NAME is a built-in model.  A file computes its loss from its inputs; an optimizer is "
+        "added,\n"
         "unless the file assigns to variables itself.\n"
         "\n"
         "The same seed gives the same curve on any mesh, up to rounding.  Control-C, SIGTERM,\n"
-        "SIGHUP or SIGUSR1 ends it after the step and saves, where there is a --checkpoint-dir; the\n"
+        "SIGHUP or SIGUSR1 ends it after the step and saves, where there is a --checkpoint-dir; "
+        "the\n"
         "status is then 128 plus the signal's number.  A second signal ends it at once.  With\n"
         "--resume a run continues as if it had never stopped, bit for bit on the same mesh.",
     .run = run,

@@ -132,8 +132,8 @@ static void say_shrunk(const shrunk *s)
         const resize_rule *r = &s->rules.list[k];
         const char        *name = r->name + (r->name[0] == '_'); /* the iterations of a loop */
         if (r->to != r->from)
-            printable_print(stdout, "%s%s %lld to %lld", n++ ? ", " : "shrunk: ", name, (long long)r->from,
-                   (long long)r->to);
+            printable_print(stdout, "%s%s %lld to %lld", n++ ? ", " : "shrunk: ", name,
+                            (long long)r->from, (long long)r->to);
     }
     puts(n ? "" : "shrunk: nothing could be made smaller");
 }
@@ -154,7 +154,8 @@ static void say_found(const job *j)
                             option_nth(o, "state-layout", 0)))
         return;
     printf("found: --mesh ");
-    for (int a = 0; a < m->naxes; a++) printable_print(stdout, "%s%s:%d", a ? "," : "", m->name[a], m->size[a]);
+    for (int a = 0; a < m->naxes; a++)
+        printable_print(stdout, "%s%s:%d", a ? "," : "", m->name[a], m->size[a]);
     say_rules("--layout", l->rules, l->nrules);
     say_rules("--state-layout", l->state, l->nstate);
     puts("");
@@ -187,9 +188,9 @@ static bool verify_file(job *j, uint64_t seed)
     TRY(settle_tell(j->session, &j->choice.layout));
     if (!option_given(j->options, "json")) say_found(j);
     if (option_given(j->options, "shrink")) TRY(shrink(j));
-    verify_opts how = {
-        .layout = &j->choice.layout, .seed = seed, .small = j->small.graph != NULL};
-    how.planned = j->choice.planned.graph; /* its batch may come in parts: the graph says what is right */
+    verify_opts how = {.layout = &j->choice.layout, .seed = seed, .small = j->small.graph != NULL};
+    how.planned =
+        j->choice.planned.graph; /* its batch may come in parts: the graph says what is right */
     how.planned_fetches = j->choice.planned.fetches;
     TRY(verify_graph(j->graph, j->nfetches, j->fetches, &how, &j->answer));
     return option_given(j->options, "json") ? print_json(j) : print_text(j);
@@ -210,7 +211,8 @@ static int run(const options *o)
 static const option_spec table[] = {
     OPTION_TABLE(mesh_options),
     OPTION_GROUP("the proof"),
-    {"shrink", NULL, false, "make dimensions as small as the operations allow, with parts as even or uneven as before"},
+    {"shrink", NULL, false,
+     "make dimensions as small as the operations allow, with parts as even or uneven as before"},
     {"fetch", "NAME", true, "verify what computes NAME only, not everything"},
     {"seed", "N", false, "other random numbers; default 0"},
     {"json", NULL, false, "print JSON instead of text"},

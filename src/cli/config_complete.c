@@ -78,7 +78,8 @@ static bool find_kept(options *o)
     static const char *const places[] = {"", "../"};
     const char              *folder = option_nth(o, "checkpoint-dir", 0);
     char                     path[PATH_MAX];
-    if (option_given(o, "gin_file") || o->nwords || !folder || !o->command->from_folder) return true;
+    if (option_given(o, "gin_file") || o->nwords || !folder || !o->command->from_folder)
+        return true;
     for (int k = 0; k < 2; k++) {
         int n = snprintf(path, sizeof path, "%s/%s%s", folder, places[k], CONFIG_KEPT);
         if (n < (int)sizeof path && access(path, R_OK) == 0) return add_option(o, "gin_file", path);
@@ -96,8 +97,7 @@ int config_complete(options *o)
     if (!find_kept(o)) return STATUS_FAILED;
     if (!config_given(o)) return -1;
     if (o->nwords)
-        return usage_error(c, "\"%s\" and --gin_file name two models; leave one out",
-                           o->words[0]);
+        return usage_error(c, "\"%s\" and --gin_file name two models; leave one out", o->words[0]);
     const char *first = option_nth(o, "gin_file", 0);
     o->words[o->nwords++] = first ? first : "configuration";
     if (!find_spec(c, "mesh")) return -1;

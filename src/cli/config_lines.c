@@ -106,7 +106,8 @@ static bool add_training(const options *o, mtf_session *s, lines *l)
     textbuf     line = {.arena = &s->arena};
     if (strcmp(o->command->name, "train") != 0) return true;
     for (int training = 0; training < 2; training++) {
-        const char *name = training ? "--text" : "--eval-text", *option = option_nth(o, name + 2, 0);
+        const char *name = training ? "--text" : "--eval-text",
+                   *option = option_nth(o, name + 2, 0);
         const char *text = option ? text_binding(s, training, option) : NULL;
         if (option && !text) fault_clear(&s->fault);
         if (text) TRY(add_line(l, text, name));
@@ -128,10 +129,9 @@ bool config_files(const options *o, mtf_session *s, bool own_rules, mtf_config_o
                .text = arena_array(a, const char *, given + OWN),
                .name = arena_array(a, const char *, given + OWN)};
     TRY(l.text && l.name);
-    TRY(add_parameters(o, &l) &&
-        add_binding(o, "--mesh", "run.mesh_shape", &l) &&
-        (own_rules || add_binding(o, "--layout", "run.layout_rules", &l)) && add_vocabulary(o, &l) &&
-        add_training(o, s, &l));
+    TRY(add_parameters(o, &l) && add_binding(o, "--mesh", "run.mesh_shape", &l) &&
+        (own_rules || add_binding(o, "--layout", "run.layout_rules", &l)) &&
+        add_vocabulary(o, &l) && add_training(o, s, &l));
     *to = (mtf_config_opts){.files = list_of(o, a, "gin_file"),
                             .folders = list_of(o, a, "gin_location_prefix"),
                             .params = l.text,

@@ -110,7 +110,7 @@ static void say_notes(const config_setup *c)
     int                    n = mtf_config_notes(c->config, &notes), idle = 0;
     if (c->options->trial || !mtf_is_first(c->session)) return;
     for (int k = 0; k < n; k++) {
-        bool        warning = notes[k].warning, kept = strstr(notes[k].text, CONFIG_KEPT ":") != NULL;
+        bool warning = notes[k].warning, kept = strstr(notes[k].text, CONFIG_KEPT ":") != NULL;
         const char *name = warning ? NULL : without_effect(rest.arena, notes[k].text);
         if (name && idle++ >= MOST)
             text_add(&rest, "%s%s", rest.used ? ", " : "", name);
@@ -234,9 +234,10 @@ bool config_network(const config_setup *c, bool training, network *n)
     bool reads = c->described.model.encoder.layers || c->described.model.bidirectional;
     if (!g) return false;
     if (targets.size < 1 || (reads && inputs.size < 1))
-        return fail(&c->session->fault, ERR_VALUE,
-                    "the files do not give the length of sequences; bind run.sequence_length, as in "
-                    "--gin_param \"run.sequence_length = {'inputs': 512, 'targets': 512}\"");
+        return fail(
+            &c->session->fault, ERR_VALUE,
+            "the files do not give the length of sequences; bind run.sequence_length, as in "
+            "--gin_param \"run.sequence_length = {'inputs': 512, 'targets': 512}\"");
     if (c->batch % c->run.outer_batch)
         return fail(&c->session->fault, ERR_VALUE,
                     "the batch of %lld is not divided by the outer_batch_size %lld",

@@ -120,11 +120,11 @@ static bool open_decoder(decoded_eval *d)
 {
     enum { MOST_ROWS = 32 };
     int64_t      batch = d->config->batch;
-    engine_opts limits = {.batch = batch < 1           ? 1
+    engine_opts  limits = {.batch = batch < 1           ? 1
                                     : batch > MOST_ROWS ? MOST_ROWS
                                                         : batch,
                            .beams = 1};
-    request_spec     like = {.results = 1};
+    request_spec like = {.results = 1};
     if (d->decoder) return true;
     decode_as_configured(d->config->options, &d->config->run.decode, &limits, &like);
     d->decoder = text_decoder_new(d->model, &limits, &like);

@@ -98,9 +98,8 @@ static double epoch_of(const mtf_loaded *from)
 static bool evaluate_step(evaluation *e, const char *folder, int64_t step)
 {
     mtf_loaded    from;
-    mtf_load_opts how = {.step = step == NEWEST ? 0 : step,
-                         .trainable = e->decoded != NULL,
-                         .convert = true};
+    mtf_load_opts how = {
+        .step = step == NEWEST ? 0 : step, .trainable = e->decoded != NULL, .convert = true};
     if (step == 0) folder = folder_step_path(&e->setup->session->arena, folder, 0);
     TRY(folder && mtf_load(e->setup->session, folder, &how, &from));
     return evaluation_show(e, &(evaluation_place){.step = from.step, .epoch = epoch_of(&from)});
@@ -114,10 +113,12 @@ static bool open_decoded(evaluation *e)
         return !output || fail(&s->session->fault, ERR_USAGE,
                                "--output writes decoded answers: add --bleu, which decodes them");
     if (!s->config)
-        return fail(&s->session->fault, ERR_USAGE, "--bleu is for models that configurations describe");
-    if (option_given(s->options, "averages"))
         return fail(&s->session->fault, ERR_USAGE,
-                    "--bleu decodes with the variables, not with their averages: leave out --averages");
+                    "--bleu is for models that configurations describe");
+    if (option_given(s->options, "averages"))
+        return fail(
+            &s->session->fault, ERR_USAGE,
+            "--bleu decodes with the variables, not with their averages: leave out --averages");
     e->decoded = decoded_open(s->config, output);
     return e->decoded != NULL;
 }

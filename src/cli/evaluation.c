@@ -24,7 +24,8 @@ bool evaluation_open(evaluation *e, setup *s)
                       .perplexity = option_given(s->options, "perplexity"),
                       .json = option_given(s->options, "json")};
     TRY(setup_data(s, false, &e->data));
-    if (e->data) return setup_network(s, false, &e->network) && setup_check_feeds(s, false, &e->network);
+    if (e->data)
+        return setup_network(s, false, &e->network) && setup_check_feeds(s, false, &e->network);
     if (!e->perplexity && !option_given(s->options, "right")) return true;
     return fail(&s->session->fault, ERR_USAGE, "--%s needs data to evaluate on%s",
                 e->perplexity ? "perplexity" : "right",
@@ -47,13 +48,16 @@ static bool look_at_text(evaluation *e)
 
 bool evaluation_prepare(evaluation *e, const char *events_dir)
 {
-    mtf_session *s = e->setup->session;
+    mtf_session   *s = e->setup->session;
     const network *n = &e->network;
     mtf_tensor    *values[VALUES] = {n->loss, n->right, n->token_counts, n->sequences,
                                      n->sequences_right};
     if (!e->data) return true;
     if (n->token_counts) values[LOSS] = n->token_losses;
-    e->means = mtf_evaluation_new(n->graph, n->token_counts ? VALUES : n->right ? TOKENS : RIGHT,
+    e->means = mtf_evaluation_new(n->graph,
+                                  n->token_counts ? VALUES
+                                  : n->right      ? TOKENS
+                                                  : RIGHT,
                                   values, e->data, NULL);
     TRY(e->means != NULL && look_at_text(e));
     if (!events_dir || !mtf_is_first(s)) return true;
@@ -155,8 +159,7 @@ bool evaluation_show(evaluation *e, const evaluation_place *at)
     make_figures(e, means, &f);
     TRY(add_decoded(e, step, &f));
     for (int i = 0; e->events && i < f.n; i++)
-        if (f.list[i].event)
-            TRY(events_scalar(e->events, step, f.list[i].event, f.list[i].value));
+        if (f.list[i].event) TRY(events_scalar(e->events, step, f.list[i].event, f.list[i].value));
     for (int i = 0; i < f.n; i++)
         if (f.list[i].event)
             TRY(train_report_evaluation(e->report, step, f.list[i].json, f.list[i].value));

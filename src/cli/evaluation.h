@@ -17,8 +17,8 @@ typedef struct evaluation {
     bool            pairs;   /* text: rows are pairs of inputs and targets */
     int64_t         bytes;   /* text: bytes of the targets; 0: unknown */
     decoded_eval   *decoded; /* also decodes answers; NULL: does not */
-    events         *events; /* NULL: none, or another rank writes them */
-    train_report   *report; /* also receives the figures; NULL: none */
+    events         *events;  /* NULL: none, or another rank writes them */
+    train_report   *report;  /* also receives the figures; NULL: none */
 } evaluation;
 
 /* Builds the network and opens the data, if there is any. */

@@ -60,8 +60,8 @@ bool option_names_file(mtf_session *s, const char *option, const char *given, co
                        const char *printed)
 {
     if (!path || strcmp(path, "-") != 0) return true;
-    return fail(&s->fault, ERR_USAGE, "--%s %s: standard output has %s; give the name of a file", option,
-                given, printed);
+    return fail(&s->fault, ERR_USAGE, "--%s %s: standard output has %s; give the name of a file",
+                option, given, printed);
 }
 
 int close_session(mtf_session *s)
@@ -185,7 +185,8 @@ mtf_tensor *file_find(mtf_graph *g, const char *name)
     if (x && x->node->home != &g->root) {
         fail(&g->session->fault, ERR_NAME,
              "\"%s\" is inside a block, where it has many values or none; only tensors outside "
-             "of blocks can be fetched", name);
+             "of blocks can be fetched",
+             name);
         return NULL;
     }
     return x;

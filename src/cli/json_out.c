@@ -84,8 +84,9 @@ void json_cost(cJSON *to, const mtf_cost *cost)
 
 bool json_print(mtf_session *s, cJSON *root)
 {
-    locale_t before = number_begin(); /* cJSON replaces one byte of the locale's decimal point, which may have two */
-    char    *text = cJSON_Print(root);
+    locale_t before =
+        number_begin(); /* cJSON replaces one byte of the locale's decimal point, which may have two */
+    char *text = cJSON_Print(root);
     number_end(before);
     if (text) puts(text);
     cJSON_free(text);

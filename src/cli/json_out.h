@@ -7,12 +7,12 @@
 #include "graph/node.h"
 
 /* All accept a NULL object. */
-void json_text(cJSON *to, const char *key, const char *value);
-void json_int(cJSON *to, const char *key, int64_t value); /* all 64 bits */
-void json_flag(cJSON *to, const char *key, bool value);
+void   json_text(cJSON *to, const char *key, const char *value);
+void   json_int(cJSON *to, const char *key, int64_t value); /* all 64 bits */
+void   json_flag(cJSON *to, const char *key, bool value);
 cJSON *json_list(cJSON *to, const char *key);
 cJSON *json_object(cJSON *to, const char *key);
-void json_append(cJSON *list, const char *text);
+void   json_append(cJSON *list, const char *text);
 
 /* "type": "f32", "shape": {"batch": 2} */
 void json_type_and_shape(cJSON *to, const mtf_tensor *x);

@@ -14,9 +14,10 @@
 
 /* The most used first. */
 static const command *const commands[] = {
-    &command_train, &command_eval,   &command_perplexity, &command_decode, &command_score, &command_serve, &command_tokenize,
-    &command_run,   &command_show,   &command_plan,      &command_layout, &command_verify,
-    &command_calibrate, &command_ckpt, &command_ops,     &command_completion};
+    &command_train,     &command_eval,  &command_perplexity, &command_decode,
+    &command_score,     &command_serve, &command_tokenize,   &command_run,
+    &command_show,      &command_plan,  &command_layout,     &command_verify,
+    &command_calibrate, &command_ckpt,  &command_ops,        &command_completion};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 const command *command_nth(int n)
@@ -46,13 +47,15 @@ static void print_help(FILE *to)
           to);
     print_heading(to, "examples");
     fputs("  mtf train mnist --mesh rows:2,cols:2 --layout batch:rows,hidden:cols\n"
-          "  mtf train --gin_file lm_base --gin_file tiny --text book.txt:joined --steps 1000 --checkpoint-dir run\n"
+          "  mtf train --gin_file lm_base --gin_file tiny --text book.txt:joined --steps 1000 "
+          "--checkpoint-dir run\n"
           "  mtf decode run\n"
           "  mtf run model.mtf --feed x=x.npy --fetch y\n"
           "  mtf plan model.mtf --mesh rows:2,cols:4 --layout batch:rows,hidden:cols\n"
           "  mtf layout model.mtf --mesh rows:2,cols:4\n"
           "  mtf show model.mtf --program\n"
-          "  mtf ops einsum\n", to);
+          "  mtf ops einsum\n",
+          to);
 }
 
 static const command *find_command(const char *name)
@@ -110,7 +113,8 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    signal(SIGXFSZ, SIG_IGN); /* writing a file that is too large then fails with an error message */
+    signal(SIGXFSZ,
+           SIG_IGN); /* writing a file that is too large then fails with an error message */
     bool first = mtf_is_first(NULL);
     if (!first && !freopen("/dev/null", "w", stdout)) return STATUS_FAILED;
     int status = dispatch(argc, argv);

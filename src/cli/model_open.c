@@ -25,9 +25,9 @@ static bool make_variables(const opened_model *m)
     mtf_dim     batch = {"batch", 1}, length = {"length", 2};
     mtf_tensor *targets = g ? mtf_input(g, "targets", MTF_I32, mtf_shape(batch, length)) : NULL;
     TRY(targets != NULL);
-    mtf_tensor *inputs = transformer_has_encoder(m->model)
-                             ? mtf_input(g, "inputs", MTF_I32, mtf_shape(batch, length))
-                             : NULL;
+    mtf_tensor            *inputs = transformer_has_encoder(m->model)
+                                        ? mtf_input(g, "inputs", MTF_I32, mtf_shape(batch, length))
+                                        : NULL;
     mtf_transformer_result r = mtf_transformer_apply(
         m->model, &(mtf_transformer_batch){.inputs = inputs, .targets = targets}, NULL);
     return r.logits && mtf_compile(g, r.logits);
@@ -72,17 +72,20 @@ static bool described(const options *o)
     if (config_given(o)) return true;
     if (folder && stat(folder, &about) != 0)
         usage_error(o->command,
-                    "there is neither a folder of a run nor a configuration \"%s\": name the folder where mtf "
+                    "there is neither a folder of a run nor a configuration \"%s\": name the "
+                    "folder where mtf "
                     "train saved, or --gin_file FILE",
                     folder);
     else if (folder)
         usage_error(o->command,
-                    "\"%s\" has no " CONFIG_KEPT ", as mtf train --gin_file writes it: say what the "
+                    "\"%s\" has no " CONFIG_KEPT
+                    ", as mtf train --gin_file writes it: say what the "
                     "model is with --gin_file FILE",
                     folder);
     else
-        usage_error(o->command, "mtf %s needs a model: the folder where mtf train saved it, or "
-                                "--gin_file FILE",
+        usage_error(o->command,
+                    "mtf %s needs a model: the folder where mtf train saved it, or "
+                    "--gin_file FILE",
                     o->command->name);
     return false;
 }

@@ -28,8 +28,14 @@ typedef struct option_spec {
     bool                      writes;  /* its value names a file that is written */
 } option_spec;
 
-#define OPTION_GROUP(heading) {.says = (heading)}
-#define OPTION_TABLE(rows)    {.table = (rows)}
+#define OPTION_GROUP(heading)                                                                      \
+    {                                                                                              \
+        .says = (heading)                                                                          \
+    }
+#define OPTION_TABLE(rows)                                                                         \
+    {                                                                                              \
+        .table = (rows)                                                                            \
+    }
 
 /* Walks through a table and those that it includes, headings included. */
 enum { WALK_DEPTH = 4 };
@@ -46,11 +52,11 @@ enum { MOST_OWNED = 12 };
 
 typedef struct command command;
 struct command {
-    const char        *name;
-    const char        *says;      /* one line for `mtf --help` */
-    const char        *words;     /* what follows the name: "FILE.mtf"; NULL: nothing */
-    int                least, most;  /* how many words */
-    bool               from_folder;  /* a folder of checkpoints that has a configuration may be the word */
+    const char *name;
+    const char *says;        /* one line for `mtf --help` */
+    const char *words;       /* what follows the name: "FILE.mtf"; NULL: nothing */
+    int         least, most; /* how many words */
+    bool        from_folder; /* a folder of checkpoints that has a configuration may be the word */
     const option_spec *options;   /* NULL: none */
     const char *const *examples;  /* whole command lines; NULL-ended, or NULL */
     const char        *teaches;   /* a paragraph, lines broken by hand; NULL: none */
@@ -70,12 +76,13 @@ struct options {
     struct option_value {
         const option_spec *spec;
         const char        *value; /* "" where it takes none */
-    } *values;
-    bool  trial;        /* a trial before the command, which will say what there is to note */
-    bool  mesh_found;   /* --mesh was auto:N, and has been found together with the batch */
-    const char *starts; /* for searches to begin with: the rules of configuration files; NULL: none */
-    int   nowned;
-    char *owned[MOST_OWNED]; /* texts of added values, to be freed */
+    } * values;
+    bool trial;      /* a trial before the command, which will say what there is to note */
+    bool mesh_found; /* --mesh was auto:N, and has been found together with the batch */
+    /* for searches to begin with: the rules of configuration files; NULL: none */
+    const char *starts;
+    int         nowned;
+    char       *owned[MOST_OWNED]; /* texts of added values, to be freed */
 };
 
 /* Parses the arguments after the command's name.  Returns -1 where the command should run, else the exit
@@ -83,7 +90,8 @@ struct options {
 int  options_parse(const command *c, int argc, char **argv, options *o);
 void options_free(options *o);
 
-const char *option_own(options *o, const char *text); /* a copy that the options free; NULL: no memory */
+const char *option_own(options    *o,
+                       const char *text); /* a copy that the options free; NULL: no memory */
 bool        option_given(const options *o, const char *name);
 bool        option_typed(const options *o, const char *name); /* by the user, not by their files */
 const char *option_nth(const options *o, const char *name, int n); /* NULL after the last */

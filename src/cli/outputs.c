@@ -28,7 +28,7 @@ static bool covers(const char *path, const char *output, const struct stat *file
     if (stat(path, &about) != 0) return false;
     if (!S_ISDIR(about.st_mode)) return same_file(&about, file);
     const char *slash = strrchr(output, '/');
-    int length = slash ? (int)(slash - output) + 1 : 2;
+    int         length = slash ? (int)(slash - output) + 1 : 2;
     struct stat around;
     return snprintf(folder, sizeof folder, "%.*s", length, slash ? output : "./") < PATH_MAX &&
            stat(folder, &around) == 0 && same_file(&about, &around);
@@ -89,7 +89,8 @@ static const char *what_it_replaces(const options *o, const char *output, char *
         bool built_in = k == 0 && o->command->adds && model_find(o->words[k]);
         if (built_in || !matches(o->words[k], output, &file)) continue;
         bool folder = stat(o->words[k], &input) == 0 && S_ISDIR(input.st_mode);
-        snprintf(words, room, "%s\"%.300s\", which is read", folder ? "a file of " : "", o->words[k]);
+        snprintf(words, room, "%s\"%.300s\", which is read", folder ? "a file of " : "",
+                 o->words[k]);
         return words;
     }
     for (int k = 0; k < o->nvalues; k++) {
@@ -118,12 +119,13 @@ int outputs_check(const options *o)
         if (!path) continue;
         const char *replaced = what_it_replaces(o, path, words, sizeof words);
         if (replaced)
-            return usage_error(o->command, "--%s %s would replace %s; give another name", option, path,
-                               replaced);
+            return usage_error(o->command, "--%s %s would replace %s; give another name", option,
+                               path, replaced);
         for (int k = 0; k < i; k++)
             if ((other = written_path(&o->values[k])) != NULL && same_output(path, other))
-                return usage_error(o->command, "--%s %s would replace what --%s %s writes; give another name",
-                                   option, o->values[i].value, o->values[k].spec->name, o->values[k].value);
+                return usage_error(
+                    o->command, "--%s %s would replace what --%s %s writes; give another name",
+                    option, o->values[i].value, o->values[k].spec->name, o->values[k].value);
     }
     return -1;
 }
@@ -132,8 +134,9 @@ bool output_spares(const options *o, mtf_session *s, const char *option, const c
 {
     char        words[400];
     const char *replaced = path ? what_it_replaces(o, path, words, sizeof words) : NULL;
-    return !replaced || fail(&s->fault, ERR_USAGE, "--%s: \"%s\" would replace %s; give another name",
-                             option, path, replaced);
+    return !replaced ||
+           fail(&s->fault, ERR_USAGE, "--%s: \"%s\" would replace %s; give another name", option,
+                path, replaced);
 }
 
 bool output_spares_files(mtf_session *s, const char *option, const char *path, const char *pattern,
@@ -142,14 +145,14 @@ bool output_spares_files(mtf_session *s, const char *option, const char *path, c
     struct stat file;
     if (!path || !pattern || stat(path, &file) != 0 || !S_ISREG(file.st_mode)) return true;
     return !matches(pattern, path, &file) ||
-           fail(&s->fault, ERR_USAGE, "--%s: \"%s\" would replace %s; give another name", option, path,
-                called);
+           fail(&s->fault, ERR_USAGE, "--%s: \"%s\" would replace %s; give another name", option,
+                path, called);
 }
 
 bool output_is_other(mtf_session *s, const char *from, const char *to)
 {
     struct stat a, b;
     bool        same = stat(from, &a) == 0 && stat(to, &b) == 0 && same_file(&a, &b);
-    return !same || fail(&s->fault, ERR_USAGE, "\"%s\" would replace \"%s\", which is read; give another name",
-                         to, from);
+    return !same || fail(&s->fault, ERR_USAGE,
+                         "\"%s\" would replace \"%s\", which is read; give another name", to, from);
 }

@@ -129,7 +129,8 @@ cJSON *plan_json(estimate *e, const hint *h, bool all)
     cJSON       *root = cJSON_CreateObject();
     add_texts(root, e, &e->arena);
     json_int(root, "processors", e->processors);
-    if (e->batch.name) json_int(root, "batch", e->batch.size), json_int(root, "microbatches", e->parts);
+    if (e->batch.name)
+        json_int(root, "batch", e->batch.size), json_int(root, "microbatches", e->parts);
     json_int(root, "processor", e->processor);
     json_int(root, "peak_bytes", e->memory.peak);
     json_int(root, "flops", p->flops);

@@ -117,8 +117,8 @@ bool plan_write_layers(mtf_graph *g, estimate *e, textbuf *t)
     if (p.n < 2) return true;
     sum_up(e, &p, rows);
     int kept = join_equal(rows, p.n);
-    text_add(t, "%-6s %9s %9s %9s %7s %8s %11s  %s\n", "equal", "forward", "backward", "update", "flops",
-             "sent", "collectives", "layer (figures of one)");
+    text_add(t, "%-6s %9s %9s %9s %7s %8s %11s  %s\n", "equal", "forward", "backward", "update",
+             "flops", "sent", "collectives", "layer (figures of one)");
     for (int k = 1; k <= kept; k++) { /* what is outside of layers, the first, comes last */
         const layer_row *r = &rows[k % kept];
         if (r->flops > 0 || r->sent > 0 || r->seconds[0] + r->seconds[1] + r->seconds[2] > 0)

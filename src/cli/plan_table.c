@@ -53,8 +53,10 @@ static void choose_rows(const estimate *e, bool all, row_list *l)
         row *r = &l->rows[k];
         int  costlier = 0;
         for (int i = 0; i < l->n && costlier < MATTER && !all; i++)
-            costlier += l->rows[i].seconds > r->seconds || (l->rows[i].seconds == r->seconds && i < k);
-        r->shown = all || (costlier < MATTER && r->seconds > 0) || e->price.lines[r->index].collective;
+            costlier +=
+                l->rows[i].seconds > r->seconds || (l->rows[i].seconds == r->seconds && i < k);
+        r->shown =
+            all || (costlier < MATTER && r->seconds > 0) || e->price.lines[r->index].collective;
     }
 }
 
@@ -122,8 +124,8 @@ static int widest(int so_far, const char *text, int most)
     return n > most ? most : n > so_far ? n : so_far;
 }
 
-static void write_line(const estimate *e, const row *r, bool together, bool measured, const int width[3],
-                       textbuf *t)
+static void write_line(const estimate *e, const row *r, bool together, bool measured,
+                       const int width[3], textbuf *t)
 {
     const price_line *line = &e->price.lines[r->index];
     int               from = t->used;
@@ -164,9 +166,9 @@ void plan_write_table(estimate *e, bool all, const double *measured, textbuf *t)
         width[1] = widest(width[1], r->tensor, 24);
         width[2] = widest(width[2], r->shape, together || measured ? 22 : 30);
     }
-    text_add(t, "%5s%s %8s%s %7s %8s  %-*s  %-*s  %-*s  %s\n", "#", together ? " equal " : "", "time",
-             measured ? " measured" : "", "flops", "sent", width[0], "operation", width[1], "tensor",
-             width[2], "local shape", "rule, or done");
+    text_add(t, "%5s%s %8s%s %7s %8s  %-*s  %-*s  %-*s  %s\n", "#", together ? " equal " : "",
+             "time", measured ? " measured" : "", "flops", "sent", width[0], "operation", width[1],
+             "tensor", width[2], "local shape", "rule, or done");
     for (int i = 0; i < l.n; i++)
         if (l.rows[i].shown) write_line(e, &l.rows[i], together, measured != NULL, width, t);
     if (together) text_add(t, "      time, flops and sent are of one, not of all equal ones\n");

@@ -93,8 +93,7 @@ static void write_work(const estimate *e, textbuf *t)
     const price *p = &e->price;
     write_row(t, "flops", unit_count(p->flops));
     text_add(t, "   %s%s on all processors%s\n", e->approximate ? "about " : "",
-             unit_count(e->flops).s,
-             p->open_ended ? "; loops of unknown length count once" : "");
+             unit_count(e->flops).s, p->open_ended ? "; loops of unknown length count once" : "");
     write_row(t, "  duplicate", unit_percent(e->duplicate, (double)p->flops));
     bool first = true;
     for (int a = 0; a < p->mesh->naxes; a++) {
@@ -143,8 +142,10 @@ void plan_write_header(estimate *e, const char *whose, textbuf *t)
     if (r->site && r->site->ranks > 1) text_add(t, " in %d ranks", r->site->ranks);
     if (r->site && r->site->hosts > 1) text_add(t, " on %d hosts", r->site->hosts);
     if (e->batch.name) {
-        text_add(t, "\nbatch            %lld example%s", (long long)e->batch.size, e->batch.size == 1 ? "" : "s");
-        if (e->parts > 1) text_add(t, ", in %lld micro-batches one after the other", (long long)e->parts);
+        text_add(t, "\nbatch            %lld example%s", (long long)e->batch.size,
+                 e->batch.size == 1 ? "" : "s");
+        if (e->parts > 1)
+            text_add(t, ", in %lld micro-batches one after the other", (long long)e->parts);
     }
     text_add(t, "\nlayout           ");
     plan_write_layout(e->opts.layout, t);
@@ -155,7 +156,8 @@ void plan_write_header(estimate *e, const char *whose, textbuf *t)
     }
     text_add(t, "\nmachine          ");
     if (r->gpu) text_add(t, "a GPU (%s): ", r->named);
-    text_add(t, "flops=%g,memory=%g,wire=%g,latency=%g\n", r->flops, r->memory, r->wire, r->latency);
+    text_add(t, "flops=%g,memory=%g,wire=%g,latency=%g\n", r->flops, r->memory, r->wire,
+             r->latency);
     if (e->processors > 1)
         text_add(t, "shown            processor %d (%s)%s\n", e->processor, place,
                  e->opts.processor >= 0 ? "" : ", the slowest; ties go to the first");

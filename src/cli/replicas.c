@@ -23,7 +23,7 @@ typedef struct choosing {
     int64_t        work;  /* for each way to cut the batch */
     double         least; /* seconds per example */
     char           best[MOST_RULES], best_mesh[MOST_RULES];
-    char           starts[2 * MOST_RULES]; /* the layout that was found with them, and those to begin with */
+    char starts[2 * MOST_RULES]; /* the layout that was found with them, and those to begin with */
 } choosing;
 
 /* "batch:x+y,auto": the batch is cut along these axes, and the rest is found. */
@@ -32,7 +32,8 @@ static void write_rules(const choosing *c, unsigned axes, char text[MOST_RULES])
     int n = 0;
     for (int a = 0; a < c->mesh.naxes; a++)
         if (axes >> a & 1)
-            n += snprintf(text + n, (size_t)(MOST_RULES - n), "%s%s", n ? "+" : "batch:", c->mesh.name[a]);
+            n += snprintf(text + n, (size_t)(MOST_RULES - n), "%s%s",
+                          n ? "+" : "batch:", c->mesh.name[a]);
     snprintf(text + n, (size_t)(MOST_RULES - n), "%s%s", n ? "," : "", c->rules);
 }
 
@@ -43,7 +44,8 @@ static bool cuts_batch(const layout *l)
     return rule && rule->cut.n > 0;
 }
 
-static bool try_axes(choosing *c, mtf_session *s, const options *o, unsigned axes, const char *rules)
+static bool try_axes(choosing *c, mtf_session *s, const options *o, unsigned axes,
+                     const char *rules)
 {
     price_rates      rates;
     site             at;
@@ -63,11 +65,13 @@ static bool try_axes(choosing *c, mtf_session *s, const options *o, unsigned axe
                           .work = c->work};
     if (!automatic_find(g, n, fetches, &how, &found)) return false;
     double each = found.best[0].cost.seconds / (double)(g->batch.size ? g->batch.size : 1);
-    if (each >= c->least || (!axes && !c->given_cut && cuts_batch(&found.best[0].layout))) return true;
+    if (each >= c->least || (!axes && !c->given_cut && cuts_batch(&found.best[0].layout)))
+        return true;
     c->least = each;
     snprintf(c->best, sizeof c->best, "%s", rules);
     snprintf(c->best_mesh, sizeof c->best_mesh, "%s", c->mesh_text);
-    snprintf(c->starts, sizeof c->starts, "%s|%s", found.best[0].layout_text, o->starts ? o->starts : "");
+    snprintf(c->starts, sizeof c->starts, "%s|%s", found.best[0].layout_text,
+             o->starts ? o->starts : "");
     return true;
 }
 
@@ -127,7 +131,9 @@ static bool choose(choosing *c, mtf_session *s)
                           .state_layout = option_nth(o, "state-layout", 0)};
     mesh          *list;
     int            n;
-    if (!choose_planned_machine(o, s, &how.rates) || !option_number(o, "most-axes", 1, MAX_AXES, &axes)) return false;
+    if (!choose_planned_machine(o, s, &how.rates) ||
+        !option_number(o, "most-axes", 1, MAX_AXES, &axes))
+        return false;
     how.most_axes = (int)axes;
     if (!automatic_meshes(s, &how, &list, &n)) return false;
     c->work = WORK / n;
@@ -141,9 +147,9 @@ static bool choose(choosing *c, mtf_session *s)
 
 int replicas_choose(options *o)
 {
-    const char  *rules = option_nth(o, "layout", 0), *m = option_nth(o, "mesh", 0);
-    bool         any_mesh = m && strncmp(m, "auto:", 5) == 0;
-    choosing     c = {.given = o, .rules = rules, .least = INFINITY};
+    const char *rules = option_nth(o, "layout", 0), *m = option_nth(o, "mesh", 0);
+    bool        any_mesh = m && strncmp(m, "auto:", 5) == 0;
+    choosing    c = {.given = o, .rules = rules, .least = INFINITY};
     if (!rules || !m || strlen(rules) >= MOST_RULES / 2) return -1;
     c.given_cut = strstr(rules, "batch:") || !automatic_is_asked(NULL, rules, NULL);
     mtf_session *s = any_mesh || !c.given_cut ? planning_session(o) : NULL;

@@ -8,10 +8,14 @@ enum { SHOW_ALL = 1000, LINE = 100 };
 
 void value_write(textbuf *t, mtf_dtype type, const void *data, int64_t index)
 {
-    if (type == MTF_BOOL) text_add(t, "%s", ((const uint8_t *)data)[index] ? "true" : "false");
-    else if (type == MTF_I32) text_add(t, "%d", (int)((const int32_t *)data)[index]);
-    else if (type == MTF_I64) text_add(t, "%lld", (long long)((const int64_t *)data)[index]);
-    else spell_real(t, dtype_load(type, data, index), type);
+    if (type == MTF_BOOL)
+        text_add(t, "%s", ((const uint8_t *)data)[index] ? "true" : "false");
+    else if (type == MTF_I32)
+        text_add(t, "%d", (int)((const int32_t *)data)[index]);
+    else if (type == MTF_I64)
+        text_add(t, "%lld", (long long)((const int64_t *)data)[index]);
+    else
+        spell_real(t, dtype_load(type, data, index), type);
 }
 
 /* An iteration over the shown elements, once to find the widest, once to write. */
@@ -20,8 +24,8 @@ typedef struct view {
     mtf_dtype        type;
     const mtf_shape *shape;
     const void      *data;
-    int64_t          edge;   /* elements shown at either end of a long dimension; 0: all */
-    int              width;  /* of an element; 0: not yet known */
+    int64_t          edge;  /* elements shown at either end of a long dimension; 0: all */
+    int              width; /* of an element; 0: not yet known */
     int              column;
 } view;
 
@@ -69,11 +73,15 @@ static void write_row(view *v, int dim, int64_t at)
         textbuf scratch = {.arena = v->text->arena};
         write_element(v, &scratch, at * size + i);
         text_add(v->text, "%*s%s", v->width, text_done(&scratch) ? scratch.text : "",
-                 gap ? ", ...," : next < size ? "," : "");
+                 gap           ? ", ...,"
+                 : next < size ? ","
+                               : "");
         v->column += v->width + (gap ? 6 : 1);
         if (next == size) break;
-        if (v->column + v->width + 2 > LINE) new_line(v, dim + 1, 0);
-        else text_add(v->text, " "), v->column++;
+        if (v->column + v->width + 2 > LINE)
+            new_line(v, dim + 1, 0);
+        else
+            text_add(v->text, " "), v->column++;
     }
 }
 

@@ -20,7 +20,7 @@ bool teacher_load(const config_setup *c, mtf_graph *g)
     TRY(mtf_load(c->session, path, &how, &loaded));
     TRY(mtf_variable_get(mtf_global_step(g), &step));
     if (!m->student_starts_as_teacher || step > 0) return true;
-    how = (mtf_load_opts){
-        .only = "^student/", .rename = student, .trainable = true, .convert = true};
+    how =
+        (mtf_load_opts){.only = "^student/", .rename = student, .trainable = true, .convert = true};
     return mtf_load(c->session, path, &how, &loaded);
 }

@@ -47,8 +47,8 @@ const char *text_binding(mtf_session *s, bool training, const char *option)
     mtf_text_opts            o;
     char                     path[PATH_MAX];
     if (!text_option_parse(s, training ? "text" : "eval-text", option, &o)) return NULL;
-    if (!absolute(o.files, path) || !is_plain(path) || !is_plain(o.inputs) || !is_plain(o.targets) ||
-        !is_plain(o.format))
+    if (!absolute(o.files, path) || !is_plain(path) || !is_plain(o.inputs) ||
+        !is_plain(o.targets) || !is_plain(o.format))
         return NULL;
     text_add(&t, "run.%s_dataset_fn = @%s/text_dataset\n", scope, scope);
     add_word(&t, scope, "files", path);

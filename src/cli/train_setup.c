@@ -52,7 +52,8 @@ bool setup_take(const options *o, mtf_session *session, setup *s)
     for (int i = 0; i < o->nvalues; i++) {
         const char *name = o->values[i].spec->name;
         bool        chosen = is_in(model_options, name) || has_option(&file_model, name);
-        if (s->config && strcmp(name, "batch") == 0) continue; /* it was read together with the files */
+        if (s->config && strcmp(name, "batch") == 0)
+            continue; /* it was read together with the files */
         if (!m && is_in(model_options, name))
             return fail(&session->fault, ERR_USAGE,
                         "a model file has no option --%s; change the file instead", name);
@@ -140,19 +141,22 @@ bool setup_check_feeds(setup *s, bool training, const network *n)
         char              shape[SHAPE_TEXT];
         if (!is_input(x) || !needed[x->id] || is_named(s, flag, tensor_name(x))) continue;
         return fail(&s->session->fault, ERR_USAGE,
-                    "input \"%s\", %s%s, has no data; name its files with --%s %s=FILES", tensor_name(x),
-                    mtf_dtype_name(x->type), shape_text(&x->shape, shape), flag, tensor_name(x));
+                    "input \"%s\", %s%s, has no data; name its files with --%s %s=FILES",
+                    tensor_name(x), mtf_dtype_name(x->type), shape_text(&x->shape, shape), flag,
+                    tensor_name(x));
     }
     return true;
 }
 
 static bool file_network(setup *s, network *n)
 {
-    const char *loss = option_nth(s->options, "loss", 0), *right = option_nth(s->options, "right", 0);
+    const char *loss = option_nth(s->options, "loss", 0),
+               *right = option_nth(s->options, "right", 0);
     if (!s->text) s->text = file_text(s->session, s->word);
     TRY(s->text != NULL);
     *n = (network){.graph = file_parse(s->session, s->word, s->text)};
-    TRY(n->graph != NULL && check_inputs(s, n->graph, "data") && check_inputs(s, n->graph, "eval-data"));
+    TRY(n->graph != NULL && check_inputs(s, n->graph, "data") &&
+        check_inputs(s, n->graph, "eval-data"));
     n->loss = file_find(n->graph, loss ? loss : "loss");
     if (!n->loss) return option_blame(s->session, "loss");
     if (right) n->right = file_find(n->graph, right);

@@ -14,10 +14,10 @@ typedef struct setup {
     bool              ready; /* a built-in model, not a file */
     const char       *text;  /* of the file, when it is read */
     settings          settings;
-    config_setup     *config;   /* of models that configuration files describe; NULL: none */
-    mtf_minimize_opts minimize; /* the options of the optimizer, except its rate */
+    config_setup     *config;       /* of models that configuration files describe; NULL: none */
+    mtf_minimize_opts minimize;     /* the options of the optimizer, except its rate */
     uint64_t          microbatches; /* 0: as few as fit the memory */
-    mtf_dtype         type; /* the type in which the network computes in place of f32 */
+    mtf_dtype         type;         /* the type in which the network computes in place of f32 */
 } setup;
 
 /* Opens the session, finds the model and reads its options; false: a usage error was reported, or is in
@@ -41,8 +41,7 @@ bool setup_data(setup *s, bool training, mtf_dataset **data);
  * is NULL.  NULL after an error. */
 mtf_graph *setup_graph(const options *o, mtf_session *session, network *n, mtf_tensor **rate);
 /* The same, with the tensors of --fetch, or else those that mtf train fetches, or the file's results. */
-mtf_graph *setup_plan(const options *o, mtf_session *session, int *nfetches,
-                      mtf_tensor ***fetches);
+mtf_graph *setup_plan(const options *o, mtf_session *session, int *nfetches, mtf_tensor ***fetches);
 
 /* For help: whether the option applies to the model, and a list of the built-in models. */
 bool setup_concerns(const option_spec *spec, const char *word, char *more, size_t room);

@@ -83,8 +83,7 @@ static bool read_number(setup *s, const number_row *r)
     if (!number || !fits)
         return fail(&s->session->fault, ERR_USAGE, "--%s takes a number %s, not \"%s\"", r->name,
                     right[r->range], text);
-    for (int i = 0; i < r->nfields; i++)
-        memcpy((char *)&s->minimize + r->fields[i], &x, sizeof x);
+    for (int i = 0; i < r->nfields; i++) memcpy((char *)&s->minimize + r->fields[i], &x, sizeof x);
     return check_optimizer(s, r->name, r->of);
 }
 
@@ -248,9 +247,10 @@ mtf_graph *setup_plan(const options *o, mtf_session *session, int *nfetches, mtf
     network     n;
     mtf_tensor *rate;
     if (!mtf_ok(session) || !setup_graph(o, session, &n, &rate)) return NULL;
-    *nfetches = n.loss && !option_given(o, "fetch")
-                    ? training_fetches(n.graph, n.loss, &(mtf_train_opts){.rate = rate}, NULL, fetches)
-                    : choose_fetches(o, n.graph, fetches);
+    *nfetches =
+        n.loss && !option_given(o, "fetch")
+            ? training_fetches(n.graph, n.loss, &(mtf_train_opts){.rate = rate}, NULL, fetches)
+            : choose_fetches(o, n.graph, fetches);
     if (*nfetches < 0) return NULL;
     graph_name_all(n.graph); /* plans, pages and listings give a tensor one name */
     return n.graph;

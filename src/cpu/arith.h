@@ -30,6 +30,7 @@
         [MTF_BOOL] = name##_flag, [MTF_F8E4M3] = name##_f8e4m3, [MTF_F8E5M2] = name##_f8e5m2       \
     }
 
+/* clang-format off */
 #define PLAIN_ARITHMETIC(suffix, type)                                                             \
     static inline type load_##suffix(type stored) { return stored; }                               \
     static inline type store_##suffix(type sum) { return sum; }                                    \
@@ -55,6 +56,7 @@ static inline uint8_t load_flag(uint8_t stored) { return stored != 0; }
 static inline uint8_t store_flag(uint8_t sum) { return sum; }
 static inline uint8_t add_flag(uint8_t a, uint8_t b) { return a | b; }
 static inline uint8_t multiply_flag(uint8_t a, uint8_t b) { return a & b; }
+/* clang-format on */
 
 /* sums[lane] += a[lane] * b[lane]: the inner loop of every plain sum of products. */
 #define ADD_LANES(suffix, element, sum)                                                            \

@@ -155,8 +155,8 @@ static void run_grads(const attending *t, bool of_rows, bool of_memory, int64_t 
 {
     const run_state *r = t->run;
     size_t           scratch = attention_grad_scratch(t, r->threads);
-    int64_t whole = along_rows ? t->rows : t->args->memory, pieces = ceil_div(whole, each);
-    int     parts = attention_parts(t, tasks * pieces);
+    int64_t          whole = along_rows ? t->rows : t->args->memory, pieces = ceil_div(whole, each);
+    int              parts = attention_parts(t, tasks * pieces);
     PARALLEL(r, parts)
     for (int part = 0; part < parts; part++) {
         char *own = (char *)r->scratch + (size_t)part * scratch;

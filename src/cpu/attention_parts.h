@@ -123,7 +123,8 @@ static void store_memory(const attending *t, const grad_task *g, int which, int6
     int64_t       at = batch_offset(t, out, g->batch) + first * step;
     if (!batches_add_up(t, which)) {
         char *to = operand(t->run, out) + at * (int64_t)mtf_dtype_bytes(out->type);
-        strided_storer(out->type)((strided){to, step, 1}, (strided){from, 1, MEMORY_BLOCK}, n, wide);
+        strided_storer(out->type)((strided){to, step, 1}, (strided){from, 1, MEMORY_BLOCK}, n,
+                                  wide);
         return;
     }
     REAL *to = memory_sum(t, g, which);

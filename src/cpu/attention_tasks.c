@@ -50,8 +50,7 @@ static philox_stream stream_of(const instr *i, const run_state *r)
     int           end = i->nin - (i->attention->part != 0);
     for (int k = i->attention->first_turn; k < end; k += 2) {
         for (int t = 0; t < 2; t++)
-            turn[t] =
-                k + t < end ? *(const uint32_t *)(const void *)operand(r, &i->in[k + t]) : 0;
+            turn[t] = k + t < end ? *(const uint32_t *)(const void *)operand(r, &i->in[k + t]) : 0;
         s = philox_turn(s, turn[0], turn[1]);
     }
     return s;
@@ -86,7 +85,8 @@ attending attending_of(const instr *i, const run_state *r)
         t.stream = stream_of(i, r);
         t.first_pair = t.args->first;
         if (t.args->part)
-            t.first_pair += t.args->part * *(const int32_t *)(const void *)operand(r, &i->in[i->nin - 1]);
+            t.first_pair +=
+                t.args->part * *(const int32_t *)(const void *)operand(r, &i->in[i->nin - 1]);
     }
     return t;
 }
@@ -235,8 +235,7 @@ void dropout_factors(const attending *t, const panel *p, int64_t row, int64_t fi
     uint64_t     drawn = UINT64_MAX;
     for (int64_t k = 0; k < n; k++) {
         uint64_t g = (uint64_t)(p->pair[row] + (first + k) * t->args->memory_weight);
-        if (g / PHILOX_FLAGS != drawn)
-            block = philox_flags_at(t->stream, drawn = g / PHILOX_FLAGS);
+        if (g / PHILOX_FLAGS != drawn) block = philox_flags_at(t->stream, drawn = g / PHILOX_FLAGS);
         factor[k] = philox_flag(&block, g) < share ? 1 / (1 - t->args->dropout) : 0;
     }
 }

@@ -23,15 +23,15 @@ typedef struct attending {
     const attention_args *args;
     const run_state      *run;
     philox_stream         stream;
-    int64_t               first_pair; /* global index of the first pair, of this part of the batch */
-    int                   nbatch, nrows;
-    int                   batch_loop[MAX_LOOPS], row_loop[MAX_LOOPS];
-    int64_t               batches, rows;
-    int64_t               shared; /* this many consecutive batches add to the same gradient */
+    int64_t first_pair; /* global index of the first pair, of this part of the batch */
+    int     nbatch, nrows;
+    int     batch_loop[MAX_LOOPS], row_loop[MAX_LOOPS];
+    int64_t batches, rows;
+    int64_t shared; /* this many consecutive batches add to the same gradient */
 } attending;
 
 attending attending_of(const instr *i, const run_state *r);
-bool loop_adds_up(const instr *i, int loop); /* do its iterations add to the same gradient? */
+bool      loop_adds_up(const instr *i, int loop); /* do its iterations add to the same gradient? */
 /* Into how many parts, at most one for each thread, are so many tasks divided? */
 int attention_parts(const attending *t, int64_t tasks);
 /* The offset of a batch, and of a row in it, in an operand. */
@@ -53,7 +53,7 @@ typedef struct panel {
     int64_t wide; /* width of its tables: n, or more */
     int32_t at[PANEL_ROWS], segment[PANEL_ROWS];
     int32_t least, most, low_segment, high_segment;
-    span seen, all; /* of the memory: what some rows, and what all rows, may see by index */
+    span    seen, all; /* of the memory: what some rows, and what all rows, may see by index */
     int64_t bias[PANEL_ROWS]; /* offsets */
     int64_t pair[PANEL_ROWS]; /* dropout's index of the pair with the memory's first position */
 } panel;

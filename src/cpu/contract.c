@@ -167,7 +167,8 @@ static bool product_bf16(contract_way way, const product *p, const void *a, cons
     if (way == CONTRACT_PLAIN) return false;
     if (way == CONTRACT_SHORT) { /* rows of the result are stored contiguously if possible */
         bool turn = p->c_n != 1 && p->c_m == 1;
-        (p->tile ? product_short : product_widened)(turn ? &turned : p, turn ? b : a, turn ? a : b, c, scratch);
+        (p->tile ? product_short : product_widened)(turn ? &turned : p, turn ? b : a, turn ? a : b,
+                                                    c, scratch);
         return true;
     }
     bool turn = p->m == 1 && (p->n > 1 || p->a_k != 1); /* so that the vector is b */
@@ -441,10 +442,10 @@ static void run_in_parts(const contraction *t)
                        p->add);
     else if (p->result == MTF_F32)
         add_parts_f32(n, (float *)(void *)operand(t->run, c), stride, (float *)(void *)parts,
-                       p->add);
+                      p->add);
     else
         add_parts_f64(n, (double *)(void *)operand(t->run, c), stride, (double *)(void *)parts,
-                       p->add);
+                      p->add);
 }
 
 /* c[b.., m, n] = or += sum over k of a[b.., m, k] * b[b.., k, n] */

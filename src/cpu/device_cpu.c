@@ -8,13 +8,19 @@
 #include "cpu/short_tile.h"
 
 static kernel *const kernels[INSTR_KINDS] = {
-    [INSTR_MAP] = kernel_map,           [INSTR_MOVE] = kernel_move,
-    [INSTR_ADD_INTO] = kernel_add_into, [INSTR_FOLD] = kernel_fold,
-    [INSTR_CONTRACT] = kernel_contract, [INSTR_GATHER] = kernel_gather,
-    [INSTR_SCATTER] = kernel_scatter,   [INSTR_SCAN] = kernel_scan,
-    [INSTR_ORDER] = kernel_order,       [INSTR_WINDOW] = kernel_window,
+    [INSTR_MAP] = kernel_map,
+    [INSTR_MOVE] = kernel_move,
+    [INSTR_ADD_INTO] = kernel_add_into,
+    [INSTR_FOLD] = kernel_fold,
+    [INSTR_CONTRACT] = kernel_contract,
+    [INSTR_GATHER] = kernel_gather,
+    [INSTR_SCATTER] = kernel_scatter,
+    [INSTR_SCAN] = kernel_scan,
+    [INSTR_ORDER] = kernel_order,
+    [INSTR_WINDOW] = kernel_window,
     [INSTR_NUCLEUS] = kernel_nucleus,
-    [INSTR_DRAW] = kernel_draw,         [INSTR_ATTENTION] = kernel_attention,
+    [INSTR_DRAW] = kernel_draw,
+    [INSTR_ATTENTION] = kernel_attention,
     [INSTR_ATTENTION_JOIN] = kernel_attention_join,
     [INSTR_ATTENTION_GRAD] = kernel_attention_grad,
 };

@@ -22,7 +22,7 @@ typedef struct source {
     philox_stream stream;
     bool          drawn;
     uint64_t      number;
-    philox_block  block; /* of a bool: of flags */
+    philox_block  block;  /* of a bool: of flags */
     bool          paired; /* the pair of normal numbers computed last: g / 2 */
     uint64_t      pair;
     double        radius, angle;
@@ -87,10 +87,10 @@ static double normal_of_pair(source *s, uint64_t g)
  * Approximating the erfinv function, 2010); one step of Halley's method cubes the error. */
 static double normal_quantile(double q)
 {
-    static const double c[9] = {2.81022636e-08, 3.43273939e-07,  -3.5233877e-06,
+    static const double c[9] = {2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
                                 -4.39150654e-06, 0.00021858087,  -0.00125372503,
                                 -0.00417768164,  0.246640727,    1.50140941};
-    double w = -log((1.0 - 2.0 * q) * (1.0 + 2.0 * q)) - 2.5, sum = c[0];
+    double              w = -log((1.0 - 2.0 * q) * (1.0 + 2.0 * q)) - 2.5, sum = c[0];
     for (int k = 1; k < 9; k++) sum = c[k] + sum * w;
     double z = sum * 2.0 * q * 1.4142135623730951;
     double step = (0.5 * erf(z * 0.7071067811865476) - q) * 2.5066282746310002 * exp(0.5 * z * z);

@@ -17,25 +17,25 @@
 #include "cpu/strided.h"
 
 enum {
-    WIDTH = 2048,      /* the most kept elements that advance together */
-    LEVELS = 4,        /* of the cascade: 32^4 pieces; the last level is a plain sum */
+    WIDTH = 2048, /* the most kept elements that advance together */
+    LEVELS = 4,   /* of the cascade: 32^4 pieces; the last level is a plain sum */
     FAN = 32,
-    SHORT_LINE = 16,   /* shorter lines are not worth a call of their own */
-    FEW_KEPT = 256,    /* up to this many kept elements, lines are split into chunks */
+    SHORT_LINE = 16, /* shorter lines are not worth a call of their own */
+    FEW_KEPT = 256,  /* up to this many kept elements, lines are split into chunks */
     MOST_CHUNKS = 64,
     CHUNK = 16 * 1024, /* the least number of elements in a chunk */
     SCRATCH = FEW_KEPT * MOST_CHUNKS * 8
 };
 
 typedef struct folding {
-    const instr      *instr;
+    const instr       *instr;
     const run_state   *run;
-    char             *out, *in;
-    int64_t           bytes;         /* of an input element               */
-    int64_t           number_bytes;  /* of an element in its compute type */
-    nest              kept, reduced;
-    bool              by_lines;
-    const fold_steps *steps;         /* NULL: finds positions */
+    char              *out, *in;
+    int64_t            bytes;        /* of an input element               */
+    int64_t            number_bytes; /* of an element in its compute type */
+    nest               kept, reduced;
+    bool               by_lines;
+    const fold_steps  *steps; /* NULL: finds positions */
     const fold_search *search;
 } folding;
 

@@ -14,6 +14,7 @@
 
 enum { LANES = 16 }; /* which are added pairwise at the end */
 
+/* clang-format off */
 #define PLUS(x, y)      ((x) + (y))
 #define TIMES(x, y)     ((x) * (y))
 #define PLUS_I32(x, y)  (int32_t)((uint32_t)(x) + (uint32_t)(y))
@@ -214,6 +215,7 @@ SEARCH(min_flag, uint8_t, line_all, BELOW)
      [MTF_I32] = {seek_##name##_i32, follow_##name##_i32},                                         \
      [MTF_I64] = {seek_##name##_i64, follow_##name##_i64},                                         \
      [MTF_BOOL] = {seek_##name##_flag, follow_##name##_flag}}
+/* clang-format on */
 
 const fold_tables OF_LEVEL(fold_tables) = {
     .steps = {[FOLD_SUM] = {NUMERIC(sum, 0), [MTF_BOOL] = STEPS(any, 0)},

@@ -145,16 +145,20 @@ static void gather_one(const transfer *t, place p, const walk *each)
 /* out[i.., j..] = table[i.., index[i..], j..], zero where the index is out of range */
 void kernel_gather(const instr *i, const run_state *r)
 {
-    const transfer t = {.instr = i, .data = &i->out[0], .index = &i->in[1], .table = &i->in[0],
-                        .data_at = operand(r, &i->out[0]), .index_at = operand(r, &i->in[1]),
+    const transfer t = {.instr = i,
+                        .data = &i->out[0],
+                        .index = &i->in[1],
+                        .table = &i->in[0],
+                        .data_at = operand(r, &i->out[0]),
+                        .index_at = operand(r, &i->in[1]),
                         .table_at = operand(r, &i->in[0]),
                         .outer = nest_of(i, loops_between(0, i->gather.nindex), NULL, 0),
-                        .each = nest_of(i, loops_between(i->gather.nindex, i->nloops),
-                                        &i->out[0], 0),
+                        .each =
+                            nest_of(i, loops_between(i->gather.nindex, i->nloops), &i->out[0], 0),
                         .put = strided_mover(i->out[0].type)};
     int64_t        elements = t.outer.elements * t.each.elements;
-    int parts = work_parts(r, elements, t.outer.elements > t.each.elements ? t.outer.elements
-                                                                           : t.each.elements);
+    int            parts = work_parts(r, elements,
+                           t.outer.elements > t.each.elements ? t.outer.elements : t.each.elements);
     PARALLEL(r, parts)
     for (int part = 0; part < parts; part++) {
         share s = share_of(&t, part, parts);
@@ -227,17 +231,21 @@ void kernel_scatter(const instr *i, const run_state *r)
             outer |= (uint32_t)1 << l;
         else
             inner |= (uint32_t)1 << l;
-    const transfer t = {.instr = i, .data = &i->in[0], .index = &i->in[1], .table = &i->out[0],
-                        .data_at = operand(r, &i->in[0]), .index_at = operand(r, &i->in[1]),
+    const transfer t = {.instr = i,
+                        .data = &i->in[0],
+                        .index = &i->in[1],
+                        .table = &i->out[0],
+                        .data_at = operand(r, &i->in[0]),
+                        .index_at = operand(r, &i->in[1]),
                         .table_at = operand(r, &i->out[0]),
-                        .outer = nest_of(i, outer, NULL, 0), .inner = nest_of(i, inner, NULL, 0),
-                        .each = nest_of(i, loops_between(i->gather.nindex, i->nloops),
-                                        &i->out[0], 0),
-                        .put = i->gather.set ? strided_mover(i->out[0].type)
-                                             : add[i->out[0].type]};
+                        .outer = nest_of(i, outer, NULL, 0),
+                        .inner = nest_of(i, inner, NULL, 0),
+                        .each =
+                            nest_of(i, loops_between(i->gather.nindex, i->nloops), &i->out[0], 0),
+                        .put = i->gather.set ? strided_mover(i->out[0].type) : add[i->out[0].type]};
     int64_t        elements = t.outer.elements * t.inner.elements * t.each.elements;
-    int64_t limit = t.outer.elements > t.each.elements ? t.outer.elements : t.each.elements;
-    int     parts = apart ? work_parts(r, elements, limit) : 1;
+    int64_t        limit = t.outer.elements > t.each.elements ? t.outer.elements : t.each.elements;
+    int            parts = apart ? work_parts(r, elements, limit) : 1;
     PARALLEL(r, parts)
     for (int part = 0; part < parts; part++) {
         share s = share_of(&t, part, parts);

@@ -39,8 +39,7 @@ static const struct {
 #define ROW(l)                                                                                     \
     {{#l, &map_tables_##l, &joined_tables_##l, &formula_tables_##l, &soft_tables_##l,              \
       &fold_tables_##l, &strided_tables_##l, &terms_tables_##l, &slim_tables_##l,                  \
-      &attention_tables_##l,                                                                       \
-      &short_tables_##l},                                                                          \
+      &attention_tables_##l, &short_tables_##l},                                                   \
      has_##l},
     ROW(plain) MTF_LEVELS(ROW)
 #undef ROW

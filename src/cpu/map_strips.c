@@ -222,7 +222,7 @@ void strips_run(tile *t, int first, int last, bool once)
     call           calls[MAX_REGISTERS];
     int            n = prepare_calls(t, first, last, once, calls);
     tile_report(t, first, last, once);
-    bool           by_row = goes_by_rows(n, calls), through = goes_through(t, n, calls);
+    bool by_row = goes_by_rows(n, calls), through = goes_through(t, n, calls);
     if (by_row && !through && m->row < ROW_WORTH_CALLS) {
         t->one_by_one = by_row = false;
         n = prepare_calls(t, first, last, once, calls);

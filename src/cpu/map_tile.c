@@ -103,7 +103,8 @@ place tile_fetch_spread(tile *t, int k)
     place          from = tile_fetch(t, k);
     if (!m->registers.row[k] || t->spread[k].at) return m->registers.row[k] ? t->spread[k] : from;
     strided_copy *copy = strided_mover(register_type(m->instr, k));
-    t->spread[k] = (place){.at = tile_slot(t, m->registers.spread[k]), .by = tile_register_bytes(t, k)};
+    t->spread[k] =
+        (place){.at = tile_slot(t, m->registers.spread[k]), .by = tile_register_bytes(t, k)};
     copy((strided){t->spread[k].at, m->row, 1}, (strided){from.at, 1, 0}, t->rows.left, m->row);
     return t->spread[k];
 }
@@ -124,8 +125,8 @@ void tile_look_ahead(tile *t, int64_t count)
 {
     enum { CACHE_LINE = 64 };
     for (int k = 0; k < t->nahead; k++) {
-        tile_ahead  *a = &t->ahead[k];
-        int64_t bytes = count * (int64_t)sizeof(float);
+        tile_ahead *a = &t->ahead[k];
+        int64_t     bytes = count * (int64_t)sizeof(float);
         if (bytes > a->left) bytes = a->left;
         for (int64_t at = 0; at < bytes; at += CACHE_LINE) __builtin_prefetch(a->at + at);
         a->at += bytes;

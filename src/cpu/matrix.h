@@ -87,16 +87,17 @@ size_t product_packed_bytes(int64_t m, int64_t k);
 size_t product_packed_scratch(int64_t k);
 void   product_pack(const product *p, const float *a, void *packed);
 /* The other operand as tiles read it, [columns / 12][k][12], padded with 0. */
-void   product_pack_columns(const product *p, const float *b, void *packed);
-void   product_add_packed(const product *p, const void *packed, const float *b, float *c,
-                          void *scratch);
+void product_pack_columns(const product *p, const float *b, void *packed);
+void product_add_packed(const product *p, const void *packed, const float *b, float *c,
+                        void *scratch);
 
 /* A product in bf16 with the chip's bf16 instructions, `tile`; fastest if the elements of a row of c are
  * adjacent.  The scratch suffices for pieces of the product and for its transpose. */
 void product_short(const product *p, const uint16_t *a, const uint16_t *b, void *c, void *scratch);
 size_t product_short_bytes(const product *p);
 /* The same on any chip, in f32. */
-void   product_widened(const product *p, const uint16_t *a, const uint16_t *b, void *c, void *scratch);
+void   product_widened(const product *p, const uint16_t *a, const uint16_t *b, void *c,
+                       void *scratch);
 size_t product_widened_bytes(const product *p);
 /* The same for n = 1.  False if a has no adjacent elements. */
 bool product_short_vector(const product *p, const uint16_t *a, const uint16_t *b, void *c);

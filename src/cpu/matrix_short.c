@@ -172,7 +172,7 @@ bool product_short_vector(const product *p, const uint16_t *a, const uint16_t *b
 void product_short(const product *p, const uint16_t *a, const uint16_t *b, void *c, void *scratch)
 {
     const short_tile *t = p->tile;
-    uint16_t *packed = (uint16_t *)(void *)((char *)scratch + sums_bytes(p));
+    uint16_t         *packed = (uint16_t *)(void *)((char *)scratch + sums_bytes(p));
     if (t->begin) t->begin();
     if (has_waiting_sums(p))
         run_chunks(t, p, a, b, c, scratch, packed);

@@ -224,8 +224,8 @@ static void run_stretch(const product *p, int64_t k, const float *a, const float
  * packed element, and the time to store a tile, which along rows writes partial cache lines. */
 int64_t product_tiled_work(const product *p)
 {
-    int64_t k = at_most(p->k, DEEP), tiles = round_up(p->m, TILE_ROWS) / TILE_ROWS *
-                                             (round_up(p->n, TILE_COLS) / TILE_COLS);
+    int64_t k = at_most(p->k, DEEP),
+            tiles = round_up(p->m, TILE_ROWS) / TILE_ROWS * (round_up(p->n, TILE_COLS) / TILE_COLS);
     int64_t packed = p->n + (p->m > BLOCK ? ceil_div(p->n, WAITING) : 1) * p->m;
     return tiles * (6 * k + (p->c_m == 1 ? 30 : 60)) + 2 * packed * k;
 }

@@ -123,11 +123,11 @@ void kernel_move(const instr *i, const run_state *r)
 
 /* ---- add into ---- */
 
-#define SAME(v)           v
-#define PLUS(x, y)        ((x) + (y))
-#define PLUS_I32(x, y)    (int32_t)((uint32_t)(x) + (uint32_t)(y))
-#define PLUS_I64(x, y)    (int64_t)((uint64_t)(x) + (uint64_t)(y))
-#define EITHER(x, y)      (uint8_t)((x) | (y))
+#define SAME(v) v
+#define PLUS(x, y) ((x) + (y))
+#define PLUS_I32(x, y) (int32_t)((uint32_t)(x) + (uint32_t)(y))
+#define PLUS_I64(x, y) (int64_t)((uint64_t)(x) + (uint64_t)(y))
+#define EITHER(x, y) (uint8_t)((x) | (y))
 
 /* to[r, c] += from[r, c], rows in order, since they may overlap.  The elements of one row are
  * distinct. */
@@ -160,9 +160,9 @@ ADD_BLOCK(add_f8e4m3, uint8_t, f8e4m3_to_f32, f32_to_f8e4m3, PLUS)
 ADD_BLOCK(add_f8e5m2, uint8_t, f8e5m2_to_f32, f32_to_f8e5m2, PLUS)
 
 static strided_copy *const adders[DTYPES] = {
-    [MTF_F32] = add_f32, [MTF_BF16] = add_bf16, [MTF_F16] = add_f16,   [MTF_F64] = add_f64,
-    [MTF_I32] = add_i32, [MTF_I64] = add_i64,   [MTF_BOOL] = add_flag,
-    [MTF_F8E4M3] = add_f8e4m3, [MTF_F8E5M2] = add_f8e5m2,
+    [MTF_F32] = add_f32,   [MTF_BF16] = add_bf16,     [MTF_F16] = add_f16,
+    [MTF_F64] = add_f64,   [MTF_I32] = add_i32,       [MTF_I64] = add_i64,
+    [MTF_BOOL] = add_flag, [MTF_F8E4M3] = add_f8e4m3, [MTF_F8E5M2] = add_f8e5m2,
 };
 
 typedef struct adding {

@@ -87,15 +87,15 @@ static uint64_t share_of(float p, uint64_t all)
 
 static int64_t choose(row *r, int64_t k, float p)
 {
-    bool     few = k > 0 && k < r->n, part = p > 0 && p < 1;
+    bool     few = k > 0 && k<r->n, part = p> 0 && p < 1;
     uint64_t end = few && part ? place_after(r, k) : 0, share = 0, place;
     int64_t  best = best_before(r, end);
     if (part) {
         r->most = most_of(r);
         share = share_of(p, weight_before(r, end));
     }
-    while (place = place_of(r, best), (few && count_before(r, place) >= k) ||
-                                          (part && weight_before(r, place) >= share))
+    while (place = place_of(r, best),
+           (few && count_before(r, place) >= k) || (part && weight_before(r, place) >= share))
         best = best_before(r, place);
     return best;
 }
@@ -110,10 +110,13 @@ void kernel_nucleus(const instr *i, const run_state *r)
         int64_t first = n.elements * part / parts, end = n.elements * (part + 1) / parts;
         report_flops(r, (end - first) * how->along * NUCLEUS_FLOPS);
         for (int64_t at = first; at < end; at++) {
-            walk w = walk_at(&n, at, 1);
-            row  one = {(const float *)operand(r, &i->in[0]) + walk_offset(&w, &i->in[0]),
-                        (const float *)operand(r, &i->in[1]) + walk_offset(&w, &i->in[1]),
-                        how->along, how->score_stride, how->logit_stride, 0};
+            walk    w = walk_at(&n, at, 1);
+            row     one = {(const float *)operand(r, &i->in[0]) + walk_offset(&w, &i->in[0]),
+                           (const float *)operand(r, &i->in[1]) + walk_offset(&w, &i->in[1]),
+                           how->along,
+                           how->score_stride,
+                           how->logit_stride,
+                           0};
             int32_t k = ((const int32_t *)operand(r, &i->in[2]))[walk_offset(&w, &i->in[2])];
             float   p = ((const float *)operand(r, &i->in[3]))[walk_offset(&w, &i->in[3])];
             ((int32_t *)operand(r, &i->out[0]))[walk_offset(&w, &i->out[0])] =

@@ -12,10 +12,10 @@
 #include "cpu/walk.h"
 
 enum {
-    SCRATCH_STEP = 4096,  /* the scratch of each thread begins at a multiple of this */
-    DIGIT = 8,            /* bits of a key for one radix pass */
+    SCRATCH_STEP = 4096, /* the scratch of each thread begins at a multiple of this */
+    DIGIT = 8,           /* bits of a key for one radix pass */
     DIGITS = 1 << DIGIT,
-    SHORT_ROW = 256       /* shorter rows use the heap */
+    SHORT_ROW = 256 /* shorter rows use the heap */
 };
 
 typedef struct item {

@@ -33,10 +33,10 @@ enum { LINES = 1024 };
         }                                                                                          \
     }
 
-#define PLUS(x, y)     ((x) + (y))
+#define PLUS(x, y) ((x) + (y))
 #define PLUS_I32(x, y) (int32_t)((uint32_t)(x) + (uint32_t)(y))
 #define PLUS_I64(x, y) (int64_t)((uint64_t)(x) + (uint64_t)(y))
-#define EITHER(x, y)   (uint8_t)((x) | (y))
+#define EITHER(x, y) (uint8_t)((x) | (y))
 SCAN(f32, float, PLUS)
 SCAN(f64, double, PLUS)
 SCAN(i32, int32_t, PLUS_I32)
@@ -48,8 +48,8 @@ typedef void scan_step(int64_t n, void *x, void *sum, bool exclusive);
 static const struct {
     scan_step *line, *front;
 } steps[DTYPES] = {
-    [MTF_F32] = {line_f32, front_f32}, [MTF_F64] = {line_f64, front_f64},
-    [MTF_I32] = {line_i32, front_i32}, [MTF_I64] = {line_i64, front_i64},
+    [MTF_F32] = {line_f32, front_f32},    [MTF_F64] = {line_f64, front_f64},
+    [MTF_I32] = {line_i32, front_i32},    [MTF_I64] = {line_i64, front_i64},
     [MTF_BOOL] = {line_flag, front_flag},
 };
 
@@ -58,7 +58,7 @@ typedef struct scanning {
     char        *out, *in; /* of the first element in scanning order */
     int64_t      in_step, out_step;
     int64_t      in_bytes, out_bytes;
-    nest         nest;     /* the lines */
+    nest         nest; /* the lines */
 } scanning;
 
 /* One line, a buffer of elements at a time. */

@@ -91,7 +91,8 @@ static bool plan_feed(mtf_dataset *d, batch_plan *plan, const char *dim, batch_f
         return fail(why, ERR_SHAPE,
                     "field \"%s\" has %lld element%s per example, but the input of that name takes "
                     "%lld",
-                    name, (long long)f->field->elements, f->field->elements == 1 ? "" : "s", (long long)f->elements);
+                    name, (long long)f->field->elements, f->field->elements == 1 ? "" : "s",
+                    (long long)f->elements);
     return mtf_input_parts(plan->program, f->input, plan_part,
                            &(part_visit){d->session, plan, f}) &&
            mtf_ok(d->session);
@@ -162,8 +163,8 @@ typedef struct read_of {
 static bool read_range(const part_reading *r, read_of of, int64_t begin, int64_t count, void *out)
 {
     const batch_feed *f = r->feed;
-    wanted w = {
-        .begin = begin, .end = begin + count, .type = f->type, .out = out, .epoch = of.epoch};
+    wanted            w = {
+                   .begin = begin, .end = begin + count, .type = f->type, .out = out, .epoch = of.epoch};
     return field_read(f->field, of.example, f->elements, &w, r->why);
 }
 

@@ -24,8 +24,8 @@ double batch_schedule_epochs(const batch_schedule *s, int64_t batches);
 typedef struct scheduled_batch {
     const batch_schedule *schedule;
     int64_t               number, epoch;
-    int64_t               first, real; /* where its examples begin in the epoch; how many they are */
-    shuffle               order;
+    int64_t first, real; /* where its examples begin in the epoch; how many they are */
+    shuffle order;
 } scheduled_batch;
 
 /* The largest number up to `most`, at least 1, that divides the batch. */

@@ -31,21 +31,21 @@ struct mtf_batches {
     int64_t        rows_read; /* since mapped pages were given up */
     batch_plan     plan;
     batch_schedule schedule;
-    bool           streamed; /* from sections: `stream` tells the examples of a batch, not the schedule */
-    stream_batch   stream;
-    batch_note    *notes; /* of the buffers */
-    row_cursor     place; /* after the batch that was fed last */
-    char          *buffers, *scratch;
-    int            nbuffers;
-    bool           threaded;
-    int64_t        real;
-    pthread_t      thread;
-    bool           running; /* there is a thread to join */
-    bool           closed;
+    bool streamed; /* from sections: `stream` tells the examples of a batch, not the schedule */
+    stream_batch stream;
+    batch_note  *notes; /* of the buffers */
+    row_cursor   place; /* after the batch that was fed last */
+    char        *buffers, *scratch;
+    int          nbuffers;
+    bool         threaded;
+    int64_t      real;
+    pthread_t    thread;
+    bool         running; /* there is a thread to join */
+    bool         closed;
 
     pthread_mutex_t lock; /* of the fields below */
     pthread_cond_t  filled, emptied;
-    int64_t         fed, made; /* batches fed, and batches ready: fed <= made */
+    int64_t         fed, made;          /* batches fed, and batches ready: fed <= made */
     bool            stop, failed, over; /* over: there are no batches but those that are ready */
     fault           trouble;
 };
@@ -78,8 +78,8 @@ static bool make_streamed(mtf_batches *b, int64_t number, bool *over)
     TRY(stream_batch_next(&b->stream, &b->trouble));
     *over = b->stream.real == 0;
     b->notes[number % b->nbuffers] = (batch_note){b->stream.real, b->stream.stream.at};
-    return *over || batch_read(&b->plan, streamed_example, &b->stream, buffer_of(b, number), b->scratch,
-                               &b->trouble);
+    return *over || batch_read(&b->plan, streamed_example, &b->stream, buffer_of(b, number),
+                               b->scratch, &b->trouble);
 }
 
 static bool make_batch(mtf_batches *b, int64_t number, bool *over)
@@ -278,7 +278,8 @@ static bool no_batch(const mtf_batches *b, int64_t position)
 {
     if (b->streamed)
         return fail(&b->session->fault, ERR_USAGE,
-                    "there is no batch %lld to continue from; there are fewer", (long long)position);
+                    "there is no batch %lld to continue from; there are fewer",
+                    (long long)position);
     return fail(&b->session->fault, ERR_USAGE,
                 "there is no batch %lld to continue from; the last is %lld", (long long)position,
                 (long long)b->schedule.total - 1);
@@ -323,11 +324,13 @@ bool batches_continue(mtf_batches *b, int64_t position, const char *place)
     char       rest;
     if (!alive(b)) return false;
     if (!b->streamed || !place || !*place) return seek(b, position, NULL);
-    if (sscanf(place, "%" SCNd64 ".%" SCNd64 ".%" SCNd64 "%c", &at.epoch, &at.window, &at.row, &rest) != 3 ||
+    if (sscanf(place, "%" SCNd64 ".%" SCNd64 ".%" SCNd64 "%c", &at.epoch, &at.window, &at.row,
+               &rest) != 3 ||
         at.epoch < 0 || at.window < 0 || at.row < 0)
-        return fail(&b->session->fault, ERR_USAGE,
-                    "\"%s\" is no place in text; it is an epoch, a window and a row, as \"0.12.345\"",
-                    place);
+        return fail(
+            &b->session->fault, ERR_USAGE,
+            "\"%s\" is no place in text; it is an epoch, a window and a row, as \"0.12.345\"",
+            place);
     return seek(b, position, &at);
 }
 

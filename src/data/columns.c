@@ -70,10 +70,11 @@ static int find_name(const table_head *h, const char *name, column_span *span)
 
 static bool two_of_a_name(mtf_session *s, const field *f, const table_head *h, const char *name)
 {
-    return fail(&s->fault, ERR_USAGE,
-                "field \"%s\": the first line of \"%s\" names several columns \"%s\"; give the number of "
-                "one, counted from 0",
-                f->as.name, h->path, name);
+    return fail(
+        &s->fault, ERR_USAGE,
+        "field \"%s\": the first line of \"%s\" names several columns \"%s\"; give the number of "
+        "one, counted from 0",
+        f->as.name, h->path, name);
 }
 
 const char *columns_advice(const cell_style *style, const char *row, const char *end)
@@ -82,8 +83,9 @@ const char *columns_advice(const cell_style *style, const char *row, const char 
     for (const char *at = row; at; at++) {
         at = cell_take(style, at, end, &c);
         if (at && !c.quoted && memchr(c.text, ';', (size_t)c.size))
-            return style->separator == ',' ? "; it seems to be separated by semicolons, and csv by commas"
-                                           : "; it seems to be separated by semicolons, and tsv by tabs";
+            return style->separator == ','
+                       ? "; it seems to be separated by semicolons, and csv by commas"
+                       : "; it seems to be separated by semicolons, and tsv by tabs";
         if (!at || at == end || *at != style->separator) break;
     }
     return "";
@@ -103,8 +105,9 @@ static bool no_such_name(mtf_session *s, const field *f, const table_head *h, co
         nearest_offer(&near, kept);
         at = stop && stop < h->end && *stop == h->style->separator ? stop + 1 : NULL;
     }
-    return fail(&s->fault, ERR_USAGE, "field \"%s\": the first line of \"%s\" names no column \"%s\"%s%s",
-                f->as.name, h->path, name, nearest_hint(&near, hint, sizeof hint),
+    return fail(&s->fault, ERR_USAGE,
+                "field \"%s\": the first line of \"%s\" names no column \"%s\"%s%s", f->as.name,
+                h->path, name, nearest_hint(&near, hint, sizeof hint),
                 columns_advice(h->style, h->row, h->end));
 }
 

@@ -8,9 +8,9 @@
 #include "machine/launch.h"
 
 /* In the order of trying: formats with a checksum come first. */
-static const format *const formats[] = {&format_tfrecord, &format_npy,   &format_idx,
-                                        &format_csv,      &format_tsv,   &format_text,
-                                        &format_bytes,    &format_u16,   &format_u32};
+static const format *const formats[] = {&format_tfrecord, &format_npy, &format_idx,
+                                        &format_csv,      &format_tsv, &format_text,
+                                        &format_bytes,    &format_u16, &format_u32};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 /* ---- which format ---- */
@@ -73,10 +73,11 @@ static bool check_uses(mtf_session *s, const field *f, bool header)
                     "a line of names",
                     name, kind);
     if (f->as.shift && !(takes & TAKES_SHIFT))
-        return fail(&s->fault, ERR_USAGE,
-                    "field \"%s\" has a shift, but its format is %s; only windows of bytes, u16 and "
-                    "u32 can be shifted",
-                    name, kind);
+        return fail(
+            &s->fault, ERR_USAGE,
+            "field \"%s\" has a shift, but its format is %s; only windows of bytes, u16 and "
+            "u32 can be shifted",
+            name, kind);
     return true;
 }
 
@@ -102,8 +103,9 @@ static bool open_field(mtf_dataset *d, const mtf_field *as, bool header, field *
         return fail(&s->fault, ERR_USAGE, "field \"%s\" %s", as->name,
                     as->files ? "has a negative length" : "names no files");
     if (as->least > as->most || as->least != as->least || as->most != as->most)
-        return fail(&s->fault, ERR_USAGE, "field \"%s\" takes numbers from %g to %g, an empty range",
-                    as->name, as->least, as->most);
+        return fail(&s->fault, ERR_USAGE,
+                    "field \"%s\" takes numbers from %g to %g, an empty range", as->name, as->least,
+                    as->most);
     if (as->scale == 0) f->as.scale = 1;
     TRY(copy_texts(&s->arena, &f->as));
     if (as->format) TRY(find_format(s, f));

@@ -6,15 +6,15 @@
 #include "data/row_sections.h"
 
 struct mtf_dataset {
-    mtf_session  *session;
-    input_files   files;
-    field        *fields;
-    int           nfields;
-    int64_t       size; /* examples; -1: in sections, not counted yet */
+    mtf_session *session;
+    input_files  files;
+    field       *fields;
+    int          nfields;
+    int64_t      size; /* examples; -1: in sections, not counted yet */
     /* NULL: examples are numbered from 0 on.  Else an example is given to fields as a row_of. */
     const row_sections *sections;
     section_start       near; /* where an example was found last, by its number among all */
-    crc32c_tables crc;
+    crc32c_tables       crc;
 };
 
 /* A dataset with room for `nfields` fields, and none yet. */

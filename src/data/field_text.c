@@ -25,8 +25,8 @@ typedef struct field_text {
 
 static bool wrong(const field_text *t, const char *piece, const char *right)
 {
-    return fail(&t->session->fault, ERR_USAGE, "--%s %s: \"%s\" should be %s", t->flag, t->all, piece,
-                right);
+    return fail(&t->session->fault, ERR_USAGE, "--%s %s: \"%s\" should be %s", t->flag, t->all,
+                piece, right);
 }
 
 /* ---- values ---- */

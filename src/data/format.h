@@ -56,11 +56,11 @@ struct field {
     const void          *inside; /* private to its format */
 };
 
-extern const format format_idx, format_npy;                /* arrays.c   */
-extern const format format_text;                           /* text.c     */
-extern const format format_bytes, format_u16, format_u32;  /* windows.c  */
-extern const format format_csv, format_tsv;                /* table.c    */
-extern const format format_tfrecord;                       /* tfrecord.c */
+extern const format format_idx, format_npy;               /* arrays.c   */
+extern const format format_text;                          /* text.c     */
+extern const format format_bytes, format_u16, format_u32; /* windows.c  */
+extern const format format_csv, format_tsv;               /* table.c    */
+extern const format format_tfrecord;                      /* tfrecord.c */
 
 /* Offsets of the file's lines, made once; line k ends before at[k + 1] - 1. */
 bool lines_index(mtf_session *s, input_file *f);

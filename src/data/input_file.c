@@ -141,7 +141,8 @@ size_t input_unpacked_guess(int file, size_t size, size_t most)
 
 static bool read_gzip(mtf_session *s, input_file *f, int file, size_t size)
 {
-    unpacking u = {.session = s, .file = f, .room = input_unpacked_guess(file, size, s->opts.memory)};
+    unpacking u = {
+        .session = s, .file = f, .room = input_unpacked_guess(file, size, s->opts.memory)};
     u.bytes = block_alloc(&s->allocator, &s->fault, u.room, false);
     TRY(u.bytes != NULL);
     f->bytes = u.bytes;
@@ -178,8 +179,8 @@ static bool open_gzip(const input_files *all, input_file *f, int file, size_t si
 static bool load(const input_files *all, input_file *f, int file)
 {
     mtf_session *s = all->session;
-    struct stat about;
-    uint8_t     mark[2] = {0};
+    struct stat  about;
+    uint8_t      mark[2] = {0};
     if (fstat(file, &about) != 0)
         return fail(&s->fault, ERR_FILE, "\"%s\": %s", f->path, strerror(errno));
     if (!S_ISREG(about.st_mode))
@@ -235,11 +236,13 @@ bool input_refresh(const input_files *files, fault *why)
         struct stat       about;
         if (!f->mapped) continue;
         if (stat(f->path, &about) != 0 || about.st_size < (off_t)f->size)
-            return fail(why, ERR_FILE,
-                        "\"%s\" has changed since it was opened; data must stay as they are while they "
-                        "are read",
-                        f->path);
-        madvise((void *)f->bytes, f->size, MADV_DONTNEED); /* they come again when they are needed */
+            return fail(
+                why, ERR_FILE,
+                "\"%s\" has changed since it was opened; data must stay as they are while they "
+                "are read",
+                f->path);
+        madvise((void *)f->bytes, f->size,
+                MADV_DONTNEED); /* they come again when they are needed */
     }
     return true;
 }

@@ -18,24 +18,26 @@ typedef struct place_index {
 } place_index;
 
 typedef struct input_file {
-    const char    *path;
-    const uint8_t *bytes;
-    size_t         size;
-    bool           mapped;
-    struct shared_unpacked *shared; /* NULL: no other process has these bytes */
-    place_index    lines, rows, records; /* made by the format that needs them */
+    const char             *path;
+    const uint8_t          *bytes;
+    size_t                  size;
+    bool                    mapped;
+    struct shared_unpacked *shared;               /* NULL: no other process has these bytes */
+    place_index             lines, rows, records; /* made by the format that needs them */
     /* Of a section of a file: what the file has before it, for messages. */
     int64_t bytes_before, lines_before, records_before;
 } input_file;
 
-enum { INPUT_LEAST_MAPPED = 1 << 20 }; /* plain files of so many bytes are mapped, smaller ones read */
+enum {
+    INPUT_LEAST_MAPPED = 1 << 20
+}; /* plain files of so many bytes are mapped, smaller ones read */
 /* How many bytes a gzip file probably has unpacked, of which `most` are allowed, and one more. */
 size_t input_unpacked_guess(int file, size_t size, size_t most);
 
 /* Each file once, however many fields it has. */
 typedef struct input_files {
     mtf_session *session;
-    bool         share; /* other processes open the same files: they unpack large ones once, together */
+    bool share; /* other processes open the same files: they unpack large ones once, together */
     input_file **all;
     int          count, room;
 } input_files;

@@ -10,7 +10,8 @@ static bool begins_piece(const char *at, const char *const *bare)
     size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz_");
     if (n && at[n] == '=') return true;
     for (; *bare; bare++)
-        if (n == strlen(*bare) && strncmp(at, *bare, n) == 0 && (!at[n] || at[n] == ':')) return true;
+        if (n == strlen(*bare) && strncmp(at, *bare, n) == 0 && (!at[n] || at[n] == ':'))
+            return true;
     return false;
 }
 

@@ -21,6 +21,6 @@ shuffle shuffle_of_epoch(uint64_t seed, int64_t epoch, int64_t n); /* n at least
 /* Orders of the sections of an epoch, and of the examples of a window; that of window 0 is the epoch's. */
 shuffle shuffle_of_sections(uint64_t seed, int64_t epoch, int64_t n);
 shuffle shuffle_of_window(uint64_t seed, int64_t epoch, int64_t window, int64_t n);
-int64_t shuffle_at(const shuffle *o, int64_t place);               /* place in [0, n) */
+int64_t shuffle_at(const shuffle *o, int64_t place); /* place in [0, n) */
 
 #endif

@@ -33,12 +33,13 @@ static bool wrong_quotes(mtf_session *s, const input_file *f, const char *at, co
 {
     long long line = lines_number(f, at);
     if (!c->text)
-        return fail(&s->fault, ERR_FILE, "\"%s\", line %lld: a quote opens here and is never closed",
-                    f->path, line);
-    return fail(&s->fault, ERR_FILE,
-                "\"%s\", line %lld: a comma should follow the closing quote; quotes inside a quoted "
-                "text are doubled",
-                f->path, (long long)lines_number(f, c->text));
+        return fail(&s->fault, ERR_FILE,
+                    "\"%s\", line %lld: a quote opens here and is never closed", f->path, line);
+    return fail(
+        &s->fault, ERR_FILE,
+        "\"%s\", line %lld: a comma should follow the closing quote; quotes inside a quoted "
+        "text are doubled",
+        f->path, (long long)lines_number(f, c->text));
 }
 
 /* The first byte of a row, from `at` on; `end`: there is none. */
@@ -77,7 +78,8 @@ static const char *row_after(const input_file *f, const char *at)
 {
     cell        c;
     const char *end = end_of(f), *stop;
-    while ((stop = cell_take(&csv_style, at, end, &c)) && stop < end && *stop != '\n') at = stop + 1;
+    while ((stop = cell_take(&csv_style, at, end, &c)) && stop < end && *stop != '\n')
+        at = stop + 1;
     return stop ? skip_empty(stop, end) : end;
 }
 
@@ -132,9 +134,10 @@ static bool check_columns(mtf_session *s, const field *f, const shard *part, con
 {
     int64_t count = columns_count(part);
     if (f->as.length && count != 1)
-        return fail(&s->fault, ERR_USAGE,
-                    "field \"%s\" has a length, which makes a text of one column; its part names %lld",
-                    f->as.name, (long long)count);
+        return fail(
+            &s->fault, ERR_USAGE,
+            "field \"%s\" has a length, which makes a text of one column; its part names %lld",
+            f->as.name, (long long)count);
     for (int i = 0; i < part->nspans && h->style->quotes; i++)
         if (part->spans[i].last >= h->columns)
             return fail(&s->fault, ERR_USAGE,
@@ -143,9 +146,10 @@ static bool check_columns(mtf_session *s, const field *f, const shard *part, con
                         f->as.name, (long long)part->spans[i].last, h->path, (long long)h->columns,
                         h->columns == 1 ? "" : "s", columns_advice(h->style, h->row, h->end));
     if (part != f->shards && !f->as.length && count != f->elements)
-        return fail(&s->fault, ERR_FILE,
-                    "\"%s\" has %lld columns, but \"%s\" has %lld; the files of a field must be alike",
-                    h->path, (long long)count, f->shards[0].file->path, (long long)f->elements);
+        return fail(
+            &s->fault, ERR_FILE,
+            "\"%s\" has %lld columns, but \"%s\" has %lld; the files of a field must be alike",
+            h->path, (long long)count, f->shards[0].file->path, (long long)f->elements);
     return true;
 }
 
@@ -198,9 +202,10 @@ static bool no_number(const field *f, const shard *part, int64_t k, const cell *
     bool        first = k == 0 && !f->as.header;
     return fail(why, ERR_FILE, "\"%s\", %s: \"%s\" is no number%s", part->file->path, place, shown,
                 *semicolons ? semicolons
-                : first     ? "; a length would make it a text, and a header says that the first line has "
-                              "the names of columns"
-                            : "; a length would make it a text");
+                : first
+                    ? "; a length would make it a text, and a header says that the first line has "
+                      "the names of columns"
+                    : "; a length would make it a text");
 }
 
 /* Offers one cell; a number that is not wanted is not parsed. */

@@ -39,8 +39,8 @@ static int64_t next_record(mtf_session *s, const field *f, const input_file *fil
     long long      n = number + file->records_before, place = at + file->bytes_before;
     if (rest < HEAD) {
         fail(&s->fault, ERR_FILE,
-             "\"%s\" is cut short: record %lld, at byte %lld, has no whole head", file->path,
-             n, place);
+             "\"%s\" is cut short: record %lld, at byte %lld, has no whole head", file->path, n,
+             place);
         return -1;
     }
     if (!sound(f, head, 8, head + 8)) {
@@ -56,8 +56,7 @@ static int64_t next_record(mtf_session *s, const field *f, const input_file *fil
         fail(&s->fault, ERR_FILE,
              "\"%s\" is cut short: record %lld, at byte %lld, should take %llu bytes and %llu "
              "follow",
-             file->path, n, place, (unsigned long long)length,
-             (unsigned long long)(rest - HEAD));
+             file->path, n, place, (unsigned long long)length, (unsigned long long)(rest - HEAD));
         return -1;
     }
     return at + HEAD + (int64_t)length + FOOT;
@@ -85,7 +84,8 @@ static bool is_inside(const input_file *file, int64_t at)
 static int64_t record_at(const input_file *file, int64_t k)
 {
     int64_t at = file->records.at[k / INDEX_STRIDE];
-    for (int64_t i = k % INDEX_STRIDE; i > 0 && is_inside(file, at); i--) at = record_after(file, at);
+    for (int64_t i = k % INDEX_STRIDE; i > 0 && is_inside(file, at); i--)
+        at = record_after(file, at);
     return is_inside(file, at) ? at : -1;
 }
 

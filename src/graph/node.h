@@ -85,7 +85,7 @@ struct mtf_graph {
     int          line;     /* of the text, for new nodes; 0: no text */
     mtf_dim      batch;    /* the dimension that comes in parts; no name: none */
     int64_t      parts;    /* micro-batches; 0: as few as fit the memory */
-    int64_t      divided;  /* the parts that it was made for, from a graph of the whole batch; 0: none */
+    int64_t divided; /* the parts that it was made for, from a graph of the whole batch; 0: none */
 };
 
 /* A new node of `o`: keeps attributes (aligned with o->attrs; NULL where the op has none), infers,

@@ -72,9 +72,10 @@ typedef struct op_product {
 } op_product;
 
 struct op {
-    const char        *name;
-    const char        *says; /* one line for the manual */
-    const char        *args; /* "x", "x, y", "x, [extra]" (optional), "xs..." (one or more), "[xs...]", "" */
+    const char *name;
+    const char *says; /* one line for the manual */
+    /* "x", "x, y", "x, [extra]" (optional), "xs..." (one or more), "[xs...]", "" */
+    const char        *args;
     const char        *results; /* names of the outputs for the manual; NULL: one, called y */
     const attr_spec   *attrs;   /* ends with a NULL name; NULL: none */
     const char *const *blocks;  /* names of the blocks it owns, NULL-ended; NULL: none */

@@ -10,7 +10,8 @@ device_context *check_wrap(device *d, device_context *inner, bool owned)
 {
     mtf_session   *s = d->session;
     size_t         pattern = inner && !inner->device->host_memory ? CHECK_PATTERN : 0;
-    check_context *c = inner ? block_alloc(&s->allocator, &s->fault, sizeof *c + pattern, true) : NULL;
+    check_context *c =
+        inner ? block_alloc(&s->allocator, &s->fault, sizeof *c + pattern, true) : NULL;
     if (!c) return NULL;
     c->face = (device_context){d, inner->processor};
     c->inner = inner;

@@ -16,9 +16,9 @@ typedef struct check_device {
 } check_device;
 
 typedef struct check_context {
-    device_context    face;
-    device_context   *inner;
-    bool              owned; /* inner was opened for this one */
+    device_context  face;
+    device_context *inner;
+    bool            owned; /* inner was opened for this one */
     /* Of this step: the first tensor with an infinity, NULL: none; a NaN came from outside, maybe with
      * poison's bits. */
     const mtf_tensor *infinite;

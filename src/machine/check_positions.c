@@ -40,11 +40,12 @@ bool check_positions(const port *input, const void *data, fault *f)
         if (x < 0 || x >= along.size) {
             char place[200];
             write_place(input, at, place, sizeof place);
-            return fail(f, ERR_VALUE,
-                        "the input \"%s\" is %lld%s, but counts along \"%s\", whose positions are 0 "
-                        "to %lld",
-                        mtf_name_of_tensor(input->tensor), (long long)x, place, along.name,
-                        (long long)along.size - 1);
+            return fail(
+                f, ERR_VALUE,
+                "the input \"%s\" is %lld%s, but counts along \"%s\", whose positions are 0 "
+                "to %lld",
+                mtf_name_of_tensor(input->tensor), (long long)x, place, along.name,
+                (long long)along.size - 1);
         }
         int d = s->shape.ndims - 1;
         while (d >= 0 && ++at[d] == s->shape.dims[d].size) at[d--] = 0;

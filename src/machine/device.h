@@ -55,11 +55,11 @@ typedef struct memory_bank {
 
 /* Functions that `device_complete` lists are never NULL: a device that has none gets one that does nothing. */
 struct device {
-    const char  *name;
-    const char  *says;
-    mtf_session *session;
-    bool         host_memory; /* the host can read and write the device's memory directly */
-    const device_peers    *peers;    /* NULL: host_memory is set, and the host does it */
+    const char         *name;
+    const char         *says;
+    mtf_session        *session;
+    bool                host_memory; /* the host can read and write the device's memory directly */
+    const device_peers *peers;       /* NULL: host_memory is set, and the host does it */
     const device_recorder *recorder; /* NULL: no step is captured */
     void (*close)(device *d);
 
@@ -94,7 +94,7 @@ struct device {
      * closed. */
     bool (*prepare)(device_context *c, const program *p, run_state *r);
     void (*forget)(device_context *c, const program *p, run_state *r);
-    bool (*begin)(device_context *c, const program *p, run_state *r);          /* before each step */
+    bool (*begin)(device_context *c, const program *p, run_state *r); /* before each step */
     bool (*run)(device_context *c, const program *p, int index, run_state *r); /* one instruction */
     bool (*end)(device_context *c, const program *p, run_state *r);
 };

@@ -38,7 +38,7 @@ static finding look(device_context *c, const program *p, const instr *i, const a
                     const run_state *r)
 {
     if (!dtype_is_float(a->type) || p->buffers[a->buffer].bytes == 0) return CLEAN;
-    int64_t at[MAX_LOOPS] = {0}, bytes = (int64_t)mtf_dtype_bytes(a->type);
+    int64_t     at[MAX_LOOPS] = {0}, bytes = (int64_t)mtf_dtype_bytes(a->type);
     finding     worst = CLEAN;
     const char *base = check_view_buffer(c, p, a->buffer, r);
     if (!base) return CLEAN;
@@ -57,8 +57,8 @@ static finding look(device_context *c, const program *p, const instr *i, const a
 static finding look_at_buffer(device_context *c, const program *p, int b, mtf_dtype type,
                               const run_state *r)
 {
-    finding worst = CLEAN;
-    int64_t bytes = (int64_t)mtf_dtype_bytes(type);
+    finding     worst = CLEAN;
+    int64_t     bytes = (int64_t)mtf_dtype_bytes(type);
     const char *base = dtype_is_float(type) ? check_view_buffer(c, p, b, r) : NULL;
     if (!base) return CLEAN;
     for (int64_t at = 0; at + bytes <= p->buffers[b].bytes; at += bytes) {
@@ -148,8 +148,8 @@ static const char *who(const instr *i)
 }
 
 /* The worst finding of an operand; records that a NaN came from outside, whatever its bits are. */
-static finding look_at_operand(device_context *c, const program *p, const instr *i,
-                               const access *a, const run_state *r)
+static finding look_at_operand(device_context *c, const program *p, const instr *i, const access *a,
+                               const run_state *r)
 {
     check_context *x = checking(c);
     finding        f = look(c, p, i, a, r);
@@ -178,20 +178,21 @@ static bool may_have_read_nan(device_context *c, const program *p, const instr *
 static bool first_nan(device_context *c, const program *p, int index, const run_state *r)
 {
     const mtf_tensor *infinite = checking(c)->infinite;
-    const instr *i = &p->instrs[index];
-    char         place[PLACE_TEXT], before[PLACE_TEXT + 250] = "";
+    const instr      *i = &p->instrs[index];
+    char              place[PLACE_TEXT], before[PLACE_TEXT + 250] = "";
     if (infinite) {
         const char *kind = infinite->node->op->name;
         const char *known = strcmp(kind, "input") == 0      ? "the input "
                             : strcmp(kind, "variable") == 0 ? "the variable "
                                                             : "";
-        snprintf(before, sizeof before, "; %s\"%.150s\"%s %s", known,
-                 mtf_name_of_tensor(infinite), tensor_place(infinite, place),
+        snprintf(before, sizeof before, "; %s\"%.150s\"%s %s", known, mtf_name_of_tensor(infinite),
+                 tensor_place(infinite, place),
                  *known ? "holds an infinity" : "had become infinite before");
     }
-    return fail(&c->device->session->fault, ERR_VALUE, "instruction %d (%s) made the first NaN, in \"%s\"%s, in step %lld%s",
-                index, instr_name(i->kind), who(i), tensor_place(i->cause, place),
-                (long long)r->step + 1, before);
+    return fail(&c->device->session->fault, ERR_VALUE,
+                "instruction %d (%s) made the first NaN, in \"%s\"%s, in step %lld%s", index,
+                instr_name(i->kind), who(i), tensor_place(i->cause, place), (long long)r->step + 1,
+                before);
 }
 
 /* Checks what the instruction has written. */
@@ -264,7 +265,8 @@ device *device_check_open(mtf_session *s, device *inner)
     if (!c) return NULL;
     check_forward(c, inner);
     c->face.name = "check";
-    c->face.says = "finds reads of unwritten memory, stray writes, the first NaN, labels that are not classes";
+    c->face.says =
+        "finds reads of unwritten memory, stray writes, the first NaN, labels that are not classes";
     c->face.begin = check_begin;
     c->face.run = check_run;
     c->face.end = check_end;

@@ -4,7 +4,7 @@
 
 #include "machine/device.h"
 
-bool    device_is_checked(const mtf_session *s); /* does the session's device check what runs on it? */
+bool device_is_checked(const mtf_session *s); /* does the session's device check what runs on it? */
 device *device_check_open(mtf_session *s, device *inner); /* closing it closes `inner` too */
 /* A context of the check device that uses an open context of the inner device, which stays open. */
 device_context *device_check_over(device *check, device_context *inner);

@@ -10,11 +10,11 @@ struct device_step {
     device_context **contexts;
     const program  **programs;
     run_state      **states;
-    bool             repeats;   /* every step queues the same work, so that it may be captured */
-    bool             replayed;  /* this step was replayed from the capture */
-    bool             captured;  /* this step is being captured: it has one turn of each loop that */
-    bool             rolled;    /*   a value ends, and, if `rolled`, of all others */
-    void            *capture;   /* belongs to the device */
+    bool             repeats;  /* every step queues the same work, so that it may be captured */
+    bool             replayed; /* this step was replayed from the capture */
+    bool             captured; /* this step is being captured: it has one turn of each loop that */
+    bool             rolled;   /*   a value ends, and, if `rolled`, of all others */
+    void            *capture;  /* belongs to the device */
 };
 
 /* All functions are there. */

@@ -22,9 +22,9 @@ typedef struct region_visit {
     const mesh          *mesh;
     const exchange_args *how;
     mesh_point           here;
-    int  first[MTF_SHAPE_ROOM], last[MTF_SHAPE_ROOM]; /* parts of each dimension, */
-    int  at[MTF_SHAPE_ROOM];                          /* and the current one */
-    bool done;
+    int                  first[MTF_SHAPE_ROOM], last[MTF_SHAPE_ROOM]; /* parts of each dimension, */
+    int                  at[MTF_SHAPE_ROOM];                          /* and the current one */
+    bool                 done;
 } region_visit;
 
 region_visit region_start(const mesh *m, const exchange_args *how, const mesh_point *here);

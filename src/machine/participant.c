@@ -169,9 +169,8 @@ bool participant_combines_all(const participant *g)
 bool participant_combine_all(participant *g, const instr *i, int64_t elements, int64_t received)
 {
     int n = g->group.n;
-    g->moved.read_bytes +=
-        (n - 1) * elements * (int64_t)mtf_dtype_bytes(i->out[0].type) + received;
+    g->moved.read_bytes += (n - 1) * elements * (int64_t)mtf_dtype_bytes(i->out[0].type) + received;
     g->moved.flops += (n - 1) * elements;
-    return peers_of(g)->combine_all(g->context, i->reduce.kind, i->out[0].type, n, g->parts, g->outs,
-                                    elements);
+    return peers_of(g)->combine_all(g->context, i->reduce.kind, i->out[0].type, n, g->parts,
+                                    g->outs, elements);
 }

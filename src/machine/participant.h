@@ -27,7 +27,7 @@ struct participant {
     mailbox *const *mailboxes; /* by processor; NULL: not reachable */
     mailbox_use    *turn;
     device_context *context; /* whose queue copies and sums go to; NULL: the host does them */
-    const char     *in; /* operands of the current collective */
+    const char     *in;      /* operands of the current collective */
     char           *out;
     void           *wire;
     /* How this wire waits; false if a processor failed. */

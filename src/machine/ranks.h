@@ -28,7 +28,7 @@ void ranks_know_mesh(ranks *r, const mesh *m);
  * already. */
 bool ranks_alarmed(ranks *r);
 bool ranks_foreign(const ranks *r); /* did the session's error come from another rank? */
-void ranks_tell(ranks *r); /* sends the session's error to all other ranks */
+void ranks_tell(ranks *r);          /* sends the session's error to all other ranks */
 /* For a rank that waits for its device: false, with an error, if another rank has failed or was lost
  * during `what`. */
 bool ranks_look(ranks *r, const char *what);

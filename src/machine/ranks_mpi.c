@@ -177,8 +177,8 @@ bool ranks_say_lost(ranks *r, const char *what)
     char whose[450];
     write_whose(r, r->lost, whose, sizeof whose);
     return fail(&r->session->fault, ERR_LOST,
-                "%s: its process was killed or crashed; it exited without a message during %s", whose,
-                what);
+                "%s: its process was killed or crashed; it exited without a message during %s",
+                whose, what);
 }
 
 /* ---- barriers and broadcasts ---- */

@@ -41,10 +41,10 @@ typedef struct awaited awaited;
 struct awaited {
     bool (*came)(const awaited *what);
     bool (*lacks)(const awaited *what, int k); /* is peer k late?  May be NULL */
-    int                       n;
-    const int                *peers; /* processors */
-    MPI_Request              *requests;
-    const struct participant *participant;
+    int                          n;
+    const int                   *peers; /* processors */
+    MPI_Request                 *requests;
+    const struct participant    *participant;
     const struct post_condition *note; /* what the members of the group are to post */
 };
 

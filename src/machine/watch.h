@@ -43,7 +43,7 @@ bool watch_open(watch *w, mtf_session *s, int n, const watched *whom, int links)
 void watch_link(watch *w, int descriptor, int mark); /* takes ownership of the descriptor */
 /* The mark of a process that has ended, -1: none; for any thread.  `link`: it was on another
  * machine. */
-int  watch_ended(const watch *w, bool *link);
+int watch_ended(const watch *w, bool *link);
 /* Tells other machines that this process exits in order and is not lost. */
 void watch_say_goodbye(watch *w);
 void watch_close(watch *w, mtf_session *s);

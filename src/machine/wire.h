@@ -16,10 +16,10 @@ typedef struct wire wire;
 
 /* Data moved between processors, counted where it is copied, sent, received and combined. */
 typedef struct wire_moved {
-    int64_t read_bytes;                 /* in other processors' memory */
-    int64_t received_bytes, sent_bytes; /* in messages; */
+    int64_t read_bytes;                     /* in other processors' memory */
+    int64_t received_bytes, sent_bytes;     /* in messages; */
     int64_t received_outside, sent_outside; /* of these, from and to other hosts */
-    int64_t flops;                      /* of combining */
+    int64_t flops;                          /* of combining */
 } wire_moved;
 
 struct wire {

@@ -27,11 +27,11 @@ typedef struct side {
 } side;
 
 typedef struct mpi_wire {
-    wire    face;
-    ranks  *ranks;
-    int     processors; /* of the whole mesh */
-    int     first, end; /* those of this process */
-    int     widest;     /* the most processors in one rank */
+    wire      face;
+    ranks    *ranks;
+    int       processors; /* of the whole mesh */
+    int       first, end; /* those of this process */
+    int       widest;     /* the most processors in one rank */
     site      site;
     host_mesh hosts;   /* the mesh by hosts: mailboxes' groups are along its axes */
     barrier   barrier; /* between this process's processors */

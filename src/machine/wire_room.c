@@ -46,7 +46,8 @@ static bool is_here(const place *p, int processor)
 static unsigned group_axes(const collective_library *l, const mesh *m, int me, const instr *i)
 {
     if (i->kind == INSTR_REDUCE) return group_long_axes(m, i->reduce.axes);
-    if (i->kind == INSTR_REDUCE_SCATTER) return group_long_axes(m, scatter_axes(&i->reduce_scatter));
+    if (i->kind == INSTR_REDUCE_SCATTER)
+        return group_long_axes(m, scatter_axes(&i->reduce_scatter));
     bool gather = i->kind == INSTR_EXCHANGE && l->gathers(m, me, i);
     return gather ? group_long_axes(m, exchange_axes(i->exchange)) : 0;
 }
@@ -107,7 +108,7 @@ static void leaving_needs(const place *p, const instr *i, int64_t bytes, needs *
     }
     out_visit out = out_start(p->mesh, p->me, p->process, i->exchange);
     bool      packed = false;
-    region last;
+    region    last;
     for (leg l; next_out(p->mesh, i->exchange, &out, &l);) {
         int64_t size = region_elements(&l.region) * bytes;
         n->messages += mpi_pieces(size);

@@ -13,7 +13,7 @@
 /* The results are a matrix whose sides are powers of two; rows are at least as many as columns. */
 static bool time_product(gpu_trial *c, gpu_product *p, int log_results)
 {
-    int       m = 1 << (log_results + 1) / 2, n = 1 << log_results / 2, k = (int)p->terms;
+    int      m = 1 << (log_results + 1) / 2, n = 1 << log_results / 2, k = (int)p->terms;
     gpu_work w = gpu_work_begin(c, GPU_LINKS + 1);
     gpu_time each;
     for (int i = 0; i < GPU_LINKS; i++) {
@@ -38,7 +38,7 @@ static bool time_products(gpu_trial *c, mtf_dtype type, bool rounded, bool few)
     for (int r = 0; r < 4; r++)
         for (int k = 0; k < 5; k++) {
             gpu_product p = {.type = type, .rounded = rounded, .terms = terms[k]};
-            double       flops = 2.0 * terms[k] * ldexp(1, logs[r]);
+            double      flops = 2.0 * terms[k] * ldexp(1, logs[r]);
             if (few && (k % 2 || r % 2)) continue;
             if (best > 0 && flops / best > MOST_SECONDS) continue;
             TRY(time_product(c, &p, logs[r]));
@@ -71,7 +71,7 @@ typedef struct attention_case {
 static gpu_work attention_work(const gpu_trial *c, const attention_case *a, bool gradient)
 {
     gpu_work w = gpu_work_begin(c, GPU_LINKS + 2);
-    char      name[20];
+    char     name[20];
     text_add(&w.text, "e%d: f32[p=%d, b=%d] = variable(init=\"normal(0, 1)\")\ne: %s = cast(e%d)\n",
              a->heads, c->parts, a->heads, mtf_dtype_name(a->type), a->heads);
     for (int k = 0; k < GPU_LINKS + 2; k++) {
@@ -132,8 +132,8 @@ typedef struct window_case {
 static bool time_window(gpu_trial *c, const window_case *a, double *flops)
 {
     enum { TAPS = 3 };
-    gpu_work   w = gpu_work_begin(c, GPU_LINKS + 1);
-    gpu_time   each;
+    gpu_work    w = gpu_work_begin(c, GPU_LINKS + 1);
+    gpu_time    each;
     const char *name = mtf_dtype_name(a->type);
     for (int k = 0; k < GPU_LINKS; k++)
         text_add(&w.text,
@@ -182,7 +182,8 @@ static bool library_windows(gpu_trial *c, mtf_dtype type, bool rounded, bool few
     double           most = MOST_SECONDS * gpu_best_product(c->rates->gpu);
     for (int k = 0; k < 3; k++) {
         window_case a = {type, channels[k], 256, 32};
-        window_rate row = {.type = type, .channels = channels[k], .library = true, .rounded = rounded};
+        window_rate row = {
+            .type = type, .channels = channels[k], .library = true, .rounded = rounded};
         if ((few && k % 2) || (!shrink(&a, most) && k > 0)) continue;
         TRY(time_window(c, &a, &row.flops));
         rates_add_window(c->rates, row);

@@ -19,19 +19,19 @@ enum { MOST_FETCHES = 64, ROUNDS = 7, MOST_STEPS = 200 };
 gpu_work gpu_work_begin(const gpu_trial *c, int heads)
 {
     return (gpu_work){.text = {.arena = &c->trial->session->arena},
-                       .heads = heads,
-                       .links = GPU_LINKS,
-                       .outputs = 1};
+                      .heads = heads,
+                      .links = GPU_LINKS,
+                      .outputs = 1};
 }
 
 /* Its values are sums of two vectors: variables stay in memory when a program ends. */
 void gpu_add_matrix(const gpu_trial *c, textbuf *t, const char *name, mtf_dtype type,
-                     const char *row, int rows, const char *column, int columns)
+                    const char *row, int rows, const char *column, int columns)
 {
     static const char normal[] = "variable(init=\"normal(0, 0.05)\")";
     text_add(t, "%s_%s%d: f32[p=%d, %s=%d] = %s\n", name, row, rows, c->parts, row, rows, normal);
-    text_add(t, "%s_%s%d: f32[p=%d, %s=%d] = %s\n", name, column, columns, c->parts, column, columns,
-             normal);
+    text_add(t, "%s_%s%d: f32[p=%d, %s=%d] = %s\n", name, column, columns, c->parts, column,
+             columns, normal);
     text_add(t, "%s_wide: [p, %s, %s] = %s_%s%d + %s_%s%d\n", name, row, column, name, row, rows,
              name, column, columns);
     text_add(t, "%s: %s = cast(%s_wide)\n", name, mtf_dtype_name(type), name);
@@ -55,7 +55,8 @@ static mtf_program *compile_links(mtf_graph *g, const gpu_work *w, int links)
 {
     mtf_tensor *list[MOST_FETCHES];
     int         n = 0;
-    if (!fetch(g, "h", w->heads, list, &n) || !fetch(g, "y", links * w->outputs, list, &n)) return NULL;
+    if (!fetch(g, "h", w->heads, list, &n) || !fetch(g, "y", links * w->outputs, list, &n))
+        return NULL;
     return mtf_compile_n(g, n, list);
 }
 
@@ -108,9 +109,9 @@ bool gpu_timing(const gpu_trial *c, gpu_work *w, gpu_time *each)
     if (ok) {
         gpu_time a = work_of(first_program(one)), b = work_of(first_program(all));
         *each = (gpu_time){.seconds = fmax(longer - brief, LEAST_SHARE * longer) / more,
-                            .bytes = (b.bytes - a.bytes) / more,
-                            .flops = (b.flops - a.flops) / more,
-                            .instrs = (b.instrs - a.instrs) / more};
+                           .bytes = (b.bytes - a.bytes) / more,
+                           .flops = (b.flops - a.flops) / more,
+                           .instrs = (b.instrs - a.instrs) / more};
     }
     mtf_program_free(all);
     mtf_program_free(one);

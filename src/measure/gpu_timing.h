@@ -32,7 +32,7 @@ gpu_work gpu_work_begin(const gpu_trial *c, int heads); /* of GPU_LINKS links wi
 /* Writes a tensor [p, row, column] of numbers that are not all alike: products of equal numbers take
  * less power, and so less time. */
 void gpu_add_matrix(const gpu_trial *c, textbuf *t, const char *name, mtf_dtype type,
-                     const char *row, int rows, const char *column, int columns);
+                    const char *row, int rows, const char *column, int columns);
 
 /* The mean of the links: a step with all of them less a step with the first alone.  `seconds` is at
  * least a twentieth of the longer step's time for a link. */

@@ -31,8 +31,9 @@ enum { ROW = 256 };
 static void add_operands(const gpu_trial *c, textbuf *t, int n)
 {
     for (int k = 0; k < n; k++)
-        text_add(t, "v%d_%d: f32[p=%d, m=%d, n=%d] = variable(init=\"ones\")\nv%d = identity(v%d_%d)\n",
-                 k, c->elements, c->parts, c->elements / ROW, ROW, k, k, c->elements);
+        text_add(
+            t, "v%d_%d: f32[p=%d, m=%d, n=%d] = variable(init=\"ones\")\nv%d = identity(v%d_%d)\n",
+            k, c->elements, c->parts, c->elements / ROW, ROW, k, k, c->elements);
 }
 
 static bool time_maps(gpu_trial *c, gpu_time *each)
@@ -106,7 +107,7 @@ static bool time_pass(gpu_trial *c, const pass *x)
 {
     gpu_work w = gpu_work_begin(c, 0);
     gpu_time each;
-    int       rows = c->elements / ROW;
+    int      rows = c->elements / ROW;
     add_operands(c, &w.text, GPU_LINKS);
     text_add(&w.text, "order: i32[g=%d] = range\nindex = mod(order * 7919, %d)\n", rows, rows);
     for (int k = 0; k < GPU_LINKS; k++) add_link(&w.text, x->link, k);
@@ -119,7 +120,7 @@ static bool time_scatter(gpu_trial *c)
 {
     gpu_work w = gpu_work_begin(c, 0);
     gpu_time each;
-    int       rows = c->elements / ROW;
+    int      rows = c->elements / ROW;
     add_operands(c, &w.text, GPU_LINKS);
     text_add(&w.text, "order: i32[g=%d] = range\nindex = mod(order * 7919, %d)\n", rows, rows);
     for (int k = 0; k < GPU_LINKS; k++)
@@ -167,7 +168,7 @@ static bool time_wire(gpu_trial *c)
 {
     enum { FEW = 8 };
     price_rates *r = c->rates;
-    gpu_time    brief, longer;
+    gpu_time     brief, longer;
     double       n = c->elements / 4.0, bytes = 4 * (n + (c->parts - 2) * n / c->parts);
     if (c->parts == 1) return true;
     TRY(time_sum(c, FEW, &brief) && time_sum(c, c->elements / 4, &longer));
@@ -180,11 +181,11 @@ static bool time_wire(gpu_trial *c)
 /* ---- the whole trial ---- */
 
 bool trial_gpu_run(const trial *t, void (*tell)(void *context, int done, int parts), void *context,
-                    price_rates *r)
+                   price_rates *r)
 {
-    static bool (*const parts[])(gpu_trial *c) = {
-        time_start,    time_memory,    time_flops,   time_passes,
-        gpu_products, gpu_attentions, gpu_windows, time_wire};
+    static bool (*const parts[])(gpu_trial * c) = {time_start,  time_memory,  time_flops,
+                                                   time_passes, gpu_products, gpu_attentions,
+                                                   gpu_windows, time_wire};
     enum { PARTS = sizeof parts / sizeof *parts };
     gpu_trial c = {.trial = t, .rates = r, .parts = mesh_size(&t->mesh)};
     TRY(rates_default(t->session, r));

@@ -13,6 +13,6 @@
 /* Fills in all rates; `tell`, which may be NULL, is called before and after each part.  Without
  * other processors, rates of the wire are those of the default GPU. */
 bool trial_gpu_run(const trial *t, void (*tell)(void *context, int done, int parts), void *context,
-                    price_rates *r);
+                   price_rates *r);
 
 #endif

@@ -36,10 +36,9 @@ bool trial_windows(const trial *t, price_rates *r)
     for (size_t k = 0; k < sizeof channels / sizeof *channels; k++) {
         double flops, seconds;
         TRY(time_window(t, channels[k], &flops, &seconds));
-        rates_add_window(
-            r, (window_rate){.type = MTF_F32,
-                             .channels = channels[k],
-                             .flops = flops / fmax(seconds - r->start, seconds / 2)});
+        rates_add_window(r, (window_rate){.type = MTF_F32,
+                                          .channels = channels[k],
+                                          .flops = flops / fmax(seconds - r->start, seconds / 2)});
     }
     return true;
 }

@@ -11,7 +11,8 @@ static bool keep_names(building *b)
 {
     for (int i = 0; i < b->from->ntensors; i++) {
         const mtf_shape *shape = &b->from->all[i]->shape;
-        for (int d = 0; d < shape->ndims; d++) TRY(graph_intern(b->to, shape->dims[d].name) != NULL);
+        for (int d = 0; d < shape->ndims; d++)
+            TRY(graph_intern(b->to, shape->dims[d].name) != NULL);
     }
     return true;
 }
@@ -103,8 +104,7 @@ static bool draws(const building *b, const node *n)
 /* Random numbers are those that the whole batch has at these examples. */
 static bool number_examples(building *b, const node *n, attr *attrs)
 {
-    attrs[op_attr_find(n->op, "part_of")].text =
-        parting_name(&b->parting, n->out[0]);
+    attrs[op_attr_find(n->op, "part_of")].text = parting_name(&b->parting, n->out[0]);
     attrs[op_attr_find(n->op, "whole")].i = b->batch.size;
     attrs[op_attr_find(n->op, "parts")].i = b->parts;
     if (n->op->flags & OP_TURN) {

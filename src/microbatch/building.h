@@ -10,7 +10,7 @@ typedef struct building {
     mtf_dim    batch;
     int64_t    parts;
     arena     *scratch;
-    parting     parting;
+    parting    parting;
     /* By tensor id of `from`, tensors of `to`: the whole value; its examples in lines, one for each
      * part, outside of loops; the value in the current part. */
     mtf_tensor **whole, **lines, **here;

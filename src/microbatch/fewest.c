@@ -62,11 +62,11 @@ static bool find_fewest(const trial *t, int64_t limit, const int64_t *list, int 
     return true;
 }
 
-bool microbatch_fewest(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const estimate_opts *o,
-                       int64_t limit)
+bool microbatch_fewest(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
+                       const estimate_opts *o, int64_t limit)
 {
-    trial   t = {g, nfetches, fetches, o};
-    int     n;
+    trial t = {g, nfetches, fetches, o};
+    int   n;
     g->parts = 1;
     if (!g->batch.name || !limit) return true;
     arena    scratch = arena_make(&g->session->allocator, &g->session->fault);

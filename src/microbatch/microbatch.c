@@ -36,8 +36,7 @@ static mtf_tensor *examples_here(building *b, mtf_tensor *lines, const char *nam
 {
     mtf_dim part = lines ? part_dim(b, &(mtf_shape){0}) : (mtf_dim){0};
     if (!lines) return NULL;
-    if (b->examples < most_examples(b))
-        lines = mtf_slice(lines, name, 0, b->examples, 1);
+    if (b->examples < most_examples(b)) lines = mtf_slice(lines, name, 0, b->examples, 1);
     return mtf_gather(lines, b->part, part);
 }
 
@@ -64,7 +63,8 @@ static mtf_tensor *among_zeros(building *b, mtf_tensor *y, const char *name)
 /* After it: [batch] of [batch=examples, part]. */
 static mtf_tensor *out_of_lines(building *b, mtf_tensor *y, const mtf_tensor *x)
 {
-    mtf_dim line = {parting_name(&b->parting, x), most_examples(b)}, all = {line.name, line.size * b->parts};
+    mtf_dim line = {parting_name(&b->parting, x), most_examples(b)},
+            all = {line.name, line.size * b->parts};
     if (!y) return NULL;
     y = mtf_replace_dimensions(y, mtf_shape(line, part_dim(b, &(mtf_shape){0})), mtf_shape(all));
     if (all.size > b->batch.size) y = mtf_slice(y, line.name, 0, b->batch.size, 1);
@@ -75,7 +75,8 @@ mtf_tensor *building_part_of(building *b, mtf_tensor *x)
 {
     mtf_tensor *whole = b->whole[x->id];
     if (!parting_has_batch(&b->parting, x)) return whole;
-    if (!b->here[x->id]) b->here[x->id] = examples_here(b, b->lines[x->id], parting_name(&b->parting, x));
+    if (!b->here[x->id])
+        b->here[x->id] = examples_here(b, b->lines[x->id], parting_name(&b->parting, x));
     return b->here[x->id];
 }
 
@@ -101,7 +102,8 @@ static bool line_up(building *b, int pass)
         for (int i = 0; i < n->nargs; i++) {
             mtf_tensor       *x = parting_tensor(&b->parting, n->in[i]);
             const part_state *s = &b->parting.of[x->id];
-            if (s->kind != PART_WHOLE || !parting_has_batch(&b->parting, x) || b->lines[x->id]) continue;
+            if (s->kind != PART_WHOLE || !parting_has_batch(&b->parting, x) || b->lines[x->id])
+                continue;
             b->lines[x->id] = in_lines(b, b->whole[x->id]);
             TRY(b->lines[x->id] != NULL);
         }
@@ -118,7 +120,8 @@ static bool build_body(building *b, int pass, mtf_tensor **results, int *nresult
     }
     for (int k = 0; k < b->nsums; k++) {
         mtf_tensor *x = b->sums[k], *here = b->here[x->id];
-        if (b->parting.of[x->id].kind == PART_CUT) here = among_zeros(b, here, parting_name(&b->parting, x));
+        if (b->parting.of[x->id].kind == PART_CUT)
+            here = among_zeros(b, here, parting_name(&b->parting, x));
         TRY(here != NULL);
         results[(*nresults)++] = here;
     }
@@ -178,7 +181,8 @@ static bool copy_whole_nodes(building *b, int pass)
     for (int k = 0; k < b->parting.nnodes; k++) {
         const node *n = b->parting.nodes[k];
         if (b->copied[n->id] || !building_is_whole(b, n)) continue;
-        bool now = n->nout == 0 ? pass == b->parting.npasses : b->parting.of[n->out[0]->id].before <= pass;
+        bool now =
+            n->nout == 0 ? pass == b->parting.npasses : b->parting.of[n->out[0]->id].before <= pass;
         if (!now) continue;
         TRY(building_copy_whole(b, n));
         b->copied[n->id] = true;
@@ -201,14 +205,16 @@ static bool copy_variables(building *b)
 static bool build_microbatched(building *b, int nfetches, mtf_tensor *const *fetches,
                                microbatched *m)
 {
-    TRY(parting_find(b->from, nfetches, fetches, b->batch, b->scratch, &b->parting) && copy_variables(b));
+    TRY(parting_find(b->from, nfetches, fetches, b->batch, b->scratch, &b->parting) &&
+        copy_variables(b));
     for (int pass = 0; pass < b->parting.npasses; pass++)
         TRY(copy_whole_nodes(b, pass) && build_pass(b, pass));
     TRY(copy_whole_nodes(b, b->parting.npasses));
     m->passes = b->parting.npasses;
     m->fetches = arena_array(&b->to->arena, mtf_tensor *, nfetches + 1);
     TRY(m->fetches != NULL);
-    for (int i = 0; i < nfetches; i++) m->fetches[i] = b->whole[parting_tensor(&b->parting, fetches[i])->id];
+    for (int i = 0; i < nfetches; i++)
+        m->fetches[i] = b->whole[parting_tensor(&b->parting, fetches[i])->id];
     return mtf_ok(b->to->session);
 }
 
@@ -219,7 +225,8 @@ void mtf_microbatches(mtf_graph *g, mtf_dim batch, int64_t n)
     if (!name) return;
     if (!*name || batch.size < 1 || n < 0) {
         fail(&g->session->fault, ERR_VALUE,
-             "mtf_microbatches: give the batch as a dimension with a name and a size, and 0 or more parts, not "
+             "mtf_microbatches: give the batch as a dimension with a name and a size, and 0 or "
+             "more parts, not "
              "%lld",
              (long long)n);
         return;

@@ -14,8 +14,8 @@
 #include "graph/node.h"
 
 typedef struct microbatched {
-    mtf_graph   *graph; /* with the same inputs and variables, by name; the given one for one part */
-    int          nfetches;
+    mtf_graph *graph; /* with the same inputs and variables, by name; the given one for one part */
+    int        nfetches;
     mtf_tensor **fetches; /* in the order of the given ones */
     int          passes;  /* over the batch */
 } microbatched;

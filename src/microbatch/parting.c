@@ -50,11 +50,13 @@ static int64_t elements_before(const mtf_shape *shape, int dim)
 
 /* The name that a reshape of x [.., batch, ..] to y gives the batch, with the same elements before and after
  * it; NULL: none. */
-static const char *name_after(const parting *p, const mtf_shape *x, const char *name, const mtf_shape *y)
+static const char *name_after(const parting *p, const mtf_shape *x, const char *name,
+                              const mtf_shape *y)
 {
     int64_t before = elements_before(x, shape_find(x, name));
     for (int d = 0; d < y->ndims; d++)
-        if (y->dims[d].size == p->batch.size && elements_before(y, d) == before) return y->dims[d].name;
+        if (y->dims[d].size == p->batch.size && elements_before(y, d) == before)
+            return y->dims[d].name;
     return NULL;
 }
 
@@ -225,10 +227,11 @@ static int level_of(const parting *p, const node *n, bool whole, bool passes_on)
 static bool check_level(const parting *p, const node *n, int level)
 {
     if (level < MOST_PASSES) return true;
-    return fail(&p->graph->session->fault, ERR_USAGE,
-                "micro-batches: \"%s\" needs sums over the whole batch that need other such sums, %d after "
-                "one another; more than %d passes over the batch are not made: use 1 micro-batch",
-                tensor_name(n->out[0]), level, MOST_PASSES);
+    return fail(
+        &p->graph->session->fault, ERR_USAGE,
+        "micro-batches: \"%s\" needs sums over the whole batch that need other such sums, %d after "
+        "one another; more than %d passes over the batch are not made: use 1 micro-batch",
+        tensor_name(n->out[0]), level, MOST_PASSES);
 }
 
 /* Is n only an order that parts do not keep: a value from outside the passes is there before them. */
@@ -254,7 +257,9 @@ static bool classify(parting *p, const node *n)
         part_state *s = &p->of[y->id];
         bool        cut = !whole && parting_has_batch(p, y);
         bool        owed = !whole && !cut && !light; /* a light sum needs no pass */
-        *s = (part_state){.kind = cut ? PART_CUT : owed ? PART_OWED : PART_WHOLE,
+        *s = (part_state){.kind = cut    ? PART_CUT
+                                  : owed ? PART_OWED
+                                         : PART_WHOLE,
                           .level = level,
                           .light = light};
         if (s->kind != PART_WHOLE && s->level >= p->npasses) p->npasses = s->level + 1;
@@ -338,13 +343,15 @@ static double largest_input(const parting *p)
 {
     double most = 0;
     for (int k = 0; k < p->nnodes; k++) {
-        double size = is_named(p->nodes[k], "input") ? (double)shape_size(&p->nodes[k]->out[0]->shape) : 0;
+        double size =
+            is_named(p->nodes[k], "input") ? (double)shape_size(&p->nodes[k]->out[0]->shape) : 0;
         if (size > most) most = size;
     }
     return most;
 }
 
-bool parting_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, mtf_dim batch, arena *a, parting *p)
+bool parting_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, mtf_dim batch, arena *a,
+                  parting *p)
 {
     *p = (parting){.graph = g, .batch = batch, .survey = {.graph = g, .scratch = a}};
     p->nodes = arena_array(a, const node *, g->nnodes + 1);

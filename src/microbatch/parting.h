@@ -20,24 +20,27 @@ typedef enum part_kind { PART_WHOLE, PART_CUT, PART_OWED } part_kind;
 
 typedef struct part_state {
     part_kind kind;
-    int       level; /* the first pass that could compute it; WHOLE: how many passes come before it */
+    int level; /* the first pass that could compute it; WHOLE: how many passes come before it */
     /* A pass before which its whole value must be there; the number of passes: the end is soon enough. */
     int      before;
     unsigned passes; /* bits: the passes that compute it part by part */
-    bool     summed; /* OWED: its whole value is needed; CUT: the values of all parts are, as one tensor */
-    bool     light;  /* made of inputs and constants alone, and small: it may be computed whole as well */
-    bool     also_whole; /* and is */
+    bool
+        summed; /* OWED: its whole value is needed; CUT: the values of all parts are, as one tensor */
+    bool
+        light; /* made of inputs and constants alone, and small: it may be computed whole as well */
+    bool also_whole; /* and is */
 } part_state;
 
 typedef struct parting {
-    mtf_graph   *graph;
-    mtf_dim      batch; /* its name and size tell which dimension is in parts */
+    mtf_graph *graph;
+    mtf_dim    batch; /* its name and size tell which dimension is in parts */
     /* Other names of it: reshapes give and take them, and nothing else has both.  A mixture of experts uses
      * one, so that its experts may be cut along the batch's axis. */
     const char **names; /* the batch's own first */
     int          nnames;
     survey       survey;
-    const node **nodes; /* those that are needed, in order; the bodies of regions stand for the regions */
+    /* those that are needed, in order; the bodies of regions stand for the regions */
+    const node **nodes;
     int          nnodes;
     mtf_tensor **stands_for; /* by tensor id: the tensor that it is equal to; NULL: itself */
     part_state  *of;         /* by tensor id, of tensors that stand for themselves */
@@ -48,7 +51,8 @@ typedef struct parting {
 enum { MOST_PASSES = 8 };
 
 /* False after an error, as where more than MOST_PASSES would be needed. */
-bool parting_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, mtf_dim batch, arena *a, parting *p);
+bool parting_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, mtf_dim batch, arena *a,
+                  parting *p);
 /* The tensor that x is equal to. */
 mtf_tensor *parting_tensor(const parting *p, mtf_tensor *x);
 bool        parting_has_batch(const parting *p, const mtf_tensor *x);

@@ -155,8 +155,8 @@ char *bleu_words(mtf_session *s, const char *text)
 {
     static word_rule *const rules[] = {separate_signs, separate_points_after_others,
                                        separate_points_before_others, separate_dashes_after_digits};
-    size_t     room = 24 * (strlen(text) + 2) + 1; /* the first may treble it, the others double it */
-    char      *block = block_alloc(&s->allocator, &s->fault, 2 * room, false);
+    size_t room = 24 * (strlen(text) + 2) + 1; /* the first may treble it, the others double it */
+    char  *block = block_alloc(&s->allocator, &s->fault, 2 * room, false);
     words_text now = {.bytes = block}, next = {.bytes = block ? block + room : NULL};
     if (!block) return NULL;
     prepare_words(text, &now);
@@ -248,8 +248,7 @@ typedef struct pair_room {
     gram    *grams;
 } pair_room;
 
-static void count_pair(const char *text, const char *reference, const pair_room *r,
-                       bleu_counts *to)
+static void count_pair(const char *text, const char *reference, const pair_room *r, bleu_counts *to)
 {
     int32_t n = count_words(text), m = count_words(reference);
     add_words(add_words(r->words, text, 0), reference, n);

@@ -18,8 +18,8 @@ typedef struct kind_mark {
 } kind_mark;
 
 typedef struct marking {
-    arena     *arena;
-    name_table known; /* name, to its kind_mark */
+    arena      *arena;
+    name_table  known; /* name, to its kind_mark */
     kind_mark **all;
     int         n, room;
     kind_mark   whole;

@@ -62,8 +62,7 @@ static bool no_setting(const settings *v, const char *name)
 bool settings_set(settings *v, const char *name, const char *value)
 {
     int i = position(v->model, name);
-    if (i < 0)
-        return no_setting(v, name);
+    if (i < 0) return no_setting(v, name);
     v->values[i] = value;
     return true;
 }

@@ -90,7 +90,8 @@ static bool find_facts(training *t)
     if (batch) TRY(add_fact(t, &n, "batch", text));
     if (!o->data) return true;
     bool sections = o->data->sections != NULL;
-    snprintf(text, sizeof text, "%" PRId64, sections ? o->data->sections->bytes : mtf_dataset_size(o->data));
+    snprintf(text, sizeof text, "%" PRId64,
+             sections ? o->data->sections->bytes : mtf_dataset_size(o->data));
     TRY(add_fact(t, &n, sections ? "text bytes" : "examples", text));
     snprintf(text, sizeof text, "%016" PRIx64, sum);
     TRY(add_fact(t, &n, "data", text));
@@ -119,12 +120,12 @@ static bool other_fact(const training *t, const contents *c, const char *key, fa
     TRY(there != NULL);
     if (strcmp(key, "model") == 0) {
         model_mark_compare(there, here, &what);
-        return text_done(&what) &&
-               fail(f, ERR_USAGE, "\"%s\" was made with another model: %s; %s", c->path, what.text, way_out);
+        return text_done(&what) && fail(f, ERR_USAGE, "\"%s\" was made with another model: %s; %s",
+                                        c->path, what.text, way_out);
     }
     if (strcmp(key, "order") == 0)
-        return fail(f, ERR_USAGE, "\"%s\" was made with examples %s, and this run has them %s; %s", c->path,
-                    there, here, way_out);
+        return fail(f, ERR_USAGE, "\"%s\" was made with examples %s, and this run has them %s; %s",
+                    c->path, there, here, way_out);
     if (strcmp(key, "batch") == 0)
         return fail(
             f, ERR_USAGE,
@@ -136,15 +137,15 @@ static bool other_fact(const training *t, const contents *c, const char *key, fa
                     c->path, there, here, way_out);
     if (strcmp(key, "text bytes") == 0)
         return fail(f, ERR_USAGE,
-                    "\"%s\" was made with other text, of %s bytes, and this run has %s; %s", c->path,
-                    there, here, way_out);
+                    "\"%s\" was made with other text, of %s bytes, and this run has %s; %s",
+                    c->path, there, here, way_out);
     if (strcmp(key, "optimizer") == 0)
         return fail(f, ERR_USAGE, "\"%s\" was made with the optimizer %s, and this run has %s; %s",
                     c->path, there, here, way_out);
     if (strcmp(key, "data") == 0)
         return fail(f, ERR_USAGE, "\"%s\" was made with other data; %s", c->path, way_out);
-    return fail(f, ERR_USAGE, "\"%s\" was made with %s %s, and this run has %s; %s", c->path, key, there, here,
-                way_out);
+    return fail(f, ERR_USAGE, "\"%s\" was made with %s %s, and this run has %s; %s", c->path, key,
+                there, here, way_out);
 }
 
 /* Our own facts, or those of the options, which say less where variables differ, too.  Checkpoints of
@@ -187,10 +188,11 @@ static bool all_are_there(const training *t, const contents *c, fault *f)
         if (!n++) missing = s->all[i]->name;
     }
     if (!n) return true;
-    return fail(f, ERR_USAGE,
-                "\"%s\" lacks %d variable%s of this model and its optimizer, such as \"%s\"; resume "
-                "with the same, or say --resume-anyway",
-                c->path, n, n == 1 ? "" : "s", missing);
+    return fail(
+        f, ERR_USAGE,
+        "\"%s\" lacks %d variable%s of this model and its optimizer, such as \"%s\"; resume "
+        "with the same, or say --resume-anyway",
+        c->path, n, n == 1 ? "" : "s", missing);
 }
 
 static bool accepts(void *context, const contents *c, fault *f)
@@ -204,11 +206,12 @@ static bool accepts(void *context, const contents *c, fault *f)
                     c->path, c->seed, seed);
     if (t->opts->resume_anyway) return true;
     if (t->opts->data && t->opts->data->sections && find_fact(c->facts, "examples"))
-        return fail(f, ERR_USAGE,
-                    "\"%s\" was made with other data, or when text of this size was still shuffled as a "
-                    "whole; it is now read in sections, in another order: begin anew, or say "
-                    "--resume-anyway",
-                    c->path);
+        return fail(
+            f, ERR_USAGE,
+            "\"%s\" was made with other data, or when text of this size was still shuffled as a "
+            "whole; it is now read in sections, in another order: begin anew, or say "
+            "--resume-anyway",
+            c->path);
     return same_facts(t, c, true, f) && all_are_used(t, c, f) && all_are_there(t, c, f) &&
            same_facts(t, c, false, f);
 }
@@ -298,7 +301,7 @@ static bool load_newest(training *t, int64_t most, mtf_loaded *from, fault *dama
             return false;
         }
         progress_warn(&t->progress, "skipping step %" PRId64 ", which is damaged: %s", step,
-                     sentence(&why));
+                      sentence(&why));
         fault_take(damaged, why.kind, why.text);
         most = step - 1;
     }
@@ -389,8 +392,7 @@ bool training_start(training *t)
 {
     const mtf_train_opts *o = t->opts;
     TRY(take_folder(t) && newest_checkpoint(t, INT64_MAX, &t->saved));
-    if (t->saved >= 0 && !o->resume &&
-        !o->resume_anyway) /* checkpoints of two runs would mix */
+    if (t->saved >= 0 && !o->resume && !o->resume_anyway) /* checkpoints of two runs would mix */
         return fail(&t->session->fault, ERR_USAGE,
                     "\"%s\" has a checkpoint of step %" PRId64
                     " already: resume from it (--resume), or name another folder",

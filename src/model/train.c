@@ -52,7 +52,7 @@ static bool compile(training *t)
 {
     const mtf_train_opts   *o = t->opts;
     const mtf_session_opts *at = &t->session->opts;
-    bool asked = automatic_is_asked(at->mesh, at->layout, at->state_layout);
+    bool                    asked = automatic_is_asked(at->mesh, at->layout, at->state_layout);
     if (o->watch) TRY(statistics_add(t->graph, o->watch, &t->watched));
     t->nfetches = training_fetches(t->graph, t->loss, o, &t->watched, &t->fetches);
     TRY(t->nfetches >= 0);
@@ -68,7 +68,8 @@ static bool compile(training *t)
 /* A callback that returned false without reporting an error gets one. */
 static bool unwilling(training *t, const char *when)
 {
-    return fail(&t->session->fault, ERR_USAGE, "the function that is called %s returned false", when);
+    return fail(&t->session->fault, ERR_USAGE, "the function that is called %s returned false",
+                when);
 }
 
 /* Reports unwritable files before the first step, not after the last. */

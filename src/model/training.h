@@ -24,16 +24,16 @@ typedef struct training {
     events               *events;  /* NULL: none, or another rank writes them */
     progress              progress;
     interrupt             interrupt;
-    int64_t first, step; /* steps since the model's beginning: at the start, and now */
-    int64_t saved;       /* the step of the newest checkpoint; -1: there is none */
-    double  last_loss;
-    mtf_train_step now; /* passed to after_step */
-    double  step_begin; /* of the current step, in seconds of the clock */
-    int     stopped;    /* the signal that ends the training; 0: none */
-    folder_lock  lock;       /* on the folder for checkpoints, of the first rank */
-    fault        unwritable; /* why nothing can be written there; reported only where something must be */
-    const char **facts;      /* pairs, then NULL: stored in checkpoints, compared when resuming */
-    char         place[BATCH_PLACE_ROOM]; /* one of them, for data whose examples are not numbered */
+    int64_t        first, step; /* steps since the model's beginning: at the start, and now */
+    int64_t        saved;       /* the step of the newest checkpoint; -1: there is none */
+    double         last_loss;
+    mtf_train_step now;        /* passed to after_step */
+    double         step_begin; /* of the current step, in seconds of the clock */
+    int            stopped;    /* the signal that ends the training; 0: none */
+    folder_lock    lock;       /* on the folder for checkpoints, of the first rank */
+    fault unwritable; /* why nothing can be written there; reported only where something must be */
+    const char **facts; /* pairs, then NULL: stored in checkpoints, compared when resuming */
+    char place[BATCH_PLACE_ROOM]; /* one of them, for data whose examples are not numbered */
 } training;
 
 /* Locks the folder for checkpoints, and starts from the newest complete one, from another model's

@@ -15,7 +15,8 @@ void average_variables(const update *u, double keep)
         mtf_tensor *w = u->variables[i];
         if (!w || !u->gradients[i]) continue;
         mtf_dtype   type = dtype_compute(w->type);
-        mtf_tensor *mean = optimizer_slot(g, tensor_name(w), AVERAGE_SUFFIX, type, w->shape, "zeros");
+        mtf_tensor *mean =
+            optimizer_slot(g, tensor_name(w), AVERAGE_SUFFIX, type, w->shape, "zeros");
         mtf_tensor *now = mtf_cast(mtf_read_variable(w), type);
         optimizer_store(u->sound, mean,
                         mtf_add(mtf_multiply(mean, mtf_cast(kept, type)),

@@ -51,8 +51,9 @@ static bool find_method(minimization *m, mtf_minimize_opts *o)
         return true;
     }
     nearest_hint(&near, hint, sizeof hint);
-    return fail(&m->all.graph->session->fault, ERR_NAME, "minimize: there is no optimizer \"%s\"%s%s",
-                name, *hint ? hint : "; there are ", *hint ? "" : all + 2);
+    return fail(&m->all.graph->session->fault, ERR_NAME,
+                "minimize: there is no optimizer \"%s\"%s%s", name, *hint ? hint : "; there are ",
+                *hint ? "" : all + 2);
 }
 
 static bool check_minimize(mtf_graph *g, const mtf_minimize_opts *o)
@@ -101,8 +102,8 @@ static bool take_gradients(minimization *m, mtf_tensor *scale)
     if (found) return true;
     /* Without a pattern it is the model that is at fault, not the call. */
     return fail(f, only ? ERR_USAGE : ERR_GRADIENT,
-                "minimize: no trainable variable%s%s%s affects the loss",
-                only ? " that \"" : "", only ? only : "", only ? "\" matches" : "");
+                "minimize: no trainable variable%s%s%s affects the loss", only ? " that \"" : "",
+                only ? only : "", only ? "\" matches" : "");
 }
 
 static bool clip(minimization *m)

@@ -77,12 +77,14 @@ static void complete(mtf_moe_opts *o)
 
 static bool check_sizes(fault *f, const mtf_moe_opts *o)
 {
-    if (o->experts < 1 || o->hidden < 1 || o->group_size < 1 || o->least_capacity < 1 || o->shared < 0)
-        return fail(f, ERR_VALUE,
-                    "moe: %lld experts of %lld hidden units, groups of %lld tokens, at least %lld places; "
-                    "all must be 1 or more, and shared experts, %lld, 0 or more",
-                    (long long)o->experts, (long long)o->hidden, (long long)o->group_size,
-                    (long long)o->least_capacity, (long long)o->shared);
+    if (o->experts < 1 || o->hidden < 1 || o->group_size < 1 || o->least_capacity < 1 ||
+        o->shared < 0)
+        return fail(
+            f, ERR_VALUE,
+            "moe: %lld experts of %lld hidden units, groups of %lld tokens, at least %lld places; "
+            "all must be 1 or more, and shared experts, %lld, 0 or more",
+            (long long)o->experts, (long long)o->hidden, (long long)o->group_size,
+            (long long)o->least_capacity, (long long)o->shared);
     if (o->k < 1 || o->k > MOE_MOST_CHOICES)
         return fail(f, ERR_VALUE, "moe: k is %lld; it must be from 1 to %d", (long long)o->k,
                     MOE_MOST_CHOICES);
@@ -177,8 +179,8 @@ static bool find_dims(moe_call *c, const mtf_tensor *x, double factor)
     TRY(find_groups(c, x));
     d->expert = (mtf_dim){"expert_unsplit", c->o.experts};
     d->experts = (mtf_dim){"experts", c->o.experts};
-    d->capacity = (mtf_dim){"expert_capacity", moe_capacity(d->group.size, c->o.experts, factor,
-                                                            c->o.least_capacity)};
+    d->capacity = (mtf_dim){"expert_capacity",
+                            moe_capacity(d->group.size, c->o.experts, factor, c->o.least_capacity)};
     if (!c->o.output.name) c->o.output = d->model;
     return true;
 }
@@ -192,8 +194,9 @@ static bool find_importance(moe_call *c, const mtf_tensor *x)
     mtf_shape tokens = mtf_shape_minus(x->shape, mtf_shape(c->dims.model));
     if (!mtf_shape_equal(given->shape, tokens) || !dtype_is_float(given->type))
         return fail(&c->graph->session->fault, ERR_SHAPE,
-                    "moe: the importance \"%s\" is %s %s; it must be floating, %s", tensor_name(given),
-                    mtf_dtype_name(given->type), shape_text(&given->shape, a), shape_text(&tokens, b));
+                    "moe: the importance \"%s\" is %s %s; it must be floating, %s",
+                    tensor_name(given), mtf_dtype_name(given->type), shape_text(&given->shape, a),
+                    shape_text(&tokens, b));
     c->importance = in_groups(c, mtf_stop_gradient(mtf_cast(given, c->type)), mtf_shape());
     if (c->importance) c->real = mtf_greater(c->importance, mtf_zeros_like(c->importance));
     return c->real != NULL;
@@ -252,8 +255,8 @@ static void tell(const moe_call *c, const moe_routing *r, mtf_moe_told *to)
 
 static mtf_tensor *apply(moe_call *c, mtf_tensor *x, mtf_moe_told *told)
 {
-    moe_routing r = {0};
-    mtf_tensor *own = in_groups(c, x, mtf_shape(c->dims.model));
+    moe_routing       r = {0};
+    mtf_tensor       *own = in_groups(c, x, mtf_shape(c->dims.model));
     const moe_gating *gating = moe_gating_find(c->o.gating);
     if (!own || !gating->route(c, own, &r)) return NULL;
     mtf_tensor *y = moe_combine(c, &r, experts_apply(c, moe_dispatch(c, &r, own)));

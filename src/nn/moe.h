@@ -11,22 +11,22 @@
 typedef struct moe_dims {
     mtf_shape leading, apart;
     mtf_dim   group, model;
-    mtf_dim   expert;   /* the router's; "experts", which a layout cuts, are the weights' */
+    mtf_dim   expert; /* the router's; "experts", which a layout cuts, are the weights' */
     mtf_dim   experts;
     mtf_dim   capacity; /* places of an expert in a group */
 } moe_dims;
 
 /* One application: options with all defaults, for training or inference. */
 typedef struct moe_call {
-    mtf_graph  *graph;
+    mtf_graph   *graph;
     mtf_moe_opts o;
-    moe_dims    dims;
-    bool        training;
-    mtf_dtype   type; /* of gates: f32, or f64 for f64 */
-    double      threshold, jitter;
-    int         second_policy, switch_policy; /* positions in the lists below */
-    mtf_tensor *importance; /* [leading.., group] in that type; NULL: all tokens are real */
-    mtf_tensor *real;       /* bool: importance above 0; NULL: all are */
+    moe_dims     dims;
+    bool         training;
+    mtf_dtype    type; /* of gates: f32, or f64 for f64 */
+    double       threshold, jitter;
+    int          second_policy, switch_policy; /* positions in the lists below */
+    mtf_tensor  *importance; /* [leading.., group] in that type; NULL: all tokens are real */
+    mtf_tensor  *real;       /* bool: importance above 0; NULL: all are */
 } moe_call;
 
 /* Where tokens go.  By token: slot and weight are [leading.., group, choice].  Where experts choose:
@@ -46,8 +46,8 @@ typedef struct moe_gating {
     bool (*route)(const moe_call *c, mtf_tensor *x, moe_routing *to);
 } moe_gating;
 
-const moe_gating *moe_gating_find(const char *name); /* NULL: there is none */
-const moe_gating *moe_gating_nth(int n);             /* NULL after the last */
+const moe_gating        *moe_gating_find(const char *name); /* NULL: there is none */
+const moe_gating        *moe_gating_nth(int n);             /* NULL after the last */
 extern const char *const moe_second_policies[], *const moe_switch_policies[]; /* end with NULL */
 enum { MOE_SECOND_RANDOM, MOE_SECOND_THRESHOLD, MOE_SECOND_ALL, MOE_SECOND_NONE };
 enum { MOE_INPUT_JITTER, MOE_INPUT_DROPOUT, MOE_ARGMAX, MOE_SAMPLE };
@@ -77,7 +77,8 @@ mtf_tensor *moe_switch_noise(const moe_call *c, mtf_tensor *x);
 mtf_tensor *moe_chosen(const moe_call *c, mtf_tensor *expert, mtf_tensor *takes);
 /* The mean over groups of experts * sum over experts of mean chosen * mean gates, over tokens that
  * count (NULL: all). */
-mtf_tensor *moe_balance(const moe_call *c, mtf_tensor *chosen, mtf_tensor *gates, mtf_tensor *counts);
+mtf_tensor *moe_balance(const moe_call *c, mtf_tensor *chosen, mtf_tensor *gates,
+                        mtf_tensor *counts);
 /* The mean over all real tokens of x [leading.., group]. */
 mtf_tensor *moe_token_mean(const moe_call *c, mtf_tensor *x);
 
@@ -85,10 +86,10 @@ mtf_tensor *moe_token_mean(const moe_call *c, mtf_tensor *x);
 enum { MOE_MOST_CHOICES = 64 };
 typedef struct moe_queue {
     const moe_call *call;
-    mtf_tensor     *length; /* i32 [leading.., expert], those included that find no place; NULL: 0 */
-    mtf_tensor     *placed; /* i32: how many found one */
-    int             n;
-    mtf_tensor     *slot[MOE_MOST_CHOICES], *weight[MOE_MOST_CHOICES]; /* [leading.., group] */
+    mtf_tensor *length; /* i32 [leading.., expert], those included that find no place; NULL: 0 */
+    mtf_tensor *placed; /* i32: how many found one */
+    int         n;
+    mtf_tensor *slot[MOE_MOST_CHOICES], *weight[MOE_MOST_CHOICES]; /* [leading.., group] */
 } moe_queue;
 
 /* One more choice [leading.., group] of the tokens that take it (bool; NULL: all); returns which found a

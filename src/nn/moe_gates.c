@@ -54,7 +54,8 @@ mtf_tensor *moe_token_mean(const moe_call *c, mtf_tensor *x)
     return mean_over(c, x, c->real, MTF_ALL);
 }
 
-mtf_tensor *moe_balance(const moe_call *c, mtf_tensor *chosen, mtf_tensor *gates, mtf_tensor *counts)
+mtf_tensor *moe_balance(const moe_call *c, mtf_tensor *chosen, mtf_tensor *gates,
+                        mtf_tensor *counts)
 {
     const moe_dims *d = &c->dims;
     mtf_shape       over = mtf_shape(d->group);

@@ -5,11 +5,14 @@
 
 const char *const moe_second_policies[] = {[MOE_SECOND_RANDOM] = "random",
                                            [MOE_SECOND_THRESHOLD] = "threshold",
-                                           [MOE_SECOND_ALL] = "all", [MOE_SECOND_NONE] = "none",
+                                           [MOE_SECOND_ALL] = "all",
+                                           [MOE_SECOND_NONE] = "none",
                                            NULL};
 const char *const moe_switch_policies[] = {[MOE_INPUT_JITTER] = "input_jitter",
                                            [MOE_INPUT_DROPOUT] = "input_dropout",
-                                           [MOE_ARGMAX] = "argmax", [MOE_SAMPLE] = "sample", NULL};
+                                           [MOE_ARGMAX] = "argmax",
+                                           [MOE_SAMPLE] = "sample",
+                                           NULL};
 
 static mtf_tensor *number(const moe_call *c, double value)
 {
@@ -103,7 +106,8 @@ static mtf_tensor *sigmoid_gates(const moe_call *c, mtf_tensor *logits, moe_rout
 
 static mtf_tensor *shares(const moe_call *c, mtf_tensor *gates)
 {
-    return mtf_divide(gates, mtf_add_scalar(mtf_reduce_sum(gates, mtf_shape(c->dims.expert)), 1e-20));
+    return mtf_divide(gates,
+                      mtf_add_scalar(mtf_reduce_sum(gates, mtf_shape(c->dims.expert)), 1e-20));
 }
 
 static bool route_top_k(const moe_call *c, mtf_tensor *x, moe_routing *to)
@@ -144,10 +148,10 @@ static mtf_tensor *switch_choice(const moe_call *c, mtf_tensor *x, moe_routing *
     mtf_tensor *logits = moe_logits(c, moe_switch_noise(c, x));
     *gates = moe_softmax(c, logits, to);
     if (!*gates) return NULL;
-    mtf_tensor *expert = c->switch_policy == MOE_SAMPLE
-                             ? mtf_sample_with_temperature(mtf_stop_gradient(logits), all,
-                                                           c->o.switch_temperature)
-                             : mtf_argmax(*gates, all);
+    mtf_tensor *expert =
+        c->switch_policy == MOE_SAMPLE
+            ? mtf_sample_with_temperature(mtf_stop_gradient(logits), all, c->o.switch_temperature)
+            : mtf_argmax(*gates, all);
     to->balance = moe_balance(c, moe_chosen(c, expert, NULL), *gates, c->real);
     return expert;
 }
@@ -183,7 +187,8 @@ static bool route_switch_max(const moe_call *c, mtf_tensor *x, moe_routing *to)
         real = real ? mtf_not_equal(real, mtf_zeros_like(real)) : NULL;
     }
     if (!there || !moe_queue_join(&sorted, there, real, mtf_zeros_like(gate))) return false;
-    mtf_tensor *slot = mtf_add_scalar(mtf_rename_dimension(sorted.slot[0], d->group.name, rank.name), 1);
+    mtf_tensor *slot =
+        mtf_add_scalar(mtf_rename_dimension(sorted.slot[0], d->group.name, rank.name), 1);
     slot = mtf_add_scalar(mtf_scatter_add(slot, order, d->group, d->leading), -1);
     mtf_tensor *zero = mtf_constant(c->graph, 0, MTF_I32, mtf_shape());
     q.length = sorted.length;

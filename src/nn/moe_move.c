@@ -43,7 +43,7 @@ static mtf_tensor *mask(const moe_call *c, const moe_routing *r, mtf_tensor *wei
     }
     mtf_tensor *at = mtf_one_hot_as(r->slot, slots_of(d), 1, 0, c->type);
     if (!at) return NULL;
-    mtf_shape tokens = mtf_shape_plus(d->leading, mtf_shape(d->group, slots_of(d)));
+    mtf_shape   tokens = mtf_shape_plus(d->leading, mtf_shape(d->group, slots_of(d)));
     mtf_tensor *both[] = {at, weight};
     at = mtf_einsum_n(tokens, weight ? 2 : 1, both);
     return at ? mtf_cast(mtf_reshape(at, all), type) : NULL;

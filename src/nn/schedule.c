@@ -52,7 +52,8 @@ static mtf_tensor *in_0_1(mtf_tensor *x)
 static double steps_of(double steps_or_fraction, double total)
 {
     bool fraction = steps_or_fraction > 0 && steps_or_fraction <= 1;
-    return fraction ? steps_or_fraction * total : steps_or_fraction; /* negative ones are refused as they are */
+    return fraction ? steps_or_fraction * total
+                    : steps_or_fraction; /* negative ones are refused as they are */
 }
 
 mtf_tensor *mtf_schedule_constant(mtf_tensor *step, double total, double value)

@@ -175,7 +175,7 @@ static bool word_before_name(parser *p, const token *word)
 bool targets_read(parser *p, int *n, target **targets)
 {
     token first = p->at.t;
-    int room = 0;
+    int   room = 0;
     *n = 0;
     *targets = NULL;
     do {
@@ -184,8 +184,8 @@ bool targets_read(parser *p, int *n, target **targets)
         TRY(target_read(p, &(*targets)[*n]));
         ++*n;
     } while (token_is(&p->at.t, ','));
-    bool word = *n == 1 && first.kind == TOKEN_NAME && !(*targets)->has_type && !(*targets)->has_shape &&
-                p->at.t.kind == TOKEN_NAME;
+    bool word = *n == 1 && first.kind == TOKEN_NAME && !(*targets)->has_type &&
+                !(*targets)->has_shape && p->at.t.kind == TOKEN_NAME;
     return word ? word_before_name(p, &first) : parse_sign(p, '=', "\"=\"");
 }
 

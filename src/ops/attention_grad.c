@@ -139,9 +139,9 @@ static mtf_tensor *dropout_factor(const node *n, const attention_roles *r, mtf_d
     if (r->self || !shares(over, r->memory.name)) pairs = mtf_shape_plus(pairs, mtf_shape(memory));
     attr attrs[] = {
         {.shape = &pairs}, {.type = MTF_BOOL}, {.r = 0}, {.r = keep}, {.i = n->attrs[AT_STREAM].i},
-        {.b = false}, {.text = ""}, {.i = 0}, {.i = 1}};
+        {.b = false},      {.text = ""},       {.i = 0}, {.i = 1}};
     node *kept = node_new(n->graph, &op_random_uniform, n->nargs - r->first_turn,
-                       n->in + r->first_turn, attrs, NULL);
+                          n->in + r->first_turn, attrs, NULL);
     if (!kept) return NULL;
     return mtf_where(kept->out[0], mtf_constant(n->graph, 1 / keep, type, mtf_shape()),
                      mtf_constant(n->graph, 0, type, mtf_shape()));
@@ -149,7 +149,7 @@ static mtf_tensor *dropout_factor(const node *n, const attention_roles *r, mtf_d
 
 /* Gradients by ordinary ops: d[0..3] are those of q, k, v and the bias, NULL where there is none. */
 static bool attention_compose_grad(const node *n, const attention_roles *r, mtf_tensor *const *in,
-                            mtf_tensor *d[4])
+                                   mtf_tensor *d[4])
 {
     mtf_graph *g = n->graph;
     mtf_dtype  wide = in[ATTENTION_LSE]->type;

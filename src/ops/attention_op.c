@@ -33,8 +33,8 @@
     {"parts", ATTR_INT, "1", "how many parts it has"},
 /* clang-format on */
 static const attr_spec attention_attrs[] = {SHARED_ATTRS{0}};
-const attr_spec attention_grad_attrs[] = {
-    SHARED_ATTRS{"bias_grad", ATTR_BOOL, "true", "the gradient of the bias is a result"}, {0}};
+const attr_spec        attention_grad_attrs[] = {
+           SHARED_ATTRS{"bias_grad", ATTR_BOOL, "true", "the gradient of the bias is a result"}, {0}};
 
 /* ---- roles of dimensions and inputs ---- */
 
@@ -63,10 +63,11 @@ static bool name_inputs(const node *n, int given, attention_roles *r)
         if (turn && r->first_turn == n->nargs) r->first_turn = given + k;
         if (turn) continue;
         if (o == OPTIONAL || r->in[ATTENTION_BIAS + o] >= 0 || r->first_turn < n->nargs)
-            return node_fail(n, ERR_USAGE,
-                             "with: \"%s\"; the further inputs are bias, read, write, "
-                             "query_segment, memory_segment, each once, then iteration numbers, then the part",
-                             with.v[k]);
+            return node_fail(
+                n, ERR_USAGE,
+                "with: \"%s\"; the further inputs are bias, read, write, "
+                "query_segment, memory_segment, each once, then iteration numbers, then the part",
+                with.v[k]);
         r->in[ATTENTION_BIAS + o] = given + k;
     }
     return true;

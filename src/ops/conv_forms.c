@@ -100,7 +100,7 @@ static mtf_tensor *convolve_back(mtf_tensor *x, mtf_tensor *filter, int ns,
 /* In C, 0 stands for the default of 1; who writes it in a file means something else. */
 static bool options(const op_call *c, int ns, mtf_conv_opts *o)
 {
-    fault *f = &c->graph->session->fault;
+    fault                   *f = &c->graph->session->fault;
     static const char *const words[] = {
         [MTF_SAME] = "same", [MTF_VALID] = "valid", [MTF_EXPLICIT] = "explicit"};
     *o = (mtf_conv_opts){.groups = c->attrs[5].i};
@@ -118,14 +118,14 @@ static bool options(const op_call *c, int ns, mtf_conv_opts *o)
             to[k][i] = given.v[i];
         }
     }
-    if (o->groups == 0) return fail(f, ERR_SHAPE, "%s: groups is 0; it must be 1 or more", c->op->name);
+    if (o->groups == 0)
+        return fail(f, ERR_SHAPE, "%s: groups is 0; it must be 1 or more", c->op->name);
     for (int p = MTF_SAME; p <= MTF_EXPLICIT; p++)
         if (strcmp(words[p], c->attrs[2].text) == 0) {
             o->padding = (mtf_padding)p;
             return true;
         }
-    return fail(f, ERR_USAGE,
-                "%s: padding is same, valid or explicit, not \"%s\"", c->op->name,
+    return fail(f, ERR_USAGE, "%s: padding is same, valid or explicit, not \"%s\"", c->op->name,
                 c->attrs[2].text);
 }
 

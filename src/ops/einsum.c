@@ -298,7 +298,8 @@ static constants take_out_uniform(const node *n, const slice *in, plan *p)
             mtf_dim dim = in[i].shape.dims[d];
             bool    seen = shape_find(&p->kept, dim.name) >= 0 || factors_have(p, ~0u, dim.name);
             for (int j = 0; j < i; j++)
-                seen = seen || (slice_is_uniform(&in[j]) && shape_find(&in[j].shape, dim.name) >= 0);
+                seen =
+                    seen || (slice_is_uniform(&in[j]) && shape_find(&in[j].shape, dim.name) >= 0);
             if (!seen) c.count = (int64_t)((uint64_t)c.count * (uint64_t)dim.size);
         }
     }

@@ -241,8 +241,7 @@ static mtf_tensor *one_hot(mtf_tensor *indices, mtf_dim dim, attr_number on, att
     mtf_tensor *positions = mtf_range(g, dim, indices->type);
     if (positions) note_positions(indices, positions->shape.dims[0]);
     mtf_tensor *hit = mtf_equal(indices, positions);
-    return mtf_where(hit, call_constant(g, on, type, &one),
-                     call_constant(g, off, type, &one));
+    return mtf_where(hit, call_constant(g, on, type, &one), call_constant(g, off, type, &one));
 }
 
 mtf_tensor *mtf_one_hot_as(mtf_tensor *indices, mtf_dim dim, double on, double off, mtf_dtype type)

@@ -134,9 +134,11 @@ static token lex_text(lexer *l, token t)
     for (const char *p = from; p < l->at; p++) {
         int byte = *p;
         if (*p == '\\' && (p++, byte = escaped_byte(&p)) < 0)
-            return bad(t, *p == '\n' ? endless
-                                     : "a backslash must be followed by \", another backslash, n, or x and "
-                                       "two hexadecimal digits");
+            return bad(t,
+                       *p == '\n'
+                           ? endless
+                           : "a backslash must be followed by \", another backslash, n, or x and "
+                             "two hexadecimal digits");
         copy[t.length++] = (char)byte;
     }
     l->at++;

@@ -148,7 +148,8 @@ static bool start_loop(emitter *e, loop_state *l, const slice *in)
         e->cause = more; /* a sum costs what its terms cause */
         l->wide[i] = more->node->home == l->body && e->keep_wide(e, more);
         l->begun[i] = before != NULL;
-        l->sum[i] = before ? *e->slice_of(e, before) : emit_fresh(e, dtype_compute(y->type), &local);
+        l->sum[i] =
+            before ? *e->slice_of(e, before) : emit_fresh(e, dtype_compute(y->type), &local);
         if (!before) TRY(emit_fill(e, 0, &l->sum[i]));
     }
     e->cause = cause;
@@ -221,8 +222,8 @@ static bool advance(emitter *e, loop_state *l)
     for (int i = 0; i < l->sums; i++) {
         const mtf_tensor *more = l->body->results[l->carried + i];
         e->cause = more;
-        const slice      *term = e->slice_of(e, more);
-        bool              unrounded = term->type != more->type && !l->wide[i];
+        const slice *term = e->slice_of(e, more);
+        bool         unrounded = term->type != more->type && !l->wide[i];
         if (term->owes != FOLD_SUM || unrounded) TRY(e->settle(e, more));
         TRY(add_term(e, l, i, more));
     }
@@ -350,8 +351,7 @@ mtf_tensor *mtf_turn(mtf_graph *g)
 {
     if (!g || !mtf_ok(g->session)) return NULL;
     mtf_tensor *turn = loop_turn(g);
-    if (!turn)
-        fail(&g->session->fault, ERR_USAGE, "mtf_turn: it is called outside of any loop");
+    if (!turn) fail(&g->session->fault, ERR_USAGE, "mtf_turn: it is called outside of any loop");
     return turn;
 }
 
@@ -408,8 +408,7 @@ void mtf_while_loop(mtf_graph *g, int carried, mtf_tensor *const *in, mtf_tensor
     if (!blocks) return;
     int nb = 0;
     if (opts->condition)
-        blocks[nb++] =
-            build_block(g, "cond", carried, in, 1, opts->condition, opts->context, true);
+        blocks[nb++] = build_block(g, "cond", carried, in, 1, opts->condition, opts->context, true);
     blocks[nb] =
         build_block(g, "body", carried, in, carried + opts->sums, opts->body, opts->context, true);
     if (!blocks[0] || !blocks[nb]) return;

@@ -61,8 +61,8 @@ static bool build_body(mtf_graph *g, const backward *b, block *into, arena *scra
     TRY(m.of && xs && results && ys && dys);
     if (idle) results[0] = into->params[0];
     mtf_tensor **dxs = results + idle;
-    mtf_tensor *last = mtf_constant(g, (double)(b->n->attrs[0].i - 1), MTF_I32, mtf_shape());
-    mtf_tensor *j = mtf_sub(last, block_turn(into));
+    mtf_tensor  *last = mtf_constant(g, (double)(b->n->attrs[0].i - 1), MTF_I32, mtf_shape());
+    mtf_tensor  *j = mtf_sub(last, block_turn(into));
     TRY(j && replay(g, b, j, &m, xs));
     for (int r = 0; r < b->nreal; r++) {
         ys[ny] = image_of(&m, b->body->results[b->real[r]]);

@@ -31,7 +31,8 @@ static bool infer(node *n)
     for (int k = LOGITS; k <= P; k++) {
         mtf_shape own = mtf_shape_minus(n->in[k]->shape, k == LOGITS ? one : mtf_shape());
         if (!shape_within(&own, &rest))
-            return node_fail(n, ERR_SHAPE, "\"%s\" is %s; \"%s\" lacks some of its dimensions, or it has \"%s\"",
+            return node_fail(n, ERR_SHAPE,
+                             "\"%s\" is %s; \"%s\" lacks some of its dimensions, or it has \"%s\"",
                              tensor_name(n->in[k]), shape_text(&n->in[k]->shape, text),
                              tensor_name(n->in[SCORES]), dim.name);
     }
@@ -46,8 +47,10 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
 
 const op op_nucleus_argmax = {
     .name = "nucleus_argmax",
-    .says = "the i32 index of the largest score along dim among the k most probable by their logits, and of "
-            "these the fewest that have a share of p of their probability; k = 0, p = 0 or 1: all; of equal "
+    .says = "the i32 index of the largest score along dim among the k most probable by their "
+            "logits, and of "
+            "these the fewest that have a share of p of their probability; k = 0, p = 0 or 1: all; "
+            "of equal "
             "ones the lowest index comes first",
     .args = "scores, logits, k, p",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},

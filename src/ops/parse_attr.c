@@ -40,8 +40,9 @@ static bool real_read(parser *p, double *value)
     attr_number exact;
     TRY(parse_exact(p, &exact, "a number"));
     *value = exact.r;
-    return !exact.whole || parse_fail(p, &at, "this number has more digits than can be kept here; whole "
-                                              "numbers are exact up to 2^53");
+    return !exact.whole || parse_fail(p, &at,
+                                      "this number has more digits than can be kept here; whole "
+                                      "numbers are exact up to 2^53");
 }
 
 /* `value` is an element, which may be a bool. */
@@ -59,7 +60,8 @@ bool bools_fit(parser *p, const op *o, const attr_slot *slots, mtf_dtype type)
 {
     for (int i = 0; i < op_attr_count(o); i++) {
         const token *at = &slots[i].at;
-        if (slots[i].given && o->attrs[i].kind == ATTR_NUMBER && is_bool_word(at) && type != MTF_BOOL)
+        if (slots[i].given && o->attrs[i].kind == ATTR_NUMBER && is_bool_word(at) &&
+            type != MTF_BOOL)
             return parse_fail(p, at, "%s is a bool; an element of %s is a number", at->text,
                               mtf_dtype_name(type));
     }

@@ -186,10 +186,12 @@ mtf_tensor *parse_find_tensor(parser *p, const token *name)
     nearest near = {.wanted = name->text};
     for (int i = 0; i < p->names.room; i++)
         if (p->names.entries[i].value) nearest_offer(&near, p->names.entries[i].name);
-    for (int i = 0; op_catalogue[i]; i++) { /* what needs no operands stands alone, as a tensor does */
+    for (int i = 0; op_catalogue[i];
+         i++) { /* what needs no operands stands alone, as a tensor does */
         int fewest, most;
         op_arity(op_catalogue[i], &fewest, &most);
-        if (fewest == 0 && name->kind == TOKEN_NAME) nearest_offer_foreign(&near, op_catalogue[i]->name);
+        if (fewest == 0 && name->kind == TOKEN_NAME)
+            nearest_offer_foreign(&near, op_catalogue[i]->name);
     }
     char hint[120];
     parse_fail(p, name, "no line above gives the name \"%.80s\"%s", name->text,

@@ -19,10 +19,11 @@ enum { SHAPE, TYPE, A, B, KEY, ONCE, PART_OF, WHOLE, PARTS };
 static bool i64_bound_fits(const node *n, const char *name, double bound)
 {
     if (bound == floor(bound) && (fabs(bound) < 0x1p53 || fabs(bound) == 0x1p63)) return true;
-    return node_fail(n, ERR_VALUE,
-                     "%s is %.16g; bounds of i64 are whole numbers between -2^53 and 2^53, or -2^63 "
-                     "and 2^63",
-                     name, bound);
+    return node_fail(
+        n, ERR_VALUE,
+        "%s is %.16g; bounds of i64 are whole numbers between -2^53 and 2^53, or -2^63 "
+        "and 2^63",
+        name, bound);
 }
 
 /* Integers reach up to the number before `high`. */
@@ -35,8 +36,7 @@ static bool bounds_fit(const node *n, mtf_dtype type, double low, double high)
                          "high is %.15g; a bool is true with a probability from 0 to 1", high);
     if (!(low < high))
         return node_fail(n, ERR_VALUE, "low is %g and high %g; low must be below high", low, high);
-    if (type == MTF_I64)
-        return i64_bound_fits(n, "low", low) && i64_bound_fits(n, "high", high);
+    if (type == MTF_I64) return i64_bound_fits(n, "low", low) && i64_bound_fits(n, "high", high);
     if (type == MTF_I32)
         return (low >= -0x1p31 && high <= 0x1p31 && low == floor(low) && high == floor(high)) ||
                node_fail(n, ERR_VALUE,
@@ -59,10 +59,11 @@ static bool part_is_right(const node *n, const mtf_shape *shape)
     if (!p.dim || !*p.dim) return true;
     int64_t size = mtf_shape_dim(*shape, p.dim).size;
     if (size && n->nargs && p.parts > 0 && size <= ceil_div(p.whole, p.parts)) return true;
-    return node_fail(n, ERR_VALUE,
-                     "part_of=%s takes a dimension of the result, the number of the part as last input, "
-                     "and `whole` and `parts` such that the part lies in the whole dimension",
-                     p.dim);
+    return node_fail(
+        n, ERR_VALUE,
+        "part_of=%s takes a dimension of the result, the number of the part as last input, "
+        "and `whole` and `parts` such that the part lies in the whole dimension",
+        p.dim);
 }
 
 static bool infer(node *n)
@@ -104,7 +105,7 @@ static bool lower_draw(emitter *e, const node *n, const slice *in, slice *out, d
         .kind = kind, .a = n->attrs[A].r, .b = n->attrs[B].r, .key = (uint32_t)n->attrs[KEY].i};
     out[0] = emit_fresh(e, out[0].type, &out[0].shape);
     placement where = emit_placement(e, &n->out[0]->shape, EVERY_DIM);
-    dim_part part = part_in(n);
+    dim_part  part = part_in(n);
     emit_global_index(e, &n->out[0]->shape, &where, &part, &how);
     return emit_draw(e, &how, n->nargs, in, &out[0]);
 }
@@ -118,37 +119,38 @@ LOWER(lower_uniform, DRAW_UNIFORM)
 LOWER(lower_normal, DRAW_NORMAL)
 LOWER(lower_truncated, DRAW_TRUNCATED_NORMAL)
 
-#define RANDOM(NAME, SAYS, A_NAME, A_IS, A_SAYS, B_NAME, B_IS, B_SAYS, LOWER)                        \
-    const op    op_##NAME = {.name = #NAME,                                                          \
-                             .says = SAYS,                                                           \
-                             .args = "[turns...]",                                                   \
-                             .attrs =                                                                \
-                                 (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""},                \
-                                                     {"type", ATTR_TYPE, NULL, ""},                  \
-                                                     {A_NAME, ATTR_REAL, A_IS, A_SAYS},              \
-                                                     {B_NAME, ATTR_REAL, B_IS, B_SAYS},              \
-                                                     {"key", ATTR_INT, "-1",                         \
-                                                      "which stream; default: the next unused one"}, \
-                                                     {"once", ATTR_BOOL, "false",                    \
-                                                      "in loops: the same in every iteration"},    \
-                                                     {"part_of", ATTR_WORD, "",                      \
-                                                      "a dimension that is a part of a longer one: its element i is element " \
-                                                      "p + parts * i there, where p is the last input"}, \
-                                                     {"whole", ATTR_INT, "0", "the size of the longer one"}, \
-                                                     {"parts", ATTR_INT, "1", "how many parts it has"}, \
-                                                     {0}},                                           \
-                             .flags = OP_UNIQUE | OP_TURN | OP_DIRECT,                               \
-                             .infer = infer,                                                         \
-                             .lower = LOWER};                                                        \
-    mtf_tensor *mtf_##NAME(mtf_graph *g, mtf_dtype type, mtf_shape shape, double a, double b)        \
-    {                                                                                                \
-        return draw(g, &op_##NAME, type, &shape, a, b);                                              \
+#define RANDOM(NAME, SAYS, A_NAME, A_IS, A_SAYS, B_NAME, B_IS, B_SAYS, LOWER)                      \
+    const op op_##NAME = {                                                                         \
+        .name = #NAME,                                                                             \
+        .says = SAYS,                                                                              \
+        .args = "[turns...]",                                                                      \
+        .attrs =                                                                                   \
+            (const attr_spec[]){                                                                   \
+                {"shape", ATTR_SHAPE, NULL, ""},                                                   \
+                {"type", ATTR_TYPE, NULL, ""},                                                     \
+                {A_NAME, ATTR_REAL, A_IS, A_SAYS},                                                 \
+                {B_NAME, ATTR_REAL, B_IS, B_SAYS},                                                 \
+                {"key", ATTR_INT, "-1", "which stream; default: the next unused one"},             \
+                {"once", ATTR_BOOL, "false", "in loops: the same in every iteration"},             \
+                {"part_of", ATTR_WORD, "",                                                         \
+                 "a dimension that is a part of a longer one: its element i is element "           \
+                 "p + parts * i there, where p is the last input"},                                \
+                {"whole", ATTR_INT, "0", "the size of the longer one"},                            \
+                {"parts", ATTR_INT, "1", "how many parts it has"},                                 \
+                {0}},                                                                              \
+        .flags = OP_UNIQUE | OP_TURN | OP_DIRECT,                                                  \
+        .infer = infer,                                                                            \
+        .lower = LOWER};                                                                           \
+    mtf_tensor *mtf_##NAME(mtf_graph *g, mtf_dtype type, mtf_shape shape, double a, double b)      \
+    {                                                                                              \
+        return draw(g, &op_##NAME, type, &shape, a, b);                                            \
     }
 
 static mtf_tensor *draw(mtf_graph *g, const op *o, mtf_dtype type, const mtf_shape *shape, double a,
                         double b)
 {
-    attr         attrs[] = {{.shape = shape}, {.type = type}, {.r = a}, {.r = b}, {.i = -1}, {.b = false}, {.text = ""}, {.i = 0}, {.i = 1}};
+    attr         attrs[] = {{.shape = shape}, {.type = type}, {.r = a}, {.r = b}, {.i = -1},
+                            {.b = false},     {.text = ""},   {.i = 0}, {.i = 1}};
     int          nturns = 0;
     mtf_tensor **turns = g ? loop_turns(g, &nturns) : NULL;
     node        *n = turns ? node_new(g, o, nturns, turns, attrs, NULL) : NULL;

@@ -244,7 +244,8 @@ bool regroup(emitter *e, const mtf_shape *x, const mtf_shape *y, unsigned y_cut,
 {
     if (!s->cut && !s->finer && !y_cut) return lay_over(e, y, s);
     const mesh *m = e->layout->mesh;
-    placement   from = s->finer ? *s->finer : emit_placement(e, x, s->cut), to = emit_placement(e, y, y_cut);
+    placement   from = s->finer ? *s->finer : emit_placement(e, x, s->cut),
+              to = emit_placement(e, y, y_cut);
     if (only_renames(x, &from, y, &to)) return lay_over_part(e, y, &to, s);
     regrouping r = {.x = *x, .y = *y, .from = from, .to = to};
     pair_dims(m, &r);

@@ -222,17 +222,18 @@ static void expand_rename(op_call *c)
     if (from.n == to.n && from.n)
         c->out[0] = mtf_rename(c->in[0], from.n, from.v, to.v);
     else
-        fail(&c->graph->session->fault, ERR_USAGE, "rename: from has %d name%s and to has %d", from.n,
-             from.n == 1 ? "" : "s", to.n);
+        fail(&c->graph->session->fault, ERR_USAGE, "rename: from has %d name%s and to has %d",
+             from.n, from.n == 1 ? "" : "s", to.n);
 }
 
 const op op_rename = {
     .name = "rename",
     .says = "gives dimensions other names; sizes, order and elements stay",
     .args = "x",
-    .attrs = (const attr_spec[]){{"from", ATTR_NAMES, NULL, "the old name, or several in parentheses"},
-                                 {"to", ATTR_NAMES, NULL, "the new ones, in the same order"},
-                                 {0}},
+    .attrs =
+        (const attr_spec[]){{"from", ATTR_NAMES, NULL, "the old name, or several in parentheses"},
+                            {"to", ATTR_NAMES, NULL, "the new ones, in the same order"},
+                            {0}},
     .expand = expand_rename};
 
 static void expand_rename_dimension(op_call *c)
@@ -240,11 +241,11 @@ static void expand_rename_dimension(op_call *c)
     c->out[0] = mtf_rename_dimension(c->in[0], c->attrs[0].text, c->attrs[1].text);
 }
 
-const op op_rename_dimension = {
-    .name = "rename_dimension",
-    .says = "gives one dimension another name; rename does the same",
-    .args = "x",
-    .attrs = (const attr_spec[]){{"from", ATTR_WORD, NULL, "the old name"},
-                                 {"to", ATTR_WORD, NULL, "the new name"},
-                                 {0}},
-    .expand = expand_rename_dimension};
+const op op_rename_dimension = {.name = "rename_dimension",
+                                .says = "gives one dimension another name; rename does the same",
+                                .args = "x",
+                                .attrs =
+                                    (const attr_spec[]){{"from", ATTR_WORD, NULL, "the old name"},
+                                                        {"to", ATTR_WORD, NULL, "the new name"},
+                                                        {0}},
+                                .expand = expand_rename_dimension};

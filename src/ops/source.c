@@ -215,8 +215,9 @@ static bool lower_training(emitter *e, const node *n, const slice *in, slice *ou
 
 const op op_training = {
     .name = "training",
-    .says = "true where the graph assigns to variables, as in a step of training; false elsewhere, as "
-            "in evaluation",
+    .says =
+        "true where the graph assigns to variables, as in a step of training; false elsewhere, as "
+        "in evaluation",
     .args = "",
     .infer = infer_training,
     .lower = lower_training,

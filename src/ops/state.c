@@ -46,8 +46,7 @@ static bool infer_variable(node *n)
     if ((unsigned)n->attrs[TYPE].type >= DTYPES)
         return node_fail(n, ERR_TYPE, "no such element type");
     if (!initializer_parse(n->attrs[INIT].text, &init))
-        return node_fail(n, ERR_VALUE,
-                         "\"%s\" is no initialiser; write one of " INITIALIZER_FORMS,
+        return node_fail(n, ERR_VALUE, "\"%s\" is no initialiser; write one of " INITIALIZER_FORMS,
                          n->attrs[INIT].text);
     if (init.kind == INIT_NORMAL_EACH && (shape.ndims < 1 || shape.dims[0].size != init.n))
         return node_fail(n, ERR_SHAPE,
@@ -55,8 +54,9 @@ static bool infer_variable(node *n)
                          "dimension",
                          init.n);
     if (init.kind == INIT_NORMAL_EACH && n->attrs[TYPE].type == MTF_BOOL)
-        return node_fail(n, ERR_TYPE, "normal_each multiplies, and the variable is bool; give it "
-                                      "zeros, ones or constant(v)");
+        return node_fail(n, ERR_TYPE,
+                         "normal_each multiplies, and the variable is bool; give it "
+                         "zeros, ones or constant(v)");
     char        text[DTYPE_REFUSAL];
     const char *refusal =
         init.kind == INIT_CONSTANT ? dtype_refuses(n->attrs[TYPE].type, init.a, text) : NULL;
@@ -81,14 +81,14 @@ const op op_variable = {
     .says = "a value kept from step to step, under its name",
     .args = "",
     .attrs =
-        (const attr_spec[]){{"shape", ATTR_SHAPE, NULL, ""},
-                            {"type", ATTR_TYPE, NULL, ""},
-                            {"init", ATTR_TEXT, "glorot_uniform", INITIALIZER_FORMS},
-                            {"trainable", ATTR_BOOL, "true", "optimizers change it"},
-                            {"master", ATTR_WORD, "", "its type in checkpoints; default: its own"},
-                            {"activation", ATTR_WORD, "",
-                             "its type in the model, by a cast; default: its own"},
-                            {0}},
+        (const attr_spec[]){
+            {"shape", ATTR_SHAPE, NULL, ""},
+            {"type", ATTR_TYPE, NULL, ""},
+            {"init", ATTR_TEXT, "glorot_uniform", INITIALIZER_FORMS},
+            {"trainable", ATTR_BOOL, "true", "optimizers change it"},
+            {"master", ATTR_WORD, "", "its type in checkpoints; default: its own"},
+            {"activation", ATTR_WORD, "", "its type in the model, by a cast; default: its own"},
+            {0}},
     .flags = OP_UNIQUE | OP_DIRECT,
     .infer = infer_variable,
     .lower = lower_variable,

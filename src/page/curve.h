@@ -12,8 +12,8 @@ typedef struct curve {
     const double *least, *most; /* a band around it; NULL: none */
     double        from, to;     /* range of steps of the picture */
     int           height;       /* pixels */
-    bool          smooth;       /* draws the noisy values faintly, and their running mean over them */
-    bool          dots;         /* marks each point */
+    bool          smooth; /* draws the noisy values faintly, and their running mean over them */
+    bool          dots;   /* marks each point */
     bool          from_zero;
     double        most_possible; /* upper limit of the scale, as 100 for percent; 0: none */
 } curve;

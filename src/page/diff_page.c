@@ -64,7 +64,8 @@ static void write_pairs(const estimate *a, const estimate *b, textbuf *t)
     pair_bytes(t, "by all processors", false, a->sent_bytes, b->sent_bytes);
     pair_count(t, "collectives", false, p->collectives, q->collectives);
     pair_count(t, "flops", true, p->flops, q->flops);
-    pair_count(t, "done by several processors", false, (int64_t)a->duplicate, (int64_t)b->duplicate);
+    pair_count(t, "done by several processors", false, (int64_t)a->duplicate,
+               (int64_t)b->duplicate);
     text_add(t, "</tbody></table></div>\n</section>\n");
 }
 

@@ -33,7 +33,8 @@ static bool print_all(page *p, int n, const piece *pieces)
 {
     for (int i = 0; i < n; i++) fwrite(pieces[i].bytes, 1, pieces[i].n, stdout);
     if (fflush(stdout) == 0 && !ferror(stdout)) return true;
-    return fail(&p->session->fault, ERR_FILE, "standard output cannot be written: %s", strerror(errno));
+    return fail(&p->session->fault, ERR_FILE, "standard output cannot be written: %s",
+                strerror(errno));
 }
 
 bool page_put(page *p, const char *command, const char *what, const char *path)

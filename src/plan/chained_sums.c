@@ -37,7 +37,7 @@ void chains_find(emitter *e)
     const block   *root = &p->survey.graph->root;
     for (int k = 0; k < root->nnodes; k++) {
         const node *n = root->nodes[k];
-        bool        live = p->survey.live[n->id] && n->nout && p->survey.same[n->out[0]->id] == n->out[0];
+        bool live = p->survey.live[n->id] && n->nout && p->survey.same[n->out[0]->id] == n->out[0];
         if (live && strcmp(n->op->name, "add") == 0) try_addition(e, n);
     }
 }

@@ -72,7 +72,8 @@ bool column_sum(program *to, instr *m, int o, const instr *fold, bool keep)
 {
     access sum;
     int    nrow, reg = m->map.results[o];
-    if (fold->fold.kind != FOLD_SUM || map_sums(m, o) || map_count_sums(m) == MOST_SUMS) return false;
+    if (fold->fold.kind != FOLD_SUM || map_sums(m, o) || map_count_sums(m) == MOST_SUMS)
+        return false;
     if (dtype_compute(fold->in[0].type) != MTF_F32 || m->nin + m->map.nsteps >= MAX_REGISTERS)
         return false;
     if (m->nout + keep > MOST_OUTPUTS || !place_sum(m, &m->out[o], fold, &nrow, &sum)) return false;

@@ -22,7 +22,7 @@ bool debts_is_small(const mtf_tensor *x)
 bool debts_note(emitter *e, const mtf_tensor *x)
 {
     planner *p = e->planner;
-    shard    *h = shard_of(e, x);
+    shard   *h = shard_of(e, x);
     if (!h->now.owed || h->wanted || p->depth || !debts_is_small(x)) return true;
     TRY(arena_push(p->survey.scratch, p->debtors, p->ndebtors, p->debtors_room));
     p->debtors[p->ndebtors++] = x;
@@ -59,7 +59,7 @@ static int collect(emitter *e, const mtf_tensor *x, shard *h, shard **together,
     together[n++] = h;
     for (int i = 0; i < p->ndebtors; i++) {
         const mtf_tensor *y = p->debtors[i];
-        shard             *other = shard_of(e, y);
+        shard            *other = shard_of(e, y);
         if (!other->now.owed || other->passed_on || other == h) continue;
         bool alike = other->now.owed == h->now.owed && other->now.owes == h->now.owes &&
                      other->now.type == h->now.type;
@@ -87,7 +87,7 @@ static slice place_in_pack(const slice *pack, shard *const *together, int i)
 static bool pay_together(emitter *e, int n, shard *const *together, const mtf_tensor *const *whose)
 {
     const mtf_tensor *payer = e->cause;
-    mtf_shape all = {.ndims = 1, .dims = {{"elements", 0}}};
+    mtf_shape         all = {.ndims = 1, .dims = {{"elements", 0}}};
     for (int i = 0; i < n; i++) all.dims[0].size += shape_size(&together[i]->now.shape);
     slice pack = emit_fresh(e, together[0]->now.type, &all);
     TRY(!slice_is_uniform(&pack));
@@ -117,7 +117,7 @@ bool debts_pay(emitter *e, const mtf_tensor *x, shard *h)
      * in it. */
     if (p->depth || e->nesting || p->ndebtors == 0 || !debts_is_small(x))
         return emit_all_reduce(e, h->now.owes, h->now.owed, &h->now);
-    shard             **together = arena_array(p->survey.scratch, shard *, p->ndebtors + 1);
+    shard            **together = arena_array(p->survey.scratch, shard *, p->ndebtors + 1);
     const mtf_tensor **whose = arena_array(p->survey.scratch, const mtf_tensor *, p->ndebtors + 1);
     TRY(together && whose);
     int n = collect(e, x, h, together, whose);

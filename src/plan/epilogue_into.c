@@ -29,7 +29,8 @@ static int step_adding(const instr *map, int reg, int term)
 {
     const scalar_step *s = map_register_step(map, reg);
     if (!s || epilogue_uses(map, reg) != 1) return -1;
-    if (s->fn == FN_CAST && epilogue_may_skip(s, map->out[0].type)) return step_adding(map, s->a, term);
+    if (s->fn == FN_CAST && epilogue_may_skip(s, map->out[0].type))
+        return step_adding(map, s->a, term);
     if (s->fn != FN_add) return -1;
     if (epilogue_input_once(map, s->a) == term || epilogue_input_once(map, s->b) == term)
         return reg - map->nin;
@@ -41,7 +42,8 @@ static int step_adding(const instr *map, int reg, int term)
 static bool find_adding(adding *a)
 {
     const instr *map = map_of(a);
-    if (map->kind != INSTR_MAP || map->nout != 1 || map_folds_rows(map) || map->map.sums) return false;
+    if (map->kind != INSTR_MAP || map->nout != 1 || map_folds_rows(map) || map->map.sums)
+        return false;
     if (map->out[0].type != MTF_F32 && map->out[0].type != MTF_F64) return false;
     for (a->sum = 0; a->sum < map->nin; a->sum++)
         if (access_same(&map->in[a->sum], &map->out[0], map->nloops)) break;
@@ -135,7 +137,8 @@ static void try_scatter(adding *a, int k, int term, bool *done)
     int          b = as_sum.buffer, sum = map->out[0].buffer, zeros = k - 1;
     if (p->instrs[k].kind != INSTR_SCATTER || p->instrs[k].gather.set) return;
     as_sum.buffer = sum;
-    if (!access_same(&as_sum, &map->out[0], map->nloops) || p->buffers[b].bytes != p->buffers[sum].bytes)
+    if (!access_same(&as_sum, &map->out[0], map->nloops) ||
+        p->buffers[b].bytes != p->buffers[sum].bytes)
         return;
     while (zeros >= 0 && !instr_writes(&p->instrs[zeros], b)) zeros--;
     if (a->pass->readers.writers[b] != 2 || zeros < 0 || !writes_zeros(&p->instrs[zeros])) return;

@@ -65,10 +65,10 @@ static void translate(scalar_step *s, const int *now)
 
 bool epilogue_replace_sum(program *p, instr *map, int sum, int with, int without)
 {
-    int          nin = map->nin, nsteps = map->map.nsteps, left = 0;
-    access      *in = arena_array(&p->arena, access, nin);
-    int         *results = arena_array(&p->arena, int, map->nout);
-    shorter      r = {.map = map};
+    int     nin = map->nin, nsteps = map->map.nsteps, left = 0;
+    access *in = arena_array(&p->arena, access, nin);
+    int    *results = arena_array(&p->arena, int, map->nout);
+    shorter r = {.map = map};
     TRY(in && results && (r.steps = arena_array(&p->arena, scalar_step, nsteps)));
     for (int k = 0; k < nin + nsteps; k++) r.now[k] = k == sum ? with : k;
     for (int s = 0; s < nsteps; s++) {

@@ -19,7 +19,7 @@ static const access *summed(const instr *product, total_of of)
 /* Does the fold keep loop `keep` of the product and sum over all others that the operand has? */
 static bool fits(const instr *product, const instr *fold, place *p, int keep)
 {
-    loop_parts   parts;
+    loop_parts    parts;
     const access *a = summed(product, p->of);
     instr         kept = *fold;
     if (!epilogue_align(product, a, fold, &fold->in[0], &parts)) return false;
@@ -34,8 +34,9 @@ static bool suits(const epilogue_pass *e, const instr *fold, place *p)
 {
     const instr *i = &e->program->instrs[p->at];
     int          m = i->nloops - 3, n = m + 1;
-    if (i->kind != INSTR_CONTRACT || e->gone[p->at] || i->contract.total || !epilogue_may_have(e->program, i) ||
-        fold->out[0].type != i->out[0].type || fold->in[0].type != i->out[0].type)
+    if (i->kind != INSTR_CONTRACT || e->gone[p->at] || i->contract.total ||
+        !epilogue_may_have(e->program, i) || fold->out[0].type != i->out[0].type ||
+        fold->in[0].type != i->out[0].type)
         return false;
     if (p->of == TOTAL_OF_C)
         return i->contract.activation == FN_gelu_grad && fits(i, fold, p, epilogue_row(i));
@@ -59,8 +60,7 @@ static bool can_move(const epilogue_pass *e, int from, int at)
 /* The instruction that wrote the buffer before instruction k; -1: none. */
 static int writer_of(const program *p, int b, int k)
 {
-    do
-        k--;
+    do k--;
     while (k >= 0 && !instr_writes(&p->instrs[k], b));
     return k;
 }

@@ -48,7 +48,8 @@ bool epilogue_replace_sum(program *p, instr *map, int sum, int with, int without
 
 /* ---- what is fused ---- */
 
-bool epilogues_into_sums(epilogue_pass *e); /* into a sum that stays in its place (epilogue_into.c) */
+/* into a sum that stays in its place (epilogue_into.c) */
+bool epilogues_into_sums(epilogue_pass *e);
 bool epilogues_of_folds(epilogue_pass *e); /* totals (epilogue_totals.c) */
 bool epilogues_of_sums(epilogue_pass *e);  /* of two products, in larger maps (epilogue_sums.c) */
 

@@ -64,7 +64,8 @@ static bool may_share(const program *p, const int *loop, const bool *gone, int k
         if (gone[j]) continue;
         if (*back < 0 && is_move(p, i, copy, old)) {
             *back = j;
-        } else if (*back < 0 ? instr_reads(i, old) || instr_writes(i, old) : instr_writes(i, copy)) {
+        } else if (*back < 0 ? instr_reads(i, old) || instr_writes(i, old)
+                             : instr_writes(i, copy)) {
             return false; /* the old value is still needed, or both would differ again */
         } else if (*back >= 0 && instr_writes(i, old)) {
             return false;

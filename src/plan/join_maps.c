@@ -24,7 +24,7 @@ enum { FURTHEST = 16 };        /* instructions between them */
 enum { WORTH_IT = 64 * 1024 }; /* bytes that are read once instead of twice */
 enum { MOST_OUTPUTS = 8, MOST_SUMS = 4 };
 enum { LONGEST_ROW = 32768 }; /* elements, of which a thread of 1024 has 32 */
-enum { MOST_COUNTS = 256 }; /* of memory: each goes through the whole program */
+enum { MOST_COUNTS = 256 };   /* of memory: each goes through the whole program */
 
 typedef struct joiner {
     program *program;

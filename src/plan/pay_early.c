@@ -62,7 +62,8 @@ bool early_put_off(emitter *e, const node *n)
 {
     const planner *p = e->planner;
     bool           waits = false;
-    if (!is_wanted(e) || p->depth || e->nesting || n->nout != 1 || n->op->product || n->op->blocks) return false;
+    if (!is_wanted(e) || p->depth || e->nesting || n->nout != 1 || n->op->product || n->op->blocks)
+        return false;
     if (n->op->flags & (OP_DIRECT | OP_EFFECT) || p->early[n->out[0]->id]) return false;
     for (int i = 0; i < n->nin; i++) {
         const shard *h = shard_of(e, n->in[i]);

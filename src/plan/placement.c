@@ -59,7 +59,8 @@ static int end_of_quiet(const program *p, int k)
 {
     while (k + 1 < p->ninstrs) {
         const instr *next = &p->instrs[k + 1];
-        if (instr_is_collective(next) || next->kind == INSTR_LOOP || next->kind == INSTR_AGAIN) break;
+        if (instr_is_collective(next) || next->kind == INSTR_LOOP || next->kind == INSTR_AGAIN)
+            break;
         k++;
     }
     return k;

@@ -6,9 +6,9 @@
 
 typedef struct planner {
     survey             survey;
-    shard             *shards;/* by tensor id */
-    unsigned          *cut;  /* by tensor id: dimensions that the layout cuts; set for live ones */
-    int                depth;   /* number of blocks around the current node; 0: outside all */
+    shard             *shards; /* by tensor id */
+    unsigned          *cut;   /* by tensor id: dimensions that the layout cuts; set for live ones */
+    int                depth; /* number of blocks around the current node; 0: outside all */
     const mtf_tensor **debtors; /* outside all blocks: small tensors with an owed sum */
     int                ndebtors, debtors_room;
     const node       **put_off; /* in order; computed when they are needed */
@@ -18,9 +18,9 @@ typedef struct planner {
     int64_t            copied, saved; /* bytes of these copies; bytes that state rules save */
     /* plan/pay_early.c, by tensor id: a reader outside of blocks, the only one if there is one; whether
      * it never owes a sum; whether more than what is stored in variables needs it. */
-    const node       **reader;
-    bool              *plain, *early;
-    struct traced     *trace; /* by tensor id; NULL: not needed */
+    const node   **reader;
+    bool          *plain, *early;
+    struct traced *trace; /* by tensor id; NULL: not needed */
 } planner;
 
 static inline shard *shard_of(emitter *e, const mtf_tensor *x)

@@ -196,8 +196,7 @@ bool remake_values(program *p, arena *scratch)
     remaker  r = {.program = p};
     int64_t *change = arena_array(scratch, int64_t, p->ninstrs + 2);
     int      most = 0;
-    for (int k = 0; k < p->ninstrs; k++)
-        most += outputs_of(&p->instrs[k]);
+    for (int k = 0; k < p->ninstrs; k++) most += outputs_of(&p->instrs[k]);
     r.first_write = arena_array(scratch, int, p->nbuffers + 1);
     r.source = arena_array(scratch, bool, p->nbuffers + 1);
     r.remade = arena_array(scratch, bool, p->nbuffers + 1);
@@ -210,7 +209,6 @@ bool remake_values(program *p, arena *scratch)
     readers_first_writes(p, r.first_write);
     find_fullest(&r, change);
     for (int k = 0; k < p->ninstrs; k++)
-        for (int o = 0; o < outputs_of(&p->instrs[k]); o++)
-            TRY(try_output(&r, k, o));
+        for (int o = 0; o < outputs_of(&p->instrs[k]); o++) TRY(try_output(&r, k, o));
     return r.nmade == 0 || put_in_place(&r, scratch);
 }

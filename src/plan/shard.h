@@ -13,15 +13,15 @@
 #include "program/emit.h"
 
 typedef struct shard {
-    slice            now;
-    const slice     *before;    /* the finer part from which `now` was gathered; NULL: none */
-    const placement *wanted;    /* the finer placement that readers prefer; NULL: none */
-    bool             passed_on; /* what is owed was passed on to the only reader */
-    bool             put_off;   /* it is computed when it is needed, not in order */
-    bool             needed;    /* it was deferred, and is needed now */
-    bool             under_way; /* its sum was begun as soon as it could be */
-    bool             wide;      /* short floats in the type of their sum: see shard_round */
-    bool             goes_on;   /* a loop's sum with which that of another loop begins, */
+    slice             now;
+    const slice      *before;      /* the finer part from which `now` was gathered; NULL: none */
+    const placement  *wanted;      /* the finer placement that readers prefer; NULL: none */
+    bool              passed_on;   /* what is owed was passed on to the only reader */
+    bool              put_off;     /* it is computed when it is needed, not in order */
+    bool              needed;      /* it was deferred, and is needed now */
+    bool              under_way;   /* its sum was begun as soon as it could be */
+    bool              wide;        /* short floats in the type of their sum: see shard_round */
+    bool              goes_on;     /* a loop's sum with which that of another loop begins, */
     const mtf_tensor *begins_with; /* which is this, for that one; */
     const mtf_tensor *chained;     /* for their sum: the last of them, whose value it is */
 } shard;

@@ -16,7 +16,8 @@ static bool has_dim(const mtf_graph *g, bool variables, const char *dim, nearest
         if (variables && !is_variable(x)) continue;
         for (int d = 0; d < x->shape.ndims; d++) {
             found |= strcmp(x->shape.dims[d].name, dim) == 0;
-            if (!name_is_internal(x->shape.dims[d].name)) nearest_offer(near, x->shape.dims[d].name);
+            if (!name_is_internal(x->shape.dims[d].name))
+                nearest_offer(near, x->shape.dims[d].name);
         }
     }
     return found;

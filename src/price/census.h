@@ -24,7 +24,7 @@ typedef struct census {
     int                nfetches;
     mtf_tensor *const *fetches;
     const mesh        *mesh;
-    plan_opts          opts; /* the same for all processors; `here` is filled in */
+    plan_opts          opts;   /* the same for all processors; `here` is filled in */
     survey             survey; /* created if `opts` has none */
     arena             *scratch;
     bool               each; /* every processor is a kind of its own */
@@ -36,7 +36,7 @@ typedef struct census {
     int                nfetched, fetched_room;
     unsigned           edges;    /* axes whose first and last position may differ from others, */
     unsigned           distinct; /* and along which every position differs */
-    kind              *kinds; /* ordered by their first processors */
+    kind              *kinds;    /* ordered by their first processors */
     int                nkinds, kinds_room;
 } census;
 

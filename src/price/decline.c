@@ -68,8 +68,9 @@ static bool try_without_all(const trial *t, layout_rule *room, int64_t now)
 
 void decline_write(const declined_rule *r, textbuf *t)
 {
-    text_add(t, "state rule \"%s\" is declined: it would raise the planned memory from %lld to %lld "
-                "bytes; \"%s!\" keeps it",
+    text_add(t,
+             "state rule \"%s\" is declined: it would raise the planned memory from %lld to %lld "
+             "bytes; \"%s!\" keeps it",
              r->text, (long long)r->without, (long long)r->with, r->text);
 }
 

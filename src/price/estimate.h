@@ -25,8 +25,8 @@ typedef struct estimate {
     arena         arena;
     estimate_opts opts;
     int           processors;
-    mtf_dim       batch; /* of a step; no name: unknown */
-    int64_t       parts; /* that it comes in, one after the other */
+    mtf_dim       batch;             /* of a step; no name: unknown */
+    int64_t       parts;             /* that it comes in, one after the other */
     int           kinds;             /* of processors */
     int           processor;         /* the one shown */
     program      *program;           /* its program, with the counters of all */

@@ -107,7 +107,7 @@ static double between(double x, double x0, double y0, double x1, double y1)
 static double rate_along_results(const gpu_rates *c, int first, double results, int *end)
 {
     const gpu_product *row = c->products;
-    int                 last = first;
+    int                last = first;
     while (last + 1 < c->nproducts && same_type(&row[last + 1], &row[first]) &&
            row[last + 1].terms == row[first].terms)
         last++;
@@ -156,10 +156,10 @@ double gpu_product_seconds(const gpu_rates *c, const instr *i, bool rounded)
     double         products = 1;
     for (int d = 0; d < i->nloops - 3; d++) products *= (double)i->size[d];
     gpu_product like = {.type = i->in[0].type,
-                         .rounded = rounded && i->in[0].type == MTF_F32,
-                         .terms = (double)size[2],
-                         .results = products * tiled(size[0], vector) * tiled(size[1], vector)};
-    double       rate = gpu_product_rate(c, &like);
+                        .rounded = rounded && i->in[0].type == MTF_F32,
+                        .terms = (double)size[2],
+                        .results = products * tiled(size[0], vector) * tiled(size[1], vector)};
+    double      rate = gpu_product_rate(c, &like);
     if (rate == 0 && like.rounded) {
         like.rounded = false;
         rate = gpu_product_rate(c, &like);
@@ -226,7 +226,8 @@ static bool take_product(gpu_rates *c, char **words)
 {
     gpu_product p;
     TRY(gpu_factors_parse(words[1], &p.type, &p.rounded));
-    TRY(rate_parse(words[2], false, &p.terms) && rate_parse(words[3], false, &p.results) && rate_parse(words[4], false, &p.flops));
+    TRY(rate_parse(words[2], false, &p.terms) && rate_parse(words[3], false, &p.results) &&
+        rate_parse(words[4], false, &p.flops));
     return gpu_add_product(c, p);
 }
 

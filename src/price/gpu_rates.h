@@ -39,12 +39,12 @@ typedef struct gpu_attention {
 } gpu_attention;
 
 typedef struct gpu_rates {
-    int            multiprocessors; /* 0: not known */
-    int            nproducts; /* by type, unrounded ones first; then by terms, then by results */
+    int           multiprocessors; /* 0: not known */
+    int           nproducts; /* by type, unrounded ones first; then by terms, then by results */
     gpu_product   products[MAX_GPU_PRODUCTS];
-    int            npasses;
+    int           npasses;
     gpu_pass      passes[MAX_GPU_PASSES];
-    int            nattentions; /* by type, then by key */
+    int           nattentions; /* by type, then by key */
     gpu_attention attentions[MAX_GPU_ATTENTIONS];
 } gpu_rates;
 

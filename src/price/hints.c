@@ -11,14 +11,14 @@
 enum { MOST_TRIALS = 200, MOST_INSTRS = 100 * 1000 };
 
 typedef struct trial {
-    mtf_graph           *graph;
-    int                  nfetches;
-    mtf_tensor *const   *fetches;
-    estimate_opts        opts;
-    const bool          *live;
-    layout               layout; /* rules of the current trial */
-    int                  most;   /* number of trials */
-    hint                *best;
+    mtf_graph         *graph;
+    int                nfetches;
+    mtf_tensor *const *fetches;
+    estimate_opts      opts;
+    const bool        *live;
+    layout             layout; /* rules of the current trial */
+    int                most;   /* number of trials */
+    hint              *best;
 } trial;
 
 typedef struct weighed_dim {

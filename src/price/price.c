@@ -121,7 +121,7 @@ static double product_seconds(const price *p, const instr *i, const price_line *
 {
     const price_rates *r = &p->rates;
     bool               rounded = p->program->session->opts.tf32;
-    double on_gpu = r->gpu ? gpu_product_seconds(r->gpu, i, rounded) : 0;
+    double             on_gpu = r->gpu ? gpu_product_seconds(r->gpu, i, rounded) : 0;
     if (on_gpu > 0) return on_gpu * (double)line->turns;
     double volume = 1, products = (double)line->turns;
     for (int d = 0; d < i->nloops; d++)
@@ -198,8 +198,7 @@ static void price_local(const price *p, const reuse *x, const instr *i, price_li
     bool               by_shape = r->gpu && r->gpu->nproducts > 0;
     bool               product = i->kind == INSTR_CONTRACT && (r->nproducts > 0 || by_shape);
     bool               rows = r->rows > 0 && i->kind == INSTR_MAP && map_folds_rows(i);
-    bool               adds =
-        rows || (product && !r->gpu && r->ncaches > 0 && !is_with_vector(i));
+    bool               adds = rows || (product && !r->gpu && r->ncaches > 0 && !is_with_vector(i));
     double             least, rate = rows ? r->rows : flops_rate(p, i);
     double             flops =
         product ? product_seconds(p, i, line) : instr_flops(i) * (double)line->turns / rate;

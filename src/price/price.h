@@ -36,10 +36,10 @@ typedef struct price_memory {
     int64_t           inputs, constants;
     int64_t           activations;   /* the rest of the slab: temporaries and fetches */
     int64_t           scratch, wire; /* working space of kernels and of the wire */
-    int64_t           peak;        /* all together */
-    int64_t           alive;       /* the most bytes of the slab in use at one time */
+    int64_t           peak;          /* all together */
+    int64_t           alive;         /* the most bytes of the slab in use at one time */
     int64_t           bound; /* all but the slab, plus `alive`: a lower bound for any placement */
-    const mtf_tensor *at;          /* what is computed when most bytes are alive; NULL: nothing */
+    const mtf_tensor *at;    /* what is computed when most bytes are alive; NULL: nothing */
     instr_kind        doing;
 } price_memory;
 
@@ -56,10 +56,10 @@ typedef struct price {
     int64_t        out_outside, in_outside;
     int64_t        wire_flops; /* the part of `flops` that collectives combine */
     int64_t        collectives;
-    bool           open_ended; /* some loop's length is unknown */
+    bool           open_ended;            /* some loop's length is unknown */
     double         seconds, wire_seconds; /* of a step, and of it in collectives alone */
     double         hidden_seconds; /* of collectives beside other work, not in either of them */
-    double         end_seconds; /* of `seconds`: waiting for the last processor of the step */
+    double         end_seconds;    /* of `seconds`: waiting for the last processor of the step */
     price_memory   memory;
     const hazards *beside; /* NULL: the device does not run collectives beside other work */
     double        *ended;  /* used by price_hidden */

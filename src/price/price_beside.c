@@ -32,7 +32,8 @@ void price_spare(const price *p, const double *times, double *spare)
     for (int k = 0; k <= n; k++) {
         for (; h && next <= h->awaits[k]; next++)
             if (h->beside[next])
-                spare[next] = fmax(spare[next], fmin(p->lines[next].seconds * times[next], work - began[next]));
+                spare[next] = fmax(spare[next],
+                                   fmin(p->lines[next].seconds * times[next], work - began[next]));
         if (k == n) break;
         spare[k] = p->lines[k].spare * times[k];
         if (h) began[k] = work;

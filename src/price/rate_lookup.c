@@ -55,7 +55,8 @@ static double rate_by_channels(const price_rates *r, const window_rate *like)
     const window_rate *below = NULL, *above = NULL;
     for (int k = 0; k < r->nwindows; k++) {
         const window_rate *w = &r->windows[k];
-        if (w->type != like->type || w->library != like->library || w->rounded != like->rounded) continue;
+        if (w->type != like->type || w->library != like->library || w->rounded != like->rounded)
+            continue;
         if (w->channels <= like->channels) below = w;
         if (w->channels > like->channels && !above) above = w;
     }

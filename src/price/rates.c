@@ -34,13 +34,15 @@ static bool complain(const reading *r, const char *what)
         return fail(f, ERR_USAGE,
                     "--machine takes %s, as in \"flops=30e9,latency=1e-5\", not \"%s\"", known,
                     what);
-    return fail(f, ERR_SYNTAX,
-                "%s:%d: \"%s\" is not a line of a machine file; a line has a name and a number, the "
-                "name one of %s; or is \"product TYPE SIDE FLOPS\", \"window TYPE CHANNELS FLOPS\", "
-                "\"cache BYTES MEMORY\", \"multiplies TYPE\" or \"axis NAME WIRE LATENCY\"; of a GPU "
-                "also \"device " GPU_DEVICE "\", \"multiprocessors COUNT\", \"product TYPE TERMS RESULTS FLOPS\", \"pass KIND MEMORY\", "
-                "\"attention TYPE KEY FORWARD BACKWARD\" or \"convolution TYPE CHANNELS FLOPS\"",
-                r->file, r->line, what, known);
+    return fail(
+        f, ERR_SYNTAX,
+        "%s:%d: \"%s\" is not a line of a machine file; a line has a name and a number, the "
+        "name one of %s; or is \"product TYPE SIDE FLOPS\", \"window TYPE CHANNELS FLOPS\", "
+        "\"cache BYTES MEMORY\", \"multiplies TYPE\" or \"axis NAME WIRE LATENCY\"; of a GPU "
+        "also \"device " GPU_DEVICE "\", \"multiprocessors COUNT\", \"product TYPE TERMS RESULTS "
+        "FLOPS\", \"pass KIND MEMORY\", "
+        "\"attention TYPE KEY FORWARD BACKWARD\" or \"convolution TYPE CHANNELS FLOPS\"",
+        r->file, r->line, what, known);
 }
 
 static bool complain_of_value(const reading *r, const char *name, bool zero, const char *value)
@@ -129,14 +131,16 @@ static bool stands_after(const window_rate *a, const window_rate *b)
 void rates_add_window(price_rates *r, window_rate w)
 {
     int at = r->nwindows++;
-    for (; at > 0 && stands_after(&r->windows[at - 1], &w); at--) r->windows[at] = r->windows[at - 1];
+    for (; at > 0 && stands_after(&r->windows[at - 1], &w); at--)
+        r->windows[at] = r->windows[at - 1];
     r->windows[at] = w;
 }
 
 static bool take_window(price_rates *r, char **words)
 {
     window_rate w = {.library = strcmp(words[0], "convolution") == 0};
-    TRY(w.library ? gpu_factors_parse(words[1], &w.type, &w.rounded) : take_type(words[1], &w.type));
+    TRY(w.library ? gpu_factors_parse(words[1], &w.type, &w.rounded)
+                  : take_type(words[1], &w.type));
     TRY(rate_parse(words[2], false, &w.channels));
     TRY(rate_parse(words[3], false, &w.flops) && r->nwindows < MAX_WINDOW_RATES);
     rates_add_window(r, w);
@@ -207,16 +211,18 @@ static bool take_as(const reading *r, const line_form *f, char **words, const ch
 {
     fault *to = &r->session->fault;
     if (f->gpu && !r->rates->gpu)
-        return fail(to, ERR_SYNTAX, "%s:%d: \"%s\" is a line of GPUs: write \"device " GPU_DEVICE "\" above it",
+        return fail(to, ERR_SYNTAX,
+                    "%s:%d: \"%s\" is a line of GPUs: write \"device " GPU_DEVICE "\" above it",
                     r->file, r->line, whole);
     if (f->most && f->lines == f->most)
         return fail(to, ERR_SYNTAX, "%s:%d: there may be %d lines \"%s\", and this is one more",
                     r->file, r->line, f->most, f->words);
     if (f->take(r->rates, words)) return true;
-    return fail(to, ERR_SYNTAX,
-                "%s:%d: \"%s\" is not a line \"%s\": types are those of elements%s, and numbers from "
-                "1e-30 to 1e30",
-                r->file, r->line, whole, f->words, f->gpu ? " or tf32" : "");
+    return fail(
+        to, ERR_SYNTAX,
+        "%s:%d: \"%s\" is not a line \"%s\": types are those of elements%s, and numbers from "
+        "1e-30 to 1e30",
+        r->file, r->line, whole, f->words, f->gpu ? " or tf32" : "");
 }
 
 static bool take_line(const reading *r, char *line)
@@ -228,18 +234,19 @@ static bool take_line(const reading *r, char *line)
     while (n < MOST && (words[n] = strtok_r(rest, " \t\r", &rest))) n++;
     if (n == 0) return true;
     const price_rates *p = r->rates;
-    const gpu_rates   none = {0}, *c = p->gpu ? p->gpu : &none;
+    const gpu_rates    none = {0}, *c = p->gpu ? p->gpu : &none;
     const line_form    forms[] = {
-        {"product TYPE SIDE FLOPS", take_product, p->nproducts, MAX_PRODUCT_RATES, false},
-        {"window TYPE CHANNELS FLOPS", take_window, p->nwindows, MAX_WINDOW_RATES, false},
-        {"cache BYTES MEMORY", take_cache, p->ncaches, MAX_CACHE_RATES, false},
-        {"axis NAME WIRE LATENCY", take_axis, p->naxes, MAX_AXES, false},
-        {"multiplies TYPE", take_ability, 0, 0, false},
-        {"product TYPE TERMS RESULTS FLOPS", take_of_gpu, c->nproducts, MAX_GPU_PRODUCTS, true},
-        {"attention TYPE KEY FORWARD BACKWARD", take_of_gpu, c->nattentions, MAX_GPU_ATTENTIONS, true},
-        {"multiprocessors COUNT", take_of_gpu, 0, 0, true},
-        {"pass KIND MEMORY", take_of_gpu, c->npasses, MAX_GPU_PASSES, true},
-        {"convolution TYPE CHANNELS FLOPS", take_window, p->nwindows, MAX_WINDOW_RATES, true},
+           {"product TYPE SIDE FLOPS", take_product, p->nproducts, MAX_PRODUCT_RATES, false},
+           {"window TYPE CHANNELS FLOPS", take_window, p->nwindows, MAX_WINDOW_RATES, false},
+           {"cache BYTES MEMORY", take_cache, p->ncaches, MAX_CACHE_RATES, false},
+           {"axis NAME WIRE LATENCY", take_axis, p->naxes, MAX_AXES, false},
+           {"multiplies TYPE", take_ability, 0, 0, false},
+           {"product TYPE TERMS RESULTS FLOPS", take_of_gpu, c->nproducts, MAX_GPU_PRODUCTS, true},
+           {"attention TYPE KEY FORWARD BACKWARD", take_of_gpu, c->nattentions, MAX_GPU_ATTENTIONS,
+            true},
+           {"multiprocessors COUNT", take_of_gpu, 0, 0, true},
+           {"pass KIND MEMORY", take_of_gpu, c->npasses, MAX_GPU_PASSES, true},
+           {"convolution TYPE CHANNELS FLOPS", take_window, p->nwindows, MAX_WINDOW_RATES, true},
     };
     for (size_t k = 0; k < sizeof forms / sizeof *forms; k++)
         if (is_of_form(&forms[k], n, words)) return take_as(r, &forms[k], words, whole);
@@ -384,11 +391,14 @@ bool rates_choose(mtf_session *s, const char *text, price_rates *r)
     TRY(whole != NULL);
     if (why) return fail(&s->fault, ERR_FILE, "--machine: \"%s\": %s", text, strerror(why));
     if (n == LONGEST - 1 || strlen(whole) < n)
-        return fail(&s->fault, ERR_FILE, "--machine: \"%s\" is no machine file, which is a text of less than 64 KiB", text);
+        return fail(&s->fault, ERR_FILE,
+                    "--machine: \"%s\" is no machine file, which is a text of less than 64 KiB",
+                    text);
     TRY(rates_read(s, whole, text, r));
     if (r->gpu || !s->can.machine) return true;
     return fail(&s->fault, ERR_USAGE,
-                "--machine %s describes no GPU, and the device is " GPU_DEVICE ": mtf calibrate --device " GPU_DEVICE
+                "--machine %s describes no GPU, and the device is " GPU_DEVICE
+                ": mtf calibrate --device " GPU_DEVICE
                 " measures one; a file that describes one has the line \"device " GPU_DEVICE "\"",
                 text);
 }

@@ -89,15 +89,15 @@ typedef struct price_rates {
     int                nproducts;
     product_rate       products[MAX_PRODUCT_RATES]; /* by type, then side; none: `flops` for all */
     int                nwindows;
-    window_rate windows[MAX_WINDOW_RATES]; /* our kernels' first; by type, then channels */
-    int         ncaches;
-    cache_rate  caches[MAX_CACHE_RATES]; /* by bytes; none: `memory` for all */
-    int         naxes;
-    axis_rate   axes[MAX_AXES]; /* axes with a wire of their own, by name */
-    bool        described;      /* by a file, which says what the machine can do; */
-    abilities   can;            /* else it is this machine */
-    gpu_rates *gpu;           /* NULL: a processor is not a GPU; lives in the session */
-    const char *named;          /* the file; NULL: none was given */
+    window_rate        windows[MAX_WINDOW_RATES]; /* our kernels' first; by type, then channels */
+    int                ncaches;
+    cache_rate         caches[MAX_CACHE_RATES]; /* by bytes; none: `memory` for all */
+    int                naxes;
+    axis_rate          axes[MAX_AXES]; /* axes with a wire of their own, by name */
+    bool               described;      /* by a file, which says what the machine can do; */
+    abilities          can;            /* else it is this machine */
+    gpu_rates         *gpu;            /* NULL: a processor is not a GPU; lives in the session */
+    const char        *named;          /* the file; NULL: none was given */
 } price_rates;
 
 /* The default: one core of a modest computer, in one memory with the others. */

@@ -35,7 +35,7 @@ typedef struct traffic {
     int64_t read, lent;     /* from other processors' memory, and by others from its own */
     int64_t received, sent; /* in messages; */
     int64_t received_outside, sent_outside; /* of these, from and to other hosts */
-    int64_t flops;          /* of combining */
+    int64_t flops;                          /* of combining */
 } traffic;
 
 static inline int64_t traffic_in(const traffic *t)

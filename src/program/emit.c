@@ -45,8 +45,8 @@ bool emit_dense(emitter *e, slice *s)
 
 /* ---- map ---- */
 
-static bool emit_map(emitter *e, int nsteps, const scalar_step *steps, int nin, const slice *in, int nout,
-              const slice *out, const int *results)
+static bool emit_map(emitter *e, int nsteps, const scalar_step *steps, int nin, const slice *in,
+                     int nout, const slice *out, const int *results)
 {
     const mtf_shape *loops = &out[0].shape;
     instr           *i = emit_instr(e, INSTR_MAP, nout, nin, loops);

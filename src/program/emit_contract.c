@@ -175,8 +175,7 @@ static mtf_dtype type_of_operands(const emitter *e, const slice *a, const slice 
 {
     const mtf_session *s = e->program->session;
     bool               short_floats = a->type == b->type && dtype_compute(a->type) == wide;
-    if (dtype_is_f8(a->type) && dtype_is_f8(b->type))
-        return s->can.f8_as_bf16 ? MTF_BF16 : wide;
+    if (dtype_is_f8(a->type) && dtype_is_f8(b->type)) return s->can.f8_as_bf16 ? MTF_BF16 : wide;
     return short_floats && abilities_multiply(s->can, a->type) ? a->type : wide;
 }
 
@@ -219,8 +218,8 @@ bool emit_contract(emitter *e, const slice *a_given, const slice *b_given, const
     bool f8 = dtype_is_f8(a.type) && dtype_is_f8(b.type) && multiplies_f8(e, &a, &b, &g);
     TRY(f8 ? arrange_f8(e, &a, &b, &g) : arrange(e, &a, &b, &g, type));
     int64_t stride;
-    bool fits = is_matrix(&c, &g.m, &g.n) && merged(&c, &g.m, &stride);
-    bool own_output = (c.type != type && c.type != wide) || !fits;
+    bool    fits = is_matrix(&c, &g.m, &g.n) && merged(&c, &g.m, &stride);
+    bool    own_output = (c.type != type && c.type != wide) || !fits;
     if (own_output) {
         /* If only the type differs, keeps the order of memory: then narrowing is one sequential
          * pass. */

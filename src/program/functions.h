@@ -274,7 +274,8 @@ static inline float scalar_gelu_grad_f32(float x)
     double   steep = a * f64_fuse(0.21406444881780076, a * a, 1.5957691216057308);
     float    factor = (float)f64_fuse(steep, other, 1);
     float    slope = f32_pick(negative, f32_scale(p * factor, shifted), factor) / (1 + e);
-    return f32_pick(MASK(x != x), x, slope); /* else its sign would depend on how a loop is compiled */
+    return f32_pick(MASK(x != x), x,
+                    slope); /* else its sign would depend on how a loop is compiled */
 }
 
 /* ---- the error function ---- */

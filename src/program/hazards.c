@@ -6,10 +6,10 @@ enum { MOST_UNDER_WAY = 256 };
 
 typedef struct search {
     const program *program;
-    int           *until;    /* by collective: the first instruction that must wait for it */
-    int           *reads;    /* by buffer: the last collective under way that reads it; -1: none */
-    int           *writes;   /* the same for results */
-    int           *list;     /* collectives under way, in their order */
+    int           *until;  /* by collective: the first instruction that must wait for it */
+    int           *reads;  /* by buffer: the last collective under way that reads it; -1: none */
+    int           *writes; /* the same for results */
+    int           *list;   /* collectives under way, in their order */
     int            n;
 } search;
 
@@ -37,7 +37,8 @@ static void check_place(search *s, int b, int k)
     const program *p = s->program;
     if (p->buffers[b].first != k) return;
     for (int c = 0; c < s->n; c++)
-        if (meets_collective(p, &p->buffers[b], &p->instrs[s->list[c]])) must_wait(s, s->list[c], k);
+        if (meets_collective(p, &p->buffers[b], &p->instrs[s->list[c]]))
+            must_wait(s, s->list[c], k);
 }
 
 static void check_operands(search *s, int k)

@@ -75,7 +75,7 @@ typedef struct map_args {
     const scalar_step *steps;
     const int         *results; /* the register that each output stores, rounded to its type */
     int                nrow;    /* the last `nrow` loops are the row of FN_ROW_*; 0: none */
-    uint32_t           sums;    /* bit o: output o is the sum over all rows of its column's elements */
+    uint32_t           sums; /* bit o: output o is the sum over all rows of its column's elements */
 } map_args;
 
 /* ---- the others ---- */
@@ -172,7 +172,7 @@ typedef enum attention_operand {
     ATTENTION_DY,
     ATTENTION_DELTA, /* sum of dy y, minus the gradient of lse */
     ATTENTION_BIAS,
-    ATTENTION_READ,  /* positions of queries and of the memory; absent: their index */
+    ATTENTION_READ, /* positions of queries and of the memory; absent: their index */
     ATTENTION_WRITE,
     ATTENTION_QUERY_SEGMENT,
     ATTENTION_MEMORY_SEGMENT,
@@ -192,21 +192,21 @@ typedef enum attention_operand {
  * Elements of q, k along key and of v, y, dy along value are adjacent, as are those of gradients.
  */
 typedef struct attention_args {
-    int     at[ATTENTION_OPERANDS];   /* the number of the input; -1: absent */
-    int64_t step[ATTENTION_OPERANDS]; /* from one position of the memory to the next */
-    int64_t out_step[4];
-    int64_t memory, key, value;        /* sizes */
-    int     query;                     /* the loop over positions; -1: one position */
-    int64_t first_query, first_memory; /* index of the first one in the whole tensor */
-    int64_t min, max;
-    double  scale;
-    bool    parts;
-    bool    relative; /* the bias is indexed by distance: few elements, each read many times */
-    double  dropout;  /* rate; 0: none */
+    int      at[ATTENTION_OPERANDS];   /* the number of the input; -1: absent */
+    int64_t  step[ATTENTION_OPERANDS]; /* from one position of the memory to the next */
+    int64_t  out_step[4];
+    int64_t  memory, key, value;        /* sizes */
+    int      query;                     /* the loop over positions; -1: one position */
+    int64_t  first_query, first_memory; /* index of the first one in the whole tensor */
+    int64_t  min, max;
+    double   scale;
+    bool     parts;
+    bool     relative; /* the bias is indexed by distance: few elements, each read many times */
+    double   dropout;  /* rate; 0: none */
     uint32_t stream;
     int      first_turn; /* from here on the inputs are iteration numbers, as for a draw */
     int64_t  first, weight[MAX_LOOPS], memory_weight; /* global index of a pair, as for a draw */
-    int64_t  part; /* as for a draw */
+    int64_t  part;                                    /* as for a draw */
 } attention_args;
 #define NOTHING_SEEN (-1e30)
 
@@ -218,7 +218,7 @@ typedef struct draw_args {
     int64_t   first;             /* global index of the first element */
     int64_t   weight[MAX_LOOPS]; /* what a step along a loop adds to the global index */
     int64_t   part; /* what 1 more in the last input adds to it; 0: that input is like the others */
-} draw_args; /* in: iteration numbers of the enclosing loops, I32 scalars, outermost first */
+} draw_args;        /* in: iteration numbers of the enclosing loops, I32 scalars, outermost first */
 
 typedef struct reduce_args {
     fold_kind kind; /* SUM, MAX, MIN */
@@ -276,21 +276,21 @@ typedef struct instr {
     int64_t           flops;  /* of one execution; INT64_MAX: that or more */
     bool              remade; /* computes a value again, to save memory in between */
     union {
-        map_args             map;
-        fold_args            fold;
-        contract_args        contract;
-        gather_args          gather; /* GATHER, SCATTER */
-        scan_args            scan;
-        order_args           order;
-        nucleus_args         nucleus;
-        window_args          window;
+        map_args              map;
+        fold_args             fold;
+        contract_args         contract;
+        gather_args           gather; /* GATHER, SCATTER */
+        scan_args             scan;
+        order_args            order;
+        nucleus_args          nucleus;
+        window_args           window;
         const attention_args *attention; /* ATTENTION, ATTENTION_GRAD */
-        draw_args            draw;
-        reduce_args          reduce;
-        scatter_args         reduce_scatter;
-        const exchange_args *exchange;
-        loop_args            loop; /* LOOP, TEST, AGAIN */
-        say_args             say;
+        draw_args             draw;
+        reduce_args           reduce;
+        scatter_args          reduce_scatter;
+        const exchange_args  *exchange;
+        loop_args             loop; /* LOOP, TEST, AGAIN */
+        say_args              say;
     };
 } instr;
 
@@ -308,11 +308,11 @@ static inline int64_t order_depth(int64_t k)
 }
 
 const char *instr_name(instr_kind kind);
-bool        instr_is_collective(const instr *i);        /* between processors */
-bool        instr_is_control(const instr *i);           /* LOOP, TEST, AGAIN: has loop_args */
-bool        instr_reads(const instr *i, int b);         /* buffer b */
+bool        instr_is_collective(const instr *i); /* between processors */
+bool        instr_is_control(const instr *i);    /* LOOP, TEST, AGAIN: has loop_args */
+bool        instr_reads(const instr *i, int b);  /* buffer b */
 bool        instr_writes(const instr *i, int b);
-int         instr_input_of(const instr *i, int b);      /* the first that is buffer b; -1: none */
+int         instr_input_of(const instr *i, int b); /* the first that is buffer b; -1: none */
 bool        access_same(const access *a, const access *b, int nloops);
 int64_t     instr_elements(const instr *i);             /* product of the loop sizes */
 double      instr_flops(const instr *i);                /* `flops`, also if they saturate */

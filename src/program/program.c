@@ -331,7 +331,8 @@ static bool verify_map(const program *p, const instr *i, int index, const char *
 static bool lies_as(const instr *i, const access *a, const access *b)
 {
     bool same = a->type == b->type;
-    for (int d = 0; d < i->nloops; d++) same = same && (i->size[d] == 1 || a->stride[d] == b->stride[d]);
+    for (int d = 0; d < i->nloops; d++)
+        same = same && (i->size[d] == 1 || a->stride[d] == b->stride[d]);
     return same;
 }
 

@@ -55,7 +55,7 @@ void     program_free(program *p);
 bool program_verify(const program *p, const char *pass);
 /* Removes marked instructions; now_at, of that many numbers, says where the others are. */
 void program_remove(program *p, const bool *gone, int *now_at);
-void program_price(program *p);                   /* fills in flops, bytes, cost */
+void program_price(program *p); /* fills in flops, bytes, cost */
 /* How a device carries out an instruction, in a word; NULL: there is only one way. */
 typedef const char *instr_way(const instr *i);
 /* One line per instruction, with price; `way` may be NULL. */

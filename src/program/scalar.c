@@ -10,12 +10,9 @@
 #include "program/scalar_f32.h"
 
 const scalar_info scalar_infos[SCALAR_FNS] = {
-    [FN_IMMEDIATE] = {"immediate", 0, 0, false},
-    [FN_INDEX] = {"index", 0, 1, false},
-    [FN_CAST] = {"cast", 1, 1, false},
-    [FN_SELECT] = {"select", 3, 1, false},
-    [FN_ROW_SUM] = {"row_sum", 1, 1, false},
-    [FN_ROW_MAX] = {"row_max", 1, 1, false},
+    [FN_IMMEDIATE] = {"immediate", 0, 0, false}, [FN_INDEX] = {"index", 0, 1, false},
+    [FN_CAST] = {"cast", 1, 1, false},           [FN_SELECT] = {"select", 3, 1, false},
+    [FN_ROW_SUM] = {"row_sum", 1, 1, false},     [FN_ROW_MAX] = {"row_max", 1, 1, false},
     [FN_ROW_MIN] = {"row_min", 1, 1, false},
 #define REAL1(name, value, dx, flops, says) [FN_##name] = {#name, 1, flops, false},
 #define ANY1(name, value, dx, flops, says) [FN_##name] = {#name, 1, flops, false},

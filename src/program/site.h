@@ -21,9 +21,9 @@ typedef struct collective_library {
 
 typedef struct site site;
 struct site {
-    int        ranks;   /* number of processes; up to 1: threads of one process */
-    int        hosts;   /* number of blocks of ranks that share memory; up to 1: all do */
-    const int *host;    /* or, by rank: ranks with equal numbers do; NULL: `hosts` applies */
+    int        ranks; /* number of processes; up to 1: threads of one process */
+    int        hosts; /* number of blocks of ranks that share memory; up to 1: all do */
+    const int *host;  /* or, by rank: ranks with equal numbers do; NULL: `hosts` applies */
     /* Connects processors of different processes, which then exchange messages only.  NULL: the host's memory
      * and network do. */
     const collective_library *library;
@@ -39,7 +39,7 @@ site site_of_hosts(int ranks, const int *host);
 /* `s` may be NULL in all other functions: threads of one process. */
 
 span site_process(const site *s, const mesh *m, int processor); /* all processors of that process */
-int  site_threads(const site *s, const mesh *m, int processor);         /* for this processor */
+int  site_threads(const site *s, const mesh *m, int processor); /* for this processor */
 /* Are there several hosts whose traffic is counted?  A library finds its own ways. */
 bool site_has_hosts(const site *s);
 bool site_same_host(const site *s, const mesh *m, int a, int b);

@@ -18,8 +18,8 @@ struct slice {
     int              buffer; /* NO_BUFFER: uniform */
     scalar           value;  /* if uniform: exact, in its type */
     mtf_dtype        type;
-    mtf_shape        shape;                /* local */
-    int64_t          offset;               /* in elements */
+    mtf_shape        shape;                  /* local */
+    int64_t          offset;                 /* in elements */
     int64_t          stride[MTF_SHAPE_ROOM]; /* in elements; 0 repeats, negative reverses */
     unsigned         cut;   /* bit i: dimension i is cut as the layout says, else whole */
     unsigned         owed;  /* axes over which it is still to be combined, */
@@ -28,7 +28,7 @@ struct slice {
 };
 typedef struct slice slice;
 
-slice slice_dense(int buffer, mtf_dtype type, const mtf_shape *shape); /* row-major */
+slice slice_dense(int buffer, mtf_dtype type, const mtf_shape *shape);     /* row-major */
 slice slice_uniform(double value, mtf_dtype type, const mtf_shape *shape); /* rounded to the type */
 slice slice_of_scalar(scalar value, mtf_dtype type, const mtf_shape *shape);
 bool  slice_is_uniform(const slice *s);

@@ -34,7 +34,8 @@ bool window_is_turned(const instr *i)
     bool               turned = window_goes_on(a->chans, a->w_chan, &step);
     for (int d = a->nspatial - 1; d >= 0; d--)
         turned = window_goes_on(a->taps[d], a->w_tap[d], &step) && turned;
-    return window_goes_on(a->outs, a->w_out, &step) && turned && window_is_aligned(window_operands_of(i).w);
+    return window_goes_on(a->outs, a->w_out, &step) && turned &&
+           window_is_aligned(window_operands_of(i).w);
 }
 
 /* ---- sizes ---- */
@@ -46,7 +47,7 @@ int64_t window_reach(const window_args *a, int dim)
 
 int64_t window_after(const window_args *a, int dim)
 {
-    int64_t after =
-        (a->out_size[dim] - 1) * a->step[dim] + window_reach(a, dim) - a->in_size[dim] - a->before[dim];
+    int64_t after = (a->out_size[dim] - 1) * a->step[dim] + window_reach(a, dim) - a->in_size[dim] -
+                    a->before[dim];
     return after > 0 ? after : 0;
 }

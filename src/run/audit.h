@@ -13,7 +13,7 @@ typedef struct account {
     int64_t flops, collectives;
     int64_t read, received, sent;           /* bytes: in shared memory, and in messages; */
     int64_t received_outside, sent_outside; /* of these, from and to other hosts */
-    int64_t memory;               /* variables and slab */
+    int64_t memory;                         /* variables and slab */
     int64_t scratch, wire;
     int64_t all; /* the largest sum of memory, scratch and wire of one processor */
 } account;

@@ -43,7 +43,8 @@ static bool fits(const mtf_program *p)
                 "the program needs %lld bytes, but only %zu are allowed (%s); use a "
                 "smaller batch or recompute%s",
                 (long long)need, p->session->opts.memory,
-                p->session->default_memory ? "this machine's memory; --memory says otherwise" : "--memory",
+                p->session->default_memory ? "this machine's memory; --memory says otherwise"
+                                           : "--memory",
                 p->store->layout.ndeclined ? ", or append ! to a declined rule for state" : "");
 }
 
@@ -72,11 +73,12 @@ static bool banks_suffice(const mtf_program *p)
             if (other.number == own.number) need += bytes_to_take(p, j);
         }
         if (need > own.left)
-            return fail(&p->session->fault, ERR_MEMORY,
-                        "the program needs %s of memory on %s, which has %s left of %s; use a smaller "
-                        "batch, recompute, or a mesh of more %s",
-                        unit_bytes(need).s, own.name, unit_bytes(own.left).s,
-                        unit_bytes(own.all).s, own.kind);
+            return fail(
+                &p->session->fault, ERR_MEMORY,
+                "the program needs %s of memory on %s, which has %s left of %s; use a smaller "
+                "batch, recompute, or a mesh of more %s",
+                unit_bytes(need).s, own.name, unit_bytes(own.left).s, unit_bytes(own.all).s,
+                own.kind);
     }
     return true;
 }
@@ -243,9 +245,7 @@ static bool build_program(mtf_program *p, const microbatched *m, mtf_tensor *con
 {
     store *s = p->store;
     for (int k = s->first; k < s->end; k++) {
-        plan_opts o = {.guard = p->guard,
-                       .layout = &s->layout,
-                       .here = mesh_place(&s->mesh, k)};
+        plan_opts o = {.guard = p->guard, .layout = &s->layout, .here = mesh_place(&s->mesh, k)};
         o.count = k == s->first;
         p->processors[k].program = plan_program(m->graph, m->nfetches, m->fetches, &o);
         TRY(p->processors[k].program != NULL);
@@ -303,7 +303,9 @@ static bool say_parts(const mtf_graph *g, int64_t limit)
 {
     textbuf t = {.arena = &g->session->arena};
     if (g->parts <= 1) return true;
-    text_add(&t, "mtf: the batch of %lld comes in %lld micro-batches, the fewest that fit %s of a processor\n",
+    text_add(&t,
+             "mtf: the batch of %lld comes in %lld micro-batches, the fewest that fit %s of a "
+             "processor\n",
              (long long)g->batch.size, (long long)g->parts, unit_bytes(limit).s);
     const char *text = text_done(&t);
     TRY(text != NULL);
@@ -318,7 +320,7 @@ static bool divide_batch(store *s, mtf_graph *g, int n, mtf_tensor *const *fetch
     estimate_opts o = {.mesh = &s->mesh, .layout = &s->layout, .rates = PRICE_RATES};
     bool          first = !s->ranks || ranks_number(s->ranks) == 0;
     o.rates.site = &s->site;
-    int64_t       limit = store_memory_each(g->session);
+    int64_t limit = store_memory_each(g->session);
     if (!open) return true;
     if (first && g->parts == 0) TRY(microbatch_fewest(g, n, fetches, &o, limit));
     if (first) TRY(say_parts(g, limit));
@@ -347,7 +349,8 @@ static mtf_program *compile(mtf_graph *g, int n, mtf_tensor *const *fetches, boo
     if (!find_layout(g, n, fetches)) return NULL;
     microbatched m;
     store       *s = store_of(g->session);
-    if (!s || !divide_batch(s, g, n, fetches, open) || !microbatch_graph(g, n, fetches, &m)) return NULL;
+    if (!s || !divide_batch(s, g, n, fetches, open) || !microbatch_graph(g, n, fetches, &m))
+        return NULL;
     if (!settle_state(s, m.graph, m.nfetches, m.fetches)) return NULL;
     mtf_program *p = arena_new(&g->session->arena, mtf_program);
     if (!p) return NULL;

@@ -13,13 +13,13 @@
 
 /* One processor's part of a program. */
 typedef struct processor {
-    program   *program;
+    program        *program;
     device_context *context;
-    char      *slab;
-    void     **base; /* by buffer */
-    run_state  state;
-    size_t     scratch_bytes;
-    run_counts counts; /* used if the program is measured */
+    char           *slab;
+    void          **base; /* by buffer */
+    run_state       state;
+    size_t          scratch_bytes;
+    run_counts      counts; /* used if the program is measured */
 } processor;
 
 struct mtf_program {

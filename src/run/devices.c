@@ -65,8 +65,9 @@ static device *refuse_name(mtf_session *s)
     nearest near = {.wanted = s->opts.device};
     char    hint[100];
     for (int k = 0; k < NDEVICES; k++) nearest_offer(&near, devices[k].name);
-    fail(&s->fault, ERR_USAGE, "no device is called \"%s\"; there are cpu, cuda, check and check:cuda%s",
-         s->opts.device, nearest_hint(&near, hint, sizeof hint));
+    fail(&s->fault, ERR_USAGE,
+         "no device is called \"%s\"; there are cpu, cuda, check and check:cuda%s", s->opts.device,
+         nearest_hint(&near, hint, sizeof hint));
     return NULL;
 }
 
@@ -81,8 +82,10 @@ device *devices_open(mtf_session *s)
 {
     int k = find_device(s->opts.device);
     if (k == NDEVICES) return refuse_name(s);
-    if (devices[k].kind) return devices[k].checked ? checked(s, devices[k].kind->open(s)) : devices[k].kind->open(s);
-    fail(&s->fault, ERR_USAGE, "this mtf was built without CUDA; configure it with -DMTF_CUDA=ON for the device cuda");
+    if (devices[k].kind)
+        return devices[k].checked ? checked(s, devices[k].kind->open(s)) : devices[k].kind->open(s);
+    fail(&s->fault, ERR_USAGE,
+         "this mtf was built without CUDA; configure it with -DMTF_CUDA=ON for the device cuda");
     return NULL;
 }
 

@@ -36,8 +36,8 @@ bool mtf_feed_parts(mtf_program *p, mtf_tensor *input, void (*fill)(void *, cons
         int        b = mine->program->inputs[i].slice.buffer;
         size_t     bytes = (size_t)mine->program->buffers[b].bytes;
         mine->base[b] = mine->slab + mine->program->buffers[b].offset; /* not lent memory */
-        void *host = p->device->host_memory ? mine->base[b]
-                                            : p->device->stage(mine->context, bytes);
+        void *host =
+            p->device->host_memory ? mine->base[b] : p->device->stage(mine->context, bytes);
         TRY(host || store_blame(p->store, k));
         mtf_part part = part_of(p->store, k, &input->shape, &where, host);
         fill(context, &part);
@@ -108,8 +108,8 @@ static void take_part(void *context, const mtf_part *part)
     const whole_feed *f = context;
     placement         where;
     if (!where_is(f->program, f->input, &where)) return;
-    part_pack(f->program->store, part->processor, f->input->type, &f->input->shape, &where,
-              f->data, part->data);
+    part_pack(f->program->store, part->processor, f->input->type, &f->input->shape, &where, f->data,
+              part->data);
 }
 
 bool mtf_feed(mtf_program *p, mtf_tensor *input, const void *data)
@@ -148,7 +148,7 @@ static char *visible(const mtf_program *p, int k, int i)
     const slice     *s = &mine->program->fetches[i].slice;
     int64_t          before = s->offset * (int64_t)mtf_dtype_bytes(s->type);
     size_t           bytes = (size_t)(mine->program->buffers[s->buffer].bytes - before);
-    char *copy = block_alloc(&p->session->allocator, &p->session->fault, bytes, false);
+    char            *copy = block_alloc(&p->session->allocator, &p->session->fault, bytes, false);
     if (copy) p->device->read(mine->context, copy, there, bytes);
     return copy;
 }

@@ -9,8 +9,8 @@
 /* The processor whose part of a variable is filled. */
 typedef struct initial_place {
     device_context *context;
-    const layout *layout;
-    mesh_point    here;
+    const layout   *layout;
+    mesh_point      here;
 } initial_place;
 
 /* Fills the parts of n variables at memory[0], memory[1], ..., as their initialisers say. */

@@ -24,14 +24,16 @@ static void write_element(mtf_dtype type, const char *element, char *text, size_
 void say_value(mtf_session *s, device_context *c, const instr *i, void *const *base)
 {
     const access *a = &i->in[0];
-    int64_t       at[MAX_LOOPS] = {0}, total = instr_elements(i), bytes = (int64_t)mtf_dtype_bytes(a->type);
-    char          text[64];
-    const char   *name = i->say.message[0] ? i->say.message : mtf_name_of_tensor(i->cause);
+    int64_t       at[MAX_LOOPS] = {0}, total = instr_elements(i),
+            bytes = (int64_t)mtf_dtype_bytes(a->type);
+    char        text[64];
+    const char *name = i->say.message[0] ? i->say.message : mtf_name_of_tensor(i->cause);
     session_say(s, i->say.summary ? "summary " : "");
     session_say(s, name);
     session_say(s, i->nloops ? ": [" : ":");
     for (int k = 0; k < i->nloops; k++) {
-        snprintf(text, sizeof text, "%s%lld%s", k ? " " : "", (long long)i->size[k], k == i->nloops - 1 ? "]" : "");
+        snprintf(text, sizeof text, "%s%lld%s", k ? " " : "", (long long)i->size[k],
+                 k == i->nloops - 1 ? "]" : "");
         session_say(s, text);
     }
     for (int64_t n = 0; n < total && n < SHOWN; n++) {

@@ -76,8 +76,8 @@ static bool change_parts(store *s, store_entry *e, const placement *where, const
     e->packed = false;
     e->where = *where;
     for (int p = s->first; p < s->end; p++) {
-        parts[p] = s->device->alloc(
-            s->contexts[p], (size_t)store_part_bytes(s, e->type, &e->shape, where, p));
+        parts[p] = s->device->alloc(s->contexts[p],
+                                    (size_t)store_part_bytes(s, e->type, &e->shape, where, p));
         TRY(parts[p] != NULL);
         TRY(part_write(s, p, e->type, &e->shape, where, whole, parts[p]));
     }
@@ -107,7 +107,8 @@ bool settle_state(store *s, mtf_graph *g, int nfetches, mtf_tensor *const *fetch
     s->settled = true;
     TRY(!s->ranks || share_agrees(s->session, s->ranks, "state layouts", s->layout.nstate > 0));
     if (s->layout.nstate == 0) return true;
-    if (first) TRY(decide(s, g, nfetches, fetches, &declined) && settle_tell(s->session, &s->layout));
+    if (first)
+        TRY(decide(s, g, nfetches, fetches, &declined) && settle_tell(s->session, &s->layout));
     TRY(!s->ranks || share_text(s->session, s->ranks, "settling the state layout", &declined));
     if (!first) follow(&s->layout, declined);
     for (int k = 0; k < s->count; k++) TRY(move(s, s->all[k]));

@@ -46,7 +46,7 @@ static bool is_rolled(const mtf_program *p, const instr *loop)
 static bool pass_loop(mtf_program *p, const processor *me, int *k, loops *l)
 {
     const program *q = me->program;
-    const instr   *i = &q->instrs[*k], *loop = i->kind == INSTR_AGAIN ? &q->instrs[i->loop.other] : i;
+    const instr *i = &q->instrs[*k], *loop = i->kind == INSTR_AGAIN ? &q->instrs[i->loop.other] : i;
     const device_recorder *d = p->device->recorder;
     if (i->kind == INSTR_LOOP) {
         l->turns[l->depth++] = 0;
@@ -143,7 +143,8 @@ static void step_one(void *context, int index)
 static void report_failure(store *s)
 {
     if (!s->wire) return;
-    bool apart = device_connects(s->device); /* each rank has its own device, which may be the one to look at */
+    bool apart = device_connects(
+        s->device); /* each rank has its own device, which may be the one to look at */
     store_name(s, s->wire->failed >= 0 ? s->wire->failed : s->first, apart);
     if (s->ranks && !ranks_foreign(s->ranks)) ranks_tell(s->ranks);
 }
@@ -178,8 +179,8 @@ bool mtf_program_set_step(mtf_program *p, int64_t step)
 {
     if (!alive(p)) return false;
     if (step < 0 || step > UINT32_MAX)
-        return fail(&p->session->fault, ERR_VALUE, "steps are numbered from 0 to 2^32 - 1, not %lld",
-                    (long long)step);
+        return fail(&p->session->fault, ERR_VALUE,
+                    "steps are numbered from 0 to 2^32 - 1, not %lld", (long long)step);
     for (int k = p->store->first; k < p->store->end; k++)
         p->processors[k].state.step = (uint32_t)step;
     return true;

@@ -91,9 +91,10 @@ static bool open_machine(store *s)
     TRY(layout_parse(s->session, o->layout, &s->mesh, &s->layout));
     TRY(layout_parse_state(s->session, o->state_layout, &s->layout));
     if (s->layout.asks || s->layout.asks_state || mesh_asks(&s->mesh))
-        return fail(&s->session->fault, ERR_USAGE,
-                    "the layout is auto, and is found for the first graph that is compiled: compile "
-                    "it before variables are read or set");
+        return fail(
+            &s->session->fault, ERR_USAGE,
+            "the layout is auto, and is found for the first graph that is compiled: compile "
+            "it before variables are read or set");
     s->processors = mesh_size(&s->mesh);
     TRY(take_share(s));
     int here = s->end - s->first;

@@ -28,6 +28,6 @@ bool store_restart(store *s, const mtf_tensor *w);
 void store_release(store *s, store_entry *e);
 /* Contexts, by processor, of the checking device; NULL after an error. */
 device_context **store_check_contexts(store *s);
-void store_wait(const store *s); /* until all work of this process is done */
+void             store_wait(const store *s); /* until all work of this process is done */
 
 #endif

@@ -17,8 +17,7 @@ void store_name(const store *s, int processor, bool rank)
     int  used = 0;
     if (!s->wire || mtf_ok(s->session) || (s->ranks && ranks_foreign(s->ranks))) return;
     mesh_point p = mesh_place(&s->mesh, processor);
-    if (s->ranks && rank)
-        used = snprintf(whose, sizeof whose, "rank %d, ", ranks_number(s->ranks));
+    if (s->ranks && rank) used = snprintf(whose, sizeof whose, "rank %d, ", ranks_number(s->ranks));
     used += snprintf(whose + used, sizeof whose - (size_t)used, "processor ");
     mesh_write_place(&s->mesh, &p, whose + used, sizeof whose - (size_t)used);
     if (s->session->fault.kind != ERR_LOST) fault_whose(&s->session->fault, whose);

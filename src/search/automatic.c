@@ -29,9 +29,9 @@ typedef struct finding {
     double                turn_ends;   /* of the current mesh, likewise */
     int                   meshes_left; /* to be tried, with the current one */
     double                bound;       /* no layout of a mesh that was tried is better */
-    const char           *starts;      /* rules to begin with: given, and the best of other meshes */
-    bool                  gives_up;    /* where nothing seems to fit */
-    bool                  late;        /* not all meshes were tried, or not all their layouts */
+    const char           *starts;   /* rules to begin with: given, and the best of other meshes */
+    bool                  gives_up; /* where nothing seems to fit */
+    bool                  late;     /* not all meshes were tried, or not all their layouts */
 } finding;
 
 /* ---- texts ---- */
@@ -264,7 +264,8 @@ static bool list_mesh(void *context, const mesh *m)
     mesh_list *l = context;
     TRY(arena_push(l->arena, l->list, l->n, l->room));
     int at = l->n++;
-    for (; at > 0 && largest_axis(&l->list[at - 1]) > largest_axis(m); at--) l->list[at] = l->list[at - 1];
+    for (; at > 0 && largest_axis(&l->list[at - 1]) > largest_axis(m); at--)
+        l->list[at] = l->list[at - 1];
     l->list[at] = *m;
     return true;
 }
@@ -282,7 +283,8 @@ bool automatic_meshes(mtf_session *s, const automatic_opts *o, mesh **list, int 
     mesh      m;
     int       axes = o->most_axes > 0 ? o->most_axes : 2;
     TRY(mesh_parse(s, o->mesh ? o->mesh : "", &m));
-    TRY(mesh_asks(&m) ? shapes_visit(s, mesh_size(&m), axes, order_matters(o), list_mesh, &all) : list_mesh(&all, &m));
+    TRY(mesh_asks(&m) ? shapes_visit(s, mesh_size(&m), axes, order_matters(o), list_mesh, &all)
+                      : list_mesh(&all, &m));
     *list = all.list;
     *n = all.n;
     return true;
@@ -300,8 +302,8 @@ static bool try_all(finding *f)
 
 /* ---- nothing fits ---- */
 
-static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const automatic_opts *opts,
-                      bool last, automatic_answer *answer);
+static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
+                      const automatic_opts *opts, bool last, automatic_answer *answer);
 
 /* The layout of least memory on the mesh or meshes that `m` describes; a short search. */
 static bool find_smallest(const finding *f, const char *m, automatic_answer *least)
@@ -352,8 +354,8 @@ static bool nothing_fits(const finding *f)
         *f->answer = least;
         return true;
     }
-    const char         *more = larger_mesh(f);
-    textbuf             with = {.arena = &s->arena};
+    const char *more = larger_mesh(f);
+    textbuf     with = {.arena = &s->arena};
     if (least.mesh_found) text_add(&with, "mesh %s with ", x->mesh_text);
     text_add(&with, "\"%s\"", x->layout_text);
     if (*x->state_text) text_add(&with, " and state \"%s\"", x->state_text);
@@ -378,8 +380,8 @@ static void prove(const finding *f)
 }
 
 /* One search; `answer` has no layouts where nothing fits. */
-static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const automatic_opts *opts,
-                      bool last, automatic_answer *answer)
+static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
+                      const automatic_opts *opts, bool last, automatic_answer *answer)
 {
     mtf_session *s = g->session;
     finding      f = {.graph = g,
@@ -396,7 +398,8 @@ static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, co
     f.room = opts->want < 1 ? 1 : opts->want < MOST_KEPT ? opts->want : MOST_KEPT;
     answer->best = arena_array(&s->arena, found_layout, f.room + 1);
     f.last = arena_new(&s->arena, search_answer);
-    TRY(answer->best && f.last && microbatch_graph(g, nfetches, fetches, &f.planned) && try_all(&f));
+    TRY(answer->best && f.last && microbatch_graph(g, nfetches, fetches, &f.planned) &&
+        try_all(&f));
     if (answer->n == 0) return !last || nothing_fits(&f);
     answer->search.late = f.late;
     prove(&f);
@@ -404,8 +407,8 @@ static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, co
 }
 
 /* Where it is open how many parts the batch comes in, as few are taken as let some layout fit: 1, 2, 4, ... */
-bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const automatic_opts *opts,
-                    automatic_answer *answer)
+bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
+                    const automatic_opts *opts, automatic_answer *answer)
 {
     if (!g->batch.name || g->parts > 0) return find_once(g, nfetches, fetches, opts, true, answer);
     for (int64_t n = 1;; n *= 2) {

@@ -13,10 +13,11 @@ typedef struct automatic_opts {
     int64_t     limit;     /* bytes that a processor may use; 0: any number */
     int         most_axes; /* of a mesh that is found; 0: 2 */
     int         want;
-    const char *starts;    /* rules that may be good, such as a configuration's own (starts.h); NULL: none */
-    int64_t     work;    /* nodes planned at most for each mesh; 0: the default */
-    double      seconds; /* of processor time for everything; 0: 10 */
-    search_listener *tell; /* called for every layout priced, for some more than once; or NULL */
+    /* rules that may be good, such as a configuration's own (starts.h); NULL: none */
+    const char      *starts;
+    int64_t          work;    /* nodes planned at most for each mesh; 0: the default */
+    double           seconds; /* of processor time for everything; 0: 10 */
+    search_listener *tell;    /* called for every layout priced, for some more than once; or NULL */
     void            *context;
 } automatic_opts;
 
@@ -39,8 +40,9 @@ typedef struct automatic_answer {
 
 /* The meshes that the options leave open, in the order in which they are tried; or the one that they give.
  * The list lives in the session.  False after an error. */
-bool automatic_meshes(mtf_session *s, const automatic_opts *opts, mesh **list, int *n);
-const char *automatic_mesh_text(mtf_session *s, const mesh *m); /* "rows:2,cols:4"; NULL: no memory */
+bool        automatic_meshes(mtf_session *s, const automatic_opts *opts, mesh **list, int *n);
+const char *automatic_mesh_text(mtf_session *s,
+                                const mesh  *m); /* "rows:2,cols:4"; NULL: no memory */
 
 /* Does any of these texts, each of which may be NULL, leave something to be found? */
 bool automatic_is_asked(const char *mesh, const char *layout, const char *state_layout);

@@ -37,14 +37,16 @@ static bool is_packed(const instr *i, const mtf_tensor *x)
     return i->kind == INSTR_REDUCE && x && instr_elements(i) > shape_size(&x->shape);
 }
 
-static void tell_all(const price *p, const double *each, double *spare, cost_listener *tell, void *context)
+static void tell_all(const price *p, const double *each, double *spare, cost_listener *tell,
+                     void *context)
 {
     price_spare(p, each, spare);
     for (int k = 0; k < p->program->ninstrs; k++) {
         const price_line *line = &p->lines[k];
         double            seconds = line->seconds * each[k];
         bool              beside = p->beside && p->beside->beside[k];
-        tell(context, &p->program->instrs[k], line->tensor, seconds - spare[k], beside ? seconds : 0);
+        tell(context, &p->program->instrs[k], line->tensor, seconds - spare[k],
+             beside ? seconds : 0);
     }
 }
 
@@ -52,7 +54,8 @@ static bool add_up(const subject *s, const price *p, arena *a, cost_listener *te
                    cost *c)
 {
     const program *q = p->program;
-    double        *each = arena_array(a, double, q->ninstrs + 1), *spare = arena_array(a, double, q->ninstrs + 1);
+    double        *each = arena_array(a, double, q->ninstrs + 1),
+           *spare = arena_array(a, double, q->ninstrs + 1);
     TRY(each && spare);
     c->seconds = p->end_seconds;
     for (int k = 0; k < q->ninstrs; k++) {

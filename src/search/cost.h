@@ -31,7 +31,8 @@ bool  worth_less(worth a, worth b);                          /* by more than SAM
 /* Called for each instruction of the last processor, which has the largest parts: the tensor that
  * it is for, and its seconds times the layers that it represents, without what depends on the rest of the
  * program.  beside: all of them, where it is a collective that runs beside other work; else 0. */
-typedef void cost_listener(void *context, const instr *i, const mtf_tensor *what, double seconds, double beside);
+typedef void cost_listener(void *context, const instr *i, const mtf_tensor *what, double seconds,
+                           double beside);
 
 /* Plans and prices.  False after an error: a layout that is not legal, no memory. */
 bool cost_of(const subject *s, const layout *l, const price_rates *r, cost_listener *tell,

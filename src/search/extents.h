@@ -9,7 +9,7 @@
 #include "search/space.h"
 
 typedef struct extent {
-    int     part;                         /* that it belongs to; -1: none */
+    int     part;                           /* that it belongs to; -1: none */
     int     ndims, dim[2 * MTF_SHAPE_ROOM]; /* places in the space */
     int64_t size[2 * MTF_SHAPE_ROOM];
     double  amount; /* on one processor; seconds are the least that a product can take */
@@ -18,7 +18,7 @@ typedef struct extent {
 typedef struct extents {
     extent *list;
     int     n, room;
-    bool    once; /* sizes of parts are not known */
+    bool    once;  /* sizes of parts are not known */
     double  alone; /* seconds: the speedup of a processor while others idle (see rates_speed) */
 } extents;
 

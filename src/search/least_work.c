@@ -73,14 +73,18 @@ static uint64_t dims_touched(const sorting *s, const program *q, const instr *i)
 }
 
 /* Maps, random numbers and attention; the planner may write sums and copies in other ways when they are cut. */
-static bool is_divided(const sorting *s, const instr *i, const price_line *line, const price_rates *r)
+static bool is_divided(const sorting *s, const instr *i, const price_line *line,
+                       const price_rates *r)
 {
     bool attention = i->kind == INSTR_ATTENTION || i->kind == INSTR_ATTENTION_GRAD;
     if (!line->tensor || !i->cause) return false;
-    if (attention && i->attention->min > -i->attention->memory) return false; /* parts see less of a window */
-    if (line->turns != 1 && !s->p->subject->graph->divided) return false; /* a loop of the user's own */
+    if (attention && i->attention->min > -i->attention->memory)
+        return false; /* parts see less of a window */
+    if (line->turns != 1 && !s->p->subject->graph->divided)
+        return false; /* a loop of the user's own */
     if (!attention && i->kind != INSTR_MAP && i->kind != INSTR_DRAW) return false;
-    if (s->touched[subject_source(line->tensor)->node->id] && s->p->space->given->nstate) return false;
+    if (s->touched[subject_source(line->tensor)->node->id] && s->p->space->given->nstate)
+        return false;
     return attention || r->ncaches == 0; /* smaller parts may fit a cache */
 }
 
@@ -94,7 +98,8 @@ static bool add_divided(sorting *s, const program *uncut, const instr *i, const 
     double      work = line->seconds - line->spare - r->start * (double)line->turns;
     int         ndims = 0;
     for (int d = 0; d < p->space->ndims; d++)
-        if (touched >> d & 1) dims[ndims++] = (mtf_dim){p->space->dims[d].name, p->space->dims[d].size};
+        if (touched >> d & 1)
+            dims[ndims++] = (mtf_dim){p->space->dims[d].name, p->space->dims[d].size};
     if (ndims > 2 * MTF_SHAPE_ROOM || work <= 0) return true;
     return extents_add(&p->divided, p->space, p->arena, p->of_node[n->id], ndims, dims,
                        MARGIN * work * p->subject->weight[n->id]);
@@ -162,7 +167,8 @@ static bool add_living(sorting *s, const program *q)
     life   *lives = arena_array(a, life, q->nbuffers + 1);
     double *change = arena_array(a, double, q->ninstrs + 1);
     TRY(lives && change);
-    for (int k = 0; k < q->ninstrs; k++) /* in a loop, what is read may come from the iteration before */
+    for (int k = 0; k < q->ninstrs;
+         k++) /* in a loop, what is read may come from the iteration before */
         if (q->instrs[k].kind == INSTR_TEST) return true;
     note_lives(q, s->p->subject, lives);
     int at = fullest(q, lives, change);
@@ -190,5 +196,6 @@ static bool add_extents(sorting *s, const block *b)
 
 bool sorting_add_least(sorting *s, const program *uncut, const price_rates *r)
 {
-    return add_living(s, uncut) && add_extents(s, &s->p->subject->graph->root) && add_local(s, uncut, r);
+    return add_living(s, uncut) && add_extents(s, &s->p->subject->graph->root) &&
+           add_local(s, uncut, r);
 }

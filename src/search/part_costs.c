@@ -53,7 +53,8 @@ static bool is_shared(const instr *i, const mtf_tensor *what)
 }
 
 /* A reduction counts for the tensor that owes it, an exchange for the one that needs it. */
-static void hear(void *context, const instr *i, const mtf_tensor *what, double seconds, double beside)
+static void hear(void *context, const instr *i, const mtf_tensor *what, double seconds,
+                 double beside)
 {
     parts *p = context;
     if (i->kind == INSTR_EXCHANGE) what = i->cause;

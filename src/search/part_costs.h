@@ -18,8 +18,8 @@
 #include "search/extents.h"
 
 typedef struct part {
-    uint64_t scope; /* the dimensions it depends on */
-    double   now;   /* seconds in the program that is being priced */
+    uint64_t scope;  /* the dimensions it depends on */
+    double   now;    /* seconds in the program that is being priced */
     double   beside; /* seconds of its collectives that run beside other work */
 } part;
 
@@ -33,8 +33,8 @@ typedef struct parts {
     const space   *space;
     const subject *subject;
     arena         *arena;
-    int           *of_node; /* by node id: the part of its local work */
-    int           *of_wire; /* by node id: the part of its collectives */
+    int           *of_node;    /* by node id: the part of its local work */
+    int           *of_wire;    /* by node id: the part of its collectives */
     int            everything; /* the part that depends on all dimensions */
     part          *list;
     int            n, room;

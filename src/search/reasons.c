@@ -24,8 +24,8 @@ static const char *name_line(const price *p, const instr *i, const price_line *l
 {
     textbuf t = {.arena = a};
     if (!line->collective)
-        return i->kind == INSTR_CONTRACT || i->kind == INSTR_WINDOW ||
-                       i->kind == INSTR_ATTENTION || i->kind == INSTR_ATTENTION_GRAD
+        return i->kind == INSTR_CONTRACT || i->kind == INSTR_WINDOW || i->kind == INSTR_ATTENTION ||
+                       i->kind == INSTR_ATTENTION_GRAD
                    ? "products"
                    : "other work";
     text_add(&t, "%s along ", line->collective);

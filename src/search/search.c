@@ -19,7 +19,7 @@ enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000 };
 enum { SOME_LEAVES = 500, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
 enum { MOST_EXTRA = 60 }; /* layouts priced only to find the runners-up */
 enum { MOST_EXACT = 4 };  /* more than the wanted ones that are priced for every processor */
-#define CLOSE 1e-4 /* a gap that is small enough */
+#define CLOSE 1e-4        /* a gap that is small enough */
 
 typedef struct search {
     const search_opts *opts;
@@ -33,8 +33,8 @@ typedef struct search {
     symmetry           symmetry;
     leaves             leaves;
     int                order[MAX_SEARCHED];
-    layout_rule       *rules; /* of the current layout */
-    int64_t            work;  /* nodes planned so far */
+    layout_rule       *rules;     /* of the current layout */
+    int64_t            work;      /* nodes planned so far */
     bool               others;    /* the best is known: the runners-up are listed */
     int                extra;     /* layouts priced only for that */
     candidates         kept;      /* those that fit */
@@ -357,8 +357,8 @@ static bool list_others(search *s)
     double left;
     if (wanted(s) == 1 || s->opts->plain) return true;
     s->others = true;
-    bool ok = leaves_list(&s->leaves, &s->symmetry, s->order, to_beat(s) * (1 + SAME_PRICE), SOME_LEAVES, bound,
-                          s, s->scratch) &&
+    bool ok = leaves_list(&s->leaves, &s->symmetry, s->order, to_beat(s) * (1 + SAME_PRICE),
+                          SOME_LEAVES, bound, s, s->scratch) &&
               try_leaves(s, &left);
     s->others = false;
     s->extra = 0;
@@ -412,7 +412,8 @@ static bool find_peak(search *s, candidate *x)
 static bool price_every_kind(search *s, candidate *x)
 {
     const subject *w = &s->whole;
-    estimate_opts  o = {.mesh = s->space.mesh, .layout = &x->layout, .processor = -1, .rates = s->opts->rates};
+    estimate_opts  o = {
+         .mesh = s->space.mesh, .layout = &x->layout, .processor = -1, .rates = s->opts->rates};
     if (!x->cost.sampled) return true;
     estimate *e = estimate_graph(w->graph, w->nfetches, w->fetches, &o);
     TRY(e != NULL);
@@ -501,7 +502,11 @@ bool search_layout(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const
     *answer = (search_answer){0};
     bool ok = s != NULL;
     if (ok) {
-        *s = (search){.opts = opts, .answer = answer, .session = session, .scratch = &scratch, .begun = clock_thread()};
+        *s = (search){.opts = opts,
+                      .answer = answer,
+                      .session = session,
+                      .scratch = &scratch,
+                      .begun = clock_thread()};
         free_list_open(&s->memory, &session->allocator);
         ok = prepare_search(s, g, nfetches, fetches) && try_until_it_fits(s) && tell_all(s);
         free_list_close(&s->memory);

@@ -23,9 +23,9 @@ typedef struct search_opts {
     const char   *starts;   /* rules that may be good (starts.h); NULL: none */
     int64_t       work;     /* nodes planned at most; 0: as many as the deadline allows */
     double        deadline; /* by clock_thread(); 0: none */
-    bool          gives_up; /* where nothing fits in half of that, and no start does: another division of the
+    bool gives_up; /* where nothing fits in half of that, and no start does: another division of the
                                batch is tried next */
-    bool          plain;    /* no bounds, no layers left out: every legal layout is priced */
+    bool plain;    /* no bounds, no layers left out: every legal layout is priced */
     /* Called at the end for every layout that was priced; their memory is computed for it. */
     search_listener *tell;
     void            *context;

@@ -55,7 +55,8 @@ static uint64_t carried(const sorting *s, const node *n)
         if (rule == DEBT_SETTLE) continue;
         /* Owed sums in short floats are paid before arithmetic. */
         if (dtype_compute(x->type) != x->type && !(n->op->flags & OP_MOVES)) return 0;
-        if (x->node->nin == 0 && !sorting_is_stored(x->node)) continue; /* zeros do not prevent it */
+        if (x->node->nin == 0 && !sorting_is_stored(x->node))
+            continue; /* zeros do not prevent it */
         if (!mine && rule == DEBT_SUM) return 0;
         owed |= mine;
     }
@@ -170,7 +171,8 @@ static bool make_tables(sorting *s)
     s->trips = arena_array(a, double, g->nnodes + 1);
     p->of_node = arena_array(p->arena, int, g->nnodes + 1);
     p->of_wire = arena_array(p->arena, int, g->nnodes + 1);
-    return s->flops && s->dims && s->around && s->owed && s->leader && s->trips && p->of_node && p->of_wire;
+    return s->flops && s->dims && s->around && s->owed && s->leader && s->trips && p->of_node &&
+           p->of_wire;
 }
 
 static void count_trips(sorting *s, const block *b, double trips)

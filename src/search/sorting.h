@@ -10,10 +10,10 @@ typedef struct sorting {
     arena        *scratch;
     double       *flops; /* by node id: seconds of products on one processor */
     uint64_t     *dims;  /* by node id: dimensions of its inputs and outputs */
-    uint64_t *around; /* these, those whose owed sums may pass through it, and neighbours' that may
+    uint64_t *around;  /* these, those whose owed sums may pass through it, and neighbours' that may
                          decide how a sum is paid */
-    uint64_t *owed;   /* by tensor id: dimensions of sums that may still be owed */
-    int      *leader; /* by node id: another node of the same part */
+    uint64_t *owed;    /* by tensor id: dimensions of sums that may still be owed */
+    int      *leader;  /* by node id: another node of the same part */
     bool     *touched; /* by node id: by rules for state */
     double   *trips;   /* by node id: how often it is computed; 0: nobody knows */
 } sorting;

@@ -49,8 +49,8 @@ static void choose_dims(space *s, roll *r)
         int at = s->ndims++;
         for (; at > 0 && strcmp(s->dims[at - 1].name, from->name) > 0; at--)
             s->dims[at] = s->dims[at - 1];
-        s->dims[at] =
-            (search_dim){.name = from->name, .size = from->size, .largest = from->largest, .text = ""};
+        s->dims[at] = (search_dim){
+            .name = from->name, .size = from->size, .largest = from->largest, .text = ""};
         s->dims[at].fixed = rule || !s->given->asks;
         if (rule) s->dims[at].cut = rule->cut, s->dims[at].text = rule->text;
     }

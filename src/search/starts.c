@@ -4,7 +4,8 @@
 #include <string.h>
 
 /* Data parallel, model parallel, and both. */
-static const char usual[] = "batch:data,experts:data,d_ff:model,heads:model,vocab:model,hidden:model";
+static const char usual[] =
+    "batch:data,experts:data,d_ff:model,heads:model,vocab:model,hidden:model";
 
 enum { MOST_GROUPS = 6, MOST_STARTS = 256 };
 
@@ -22,7 +23,8 @@ typedef struct groups {
 static int find_dim(const space *s, const char *name, size_t length)
 {
     for (int d = 0; d < s->ndims; d++)
-        if (strlen(s->dims[d].name) == length && strncmp(s->dims[d].name, name, length) == 0) return d;
+        if (strlen(s->dims[d].name) == length && strncmp(s->dims[d].name, name, length) == 0)
+            return d;
     return -1;
 }
 
@@ -73,7 +75,8 @@ static const char *next_set(const char *text)
 static void join_group(groups *g, int first, const char *axis, size_t length, int dim)
 {
     int k = first;
-    while (k < g->n && (g->list[k].length != length || strncmp(g->list[k].axis, axis, length) != 0)) k++;
+    while (k < g->n && (g->list[k].length != length || strncmp(g->list[k].axis, axis, length) != 0))
+        k++;
     if (k == MOST_GROUPS) return;
     if (k == g->n) g->list[g->n++] = (group){.axis = axis, .length = length};
     g->list[k].dims |= (uint64_t)1 << dim;

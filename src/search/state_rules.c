@@ -250,7 +250,9 @@ static bool choose(tries *t, cost *c)
         bool declined;
         take_set(t, t->near[k].set);
         TRY(price_whole(t, &other));
-        if (!worth_less(worth_of(&other, o->smallest, o->limit), worth_of(c, o->smallest, o->limit))) continue;
+        if (!worth_less(worth_of(&other, o->smallest, o->limit),
+                        worth_of(c, o->smallest, o->limit)))
+            continue;
         TRY(would_decline(t, &declined));
         if (declined) continue;
         t->best = t->near[k].set;

@@ -15,8 +15,8 @@ typedef struct state_opts {
     const subject     *fewer;           /* one copy less, where memory matters (cost.h) */
     const price_rates *rates;
     bool               smallest;
-    int64_t            limit; /* 0: none */
-    int64_t            work;  /* nodes that may still be planned; counts down */
+    int64_t            limit;    /* 0: none */
+    int64_t            work;     /* nodes that may still be planned; counts down */
     double             deadline; /* by clock_thread(); 0: none */
     bool               late;     /* it has passed */
 } state_opts;

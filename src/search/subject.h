@@ -20,7 +20,7 @@ typedef struct subject {
     survey       survey; /* of the graph, the same under every layout */
     const mtf_allocator *memory; /* for programs of it; NULL: the session's */
     bool                 quick;  /* memory is not needed: the peak counts variables only */
-    double               enough; /* seconds beyond which the slowest processor is not sought; 0: none */
+    double enough; /* seconds beyond which the slowest processor is not sought; 0: none */
 } subject;
 
 bool subject_whole(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, arena *a, subject *s);

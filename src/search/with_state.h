@@ -15,8 +15,8 @@ typedef struct state_task {
     const layout        *given; /* fixed rules */
     price_rates          rates;
     bool                 smallest;
-    int64_t              limit; /* 0: none */
-    const search_answer *first; /* the best layouts without rules for state: tried first */
+    int64_t              limit;    /* 0: none */
+    const search_answer *first;    /* the best layouts without rules for state: tried first */
     int64_t              work;     /* nodes planned at most; 0: the default */
     double               deadline; /* by clock_thread(); 0: none */
     state_listener      *tell;

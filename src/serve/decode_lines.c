@@ -40,19 +40,19 @@ bool output_close(const opened_model *m, const char *path, FILE *file)
 
 /* A request whose results become lines. */
 typedef struct asked_line {
-    request *request;
+    request   *request;
     byte_list *texts; /* by result */
 } asked_line;
 
 /* A ring buffer of answers. */
 typedef struct decoding {
     const opened_model *model;
-    request_spec            like;
+    request_spec        like;
     int                 results;
-    engine            *engine;
+    engine             *engine;
     line_reader         reader;
     const line_source  *source; /* of the prompts; NULL: they are read */
-    asked_line        *ring;
+    asked_line         *ring;
     int                 room, first, count;
     FILE               *to;
     char                refused[400]; /* why a line was refused; "": none was */
@@ -101,8 +101,8 @@ static line_state next_given(decoding *d, request_spec *q)
 static line_state next_prompt(decoding *d, request_spec *q)
 {
     *q = d->like;
-    line_state state = d->source ? next_given(d, q)
-                                 : lines_next(&d->reader, d->count == 0, &q->text, &q->bytes);
+    line_state state =
+        d->source ? next_given(d, q) : lines_next(&d->reader, d->count == 0, &q->text, &q->bytes);
     q->how.row = d->reader.number - 1;
     return state;
 }
@@ -110,7 +110,7 @@ static line_state next_prompt(decoding *d, request_spec *q)
 static bool ask(decoding *d, const request_spec *q)
 {
     asked_line *l = &d->ring[(d->first + d->count) % d->room];
-    refusal      why;
+    refusal     why;
     *l = (asked_line){.texts = calloc((size_t)d->results, sizeof *l->texts)};
     d->count++;
     if (!l->texts) return no_memory(d);
@@ -123,8 +123,8 @@ static bool ask(decoding *d, const request_spec *q)
 /* Reads available lines, as long as there is room. */
 static line_state read_lines(decoding *d)
 {
-    request_spec   q;
-    line_state state = LINE_READ;
+    request_spec q;
+    line_state   state = LINE_READ;
     while (d->count < d->room && state == LINE_READ) {
         state = next_prompt(d, &q);
         if (state == LINE_READ && !ask(d, &q)) {
@@ -149,7 +149,8 @@ static bool write_answers(decoding *d)
     }
     while (d->count && request_over(d->ring[d->first].request)) {
         asked_line *l = &d->ring[d->first];
-        for (int k = 0; k < d->results; k++) fprintf(d->to, "%s\n", l->texts[k].bytes ? l->texts[k].bytes : "");
+        for (int k = 0; k < d->results; k++)
+            fprintf(d->to, "%s\n", l->texts[k].bytes ? l->texts[k].bytes : "");
         fflush(d->to);
         free_line(d, l);
         d->first = (d->first + 1) % d->room;
@@ -224,10 +225,10 @@ static void put_plain(const char *text, FILE *to)
 /* Prints one answer as it is decoded; false after an error. */
 static bool say_reply(engine *e, request *x, FILE *to)
 {
-    interrupt    stop;
+    interrupt     stop;
     request_piece p;
-    bool         ok = true;
-    int          last = 0, came = 0;
+    bool          ok = true;
+    int           last = 0, came = 0;
     interrupt_watch(&stop);
     while (ok && !came && !request_over(x)) {
         ok = engine_step(e, 0);
@@ -248,10 +249,10 @@ static bool say_reply(engine *e, request *x, FILE *to)
 bool decode_dialogue(const opened_model *m, const decode_lines_opts *o, FILE *from, FILE *to)
 {
     engine *e = engine_open(m, &o->limits);
-    char    *line = NULL;
-    size_t   room = 0;
-    int64_t  asked = 0;
-    bool     ok = e != NULL;
+    char   *line = NULL;
+    size_t  room = 0;
+    int64_t asked = 0;
+    bool    ok = e != NULL;
     while (ok) {
         fputs("> ", to);
         fflush(to);
@@ -259,7 +260,7 @@ bool decode_dialogue(const opened_model *m, const decode_lines_opts *o, FILE *fr
         if (n < 0) break;
         while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r')) n--;
         request_spec q = o->like;
-        refusal  why;
+        refusal      why;
         q.text = line;
         q.bytes = (size_t)n;
         q.how.row = asked++;

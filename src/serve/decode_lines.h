@@ -8,11 +8,11 @@
 #include "serve/line_source.h"
 
 typedef struct decode_lines_opts {
-    engine_opts limits;
-    request_spec     like;   /* the settings for each prompt */
-    const char  *inputs; /* a file; NULL or "-": standard input */
+    engine_opts        limits;
+    request_spec       like;   /* the settings for each prompt */
+    const char        *inputs; /* a file; NULL or "-": standard input */
     const line_source *source; /* where the prompts come from, if not from `inputs`; else NULL */
-    const char  *output; /* OUTPUT-STEP is written; NULL: standard output */
+    const char        *output; /* OUTPUT-STEP is written; NULL: standard output */
 } decode_lines_opts;
 
 /* Answers every line as soon as it is read: each result is a line, its newlines replaced by spaces.

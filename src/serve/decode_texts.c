@@ -8,8 +8,8 @@
 
 struct text_decoder {
     const opened_model *model;
-    engine            *engine;
-    request_spec            like;
+    engine             *engine;
+    request_spec        like;
     char              **texts;
     int64_t             count;
 };
@@ -59,9 +59,9 @@ static request *ask(text_decoder *d, const char *prompt)
 {
     mtf_session *s = d->model->session;
     id_list      ids = model_ids(&s->fault);
-    request_spec     q = d->like;
+    request_spec q = d->like;
     refusal      why;
-    request      *x = NULL;
+    request     *x = NULL;
     if (model_encode_prompt(d->model, prompt, strlen(prompt), &ids)) {
         static const int32_t none[1] = {0};
         cut(d, &ids);
@@ -98,8 +98,8 @@ static bool collect(text_decoder *d, request *x, char **text)
 static bool run_some(text_decoder *d, int64_t n, const char *const *prompts, char **texts)
 {
     request *asked[AT_ONCE];
-    int64_t count = 0;
-    bool    ok = true;
+    int64_t  count = 0;
+    bool     ok = true;
     for (; ok && count < n; count += ok) ok = (asked[count] = ask(d, prompts[count])) != NULL;
     while (ok && !engine_idle(d->engine)) ok = engine_step(d->engine, 0);
     for (int64_t k = 0; k < count; k++) {

@@ -137,7 +137,8 @@ bool http_clients_admit(http_clients *all, http_client *c, size_t bytes)
     }
     bool admitted = !c->extra;
     c->asks = false;
-    c->deadline = clock_seconds() + (admitted ? BODY_SECONDS : EXTRA_SECONDS) + (double)bytes / BYTES_A_SECOND;
+    c->deadline = clock_seconds() + (admitted ? BODY_SECONDS : EXTRA_SECONDS) +
+                  (double)bytes / BYTES_A_SECOND;
     pthread_mutex_unlock(&all->lock);
     return admitted;
 }

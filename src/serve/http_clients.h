@@ -20,8 +20,9 @@ enum {
 typedef struct http_clients http_clients;
 typedef struct http_client  http_client;
 
-http_clients *http_clients_new(int most); /* with the thread that watches deadlines; NULL: there was no room */
-void          http_clients_free(http_clients *all); /* when all connections are closed */
+http_clients *
+http_clients_new(int most); /* with the thread that watches deadlines; NULL: there was no room */
+void http_clients_free(http_clients *all); /* when all connections are closed */
 
 /* A new connection with this socket; NULL: no memory.  The socket stays open until it is removed. */
 http_client *http_clients_add(http_clients *all, int socket);

@@ -14,8 +14,8 @@
 typedef struct completion {
     http_exchange      exchange; /* a copy, which outlives the caller's */
     completion_request request;
-    request           **requests; /* one for each prompt; NULL where no new tokens are wanted */
-    int                results; /* of each prompt */
+    request          **requests; /* one for each prompt; NULL where no new tokens are wanted */
+    int                results;  /* of each prompt */
     int                nchoices;
     choice            *choices;
     char               id[40];
@@ -24,8 +24,8 @@ typedef struct completion {
     char               failed[300];
     /* streams */
     byte_list out; /* events that are not sent yet */
-    int64_t sent;
-    bool   begun, over;
+    int64_t   sent;
+    bool      begun, over;
 } completion;
 
 /* ---- memory ---- */
@@ -61,7 +61,7 @@ static void make_head(completion *c)
 /* All prompts are taken, or none. */
 static bool ask_engine(completion *c, refusal *why)
 {
-    int       n = c->request.nprompts;
+    int           n = c->request.nprompts;
     request_spec *all = calloc((size_t)n, sizeof *all);
     TRY(all != NULL);
     for (int k = 0; k < n; k++) {
@@ -73,7 +73,8 @@ static bool ask_engine(completion *c, refusal *why)
     bool ok = engine_submit_all(c->exchange.engine, n, all, c->requests, why);
     free(all);
     c->usage.prompt_tokens = 0;
-    for (int k = 0; ok && k < n; k++) c->usage.prompt_tokens += request_prompt_tokens(c->requests[k]);
+    for (int k = 0; ok && k < n; k++)
+        c->usage.prompt_tokens += request_prompt_tokens(c->requests[k]);
     return ok;
 }
 
@@ -116,11 +117,11 @@ static void take_piece(completion *c, int prompt, const request_piece *p)
         ok = choice_add_text(to, p->text);
         if (ok && c->request.log_probabilities && p->tokens)
             ok = choice_add_token(to, p->text, p->log_probability,
-                           p->nalternatives
-                               ? reply_alternatives(engine_model(c->exchange.engine),
-                                                    p->nalternatives, p->alternatives, p->id,
-                                                    p->log_probability)
-                               : NULL);
+                                  p->nalternatives
+                                      ? reply_alternatives(engine_model(c->exchange.engine),
+                                                           p->nalternatives, p->alternatives, p->id,
+                                                           p->log_probability)
+                                      : NULL);
     }
     if (!ok) snprintf(c->failed, sizeof c->failed, "there is no memory for the answer");
 }
@@ -182,8 +183,8 @@ static enum MHD_Result reply_whole(http_exchange *x, completion *c)
 static bool add_text_event(completion *c, const char *data)
 {
     static const char before[] = "data: ", after[] = "\n\n";
-    return bytes_add(&c->out, before, sizeof before - 1) && bytes_add(&c->out, data, strlen(data)) &&
-           bytes_add(&c->out, after, sizeof after - 1);
+    return bytes_add(&c->out, before, sizeof before - 1) &&
+           bytes_add(&c->out, data, strlen(data)) && bytes_add(&c->out, after, sizeof after - 1);
 }
 
 static bool add_event(completion *c, char *json)
@@ -228,7 +229,7 @@ static bool add_last_events(completion *c)
 static bool fill(completion *c)
 {
     request_piece p;
-    int          open = -1, nopen = 0;
+    int           open = -1, nopen = 0;
     c->out.count = c->sent = 0;
     if (!c->begun) {
         c->begun = true;
@@ -289,8 +290,8 @@ enum MHD_Result http_completions(http_exchange *x)
     c->exchange = *x;
     enum MHD_Result     result;
     const opened_model *m = engine_model(x->engine);
-    bool                ok =
-        completion_parse(x->body.bytes ? x->body.bytes : "", (size_t)x->body.count, &c->request, why.text, sizeof why.text);
+    bool ok = completion_parse(x->body.bytes ? x->body.bytes : "", (size_t)x->body.count,
+                               &c->request, why.text, sizeof why.text);
     if (!ok) {
         result = http_error(x, MHD_HTTP_BAD_REQUEST, "%s", why.text);
     } else if (c->request.model && strcmp(c->request.model, m->name) != 0) {

@@ -72,7 +72,8 @@ static bool add_tokens(const opened_model *m, const echoed *e, choice *to)
         int32_t id = e->ids.ids[k];
         double  its = e->score.log_probability[k];
         cJSON  *list = NULL;
-        if (n && !unknown) list = reply_alternatives(m, (int)n, e->score.alternatives + k * n, id, its);
+        if (n && !unknown)
+            list = reply_alternatives(m, (int)n, e->score.alternatives + k * n, id, its);
         char *text = model_text(m, &id, 1);
         bool  ok = choice_add_token(to, text ? text : "", its, list) && text;
         free(text);
@@ -107,7 +108,8 @@ bool http_echo(engine *e, const completion_request *r, int results, choice *choi
         *tokens += all[k].ids.count;
         for (int i = 0; ok && i < results; i++) {
             choice *to = &choices[k * results + i];
-            ok = choice_add_text(to, all[k].text) && (!r->log_probabilities || add_tokens(m, &all[k], to));
+            ok = choice_add_text(to, all[k].text) &&
+                 (!r->log_probabilities || add_tokens(m, &all[k], to));
         }
     }
     free_echoed(n, all);

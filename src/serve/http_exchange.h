@@ -10,12 +10,12 @@
 #include <microhttpd.h>
 
 typedef struct http_exchange {
-    engine               *engine;
+    engine                *engine;
     struct MHD_Connection *connection;
     byte_list              body;
     bool                   too_large;
-    bool                   last; /* there are too many clients: the connection ends with the reply */
-    const char            *allow; /* the methods that the path allows, where this one is not allowed */
+    bool        last;  /* there are too many clients: the connection ends with the reply */
+    const char *allow; /* the methods that the path allows, where this one is not allowed */
 } http_exchange;
 
 /* Each queues a reply, and returns libmicrohttpd's result. */

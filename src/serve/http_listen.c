@@ -35,8 +35,10 @@ static bool is_repeated(const struct addrinfo *list, const struct addrinfo *a)
 
 static void set_port(const struct addrinfo *a, int port)
 {
-    if (a->ai_family == AF_INET) ((struct sockaddr_in *)(void *)a->ai_addr)->sin_port = htons((uint16_t)port);
-    if (a->ai_family == AF_INET6) ((struct sockaddr_in6 *)(void *)a->ai_addr)->sin6_port = htons((uint16_t)port);
+    if (a->ai_family == AF_INET)
+        ((struct sockaddr_in *)(void *)a->ai_addr)->sin_port = htons((uint16_t)port);
+    if (a->ai_family == AF_INET6)
+        ((struct sockaddr_in6 *)(void *)a->ai_addr)->sin6_port = htons((uint16_t)port);
 }
 
 /* A socket that listens there; -1: none, for the reason in errno.  `alone`: the name has no other address. */
@@ -97,7 +99,8 @@ bool http_listen_at(const struct addrinfo *list, int port, http_sockets *to)
     enum { TRIES = 20 };
     bool ok = listen_all(list, port, to);
     /* A free port of one address may be taken at another. */
-    for (int k = 0; !ok && port == 0 && errno == EADDRINUSE && k < TRIES; k++) ok = listen_all(list, 0, to);
+    for (int k = 0; !ok && port == 0 && errno == EADDRINUSE && k < TRIES; k++)
+        ok = listen_all(list, 0, to);
     return ok;
 }
 
@@ -111,5 +114,6 @@ bool http_listen(mtf_session *s, const char *host, int port, http_sockets *to)
     int  why = errno;
     freeaddrinfo(list);
     if (ok) return true;
-    return fail(&s->fault, ERR_VALUE, "cannot listen on %s, port %d: %s", host, port, strerror(why));
+    return fail(&s->fault, ERR_VALUE, "cannot listen on %s, port %d: %s", host, port,
+                strerror(why));
 }

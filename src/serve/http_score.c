@@ -82,7 +82,8 @@ enum MHD_Result http_scores(http_exchange *x)
     scoring_job         j = {.items = NULL};
     refusal             why;
     enum MHD_Result     result;
-    bool ok = score_parse(x->body.bytes ? x->body.bytes : "", (size_t)x->body.count, &j.request, why.text, sizeof why.text);
+    bool ok = score_parse(x->body.bytes ? x->body.bytes : "", (size_t)x->body.count, &j.request,
+                          why.text, sizeof why.text);
     if (!ok) {
         result = http_error(x, MHD_HTTP_BAD_REQUEST, "%s", why.text);
     } else if (j.request.model && strcmp(j.request.model, m->name) != 0) {

@@ -22,7 +22,7 @@
 #include "serve/serve_reply.h"
 
 struct http_server {
-    engine           *engine;
+    engine            *engine;
     http_sockets       at;
     struct MHD_Daemon *daemon[HTTP_ADDRESSES]; /* one for each socket */
     http_clients      *clients;
@@ -41,7 +41,8 @@ static enum MHD_Result queue(http_exchange *x, int status, struct MHD_Response *
     MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
     if (x->allow) MHD_add_response_header(r, "Allow", x->allow);
     if (x->last) MHD_add_response_header(r, "Connection", "close");
-    if (status == MHD_HTTP_TOO_MANY_REQUESTS || x->last) MHD_add_response_header(r, "Retry-After", "1");
+    if (status == MHD_HTTP_TOO_MANY_REQUESTS || x->last)
+        MHD_add_response_header(r, "Retry-After", "1");
     enum MHD_Result result = MHD_queue_response(x->connection, (unsigned)status, r);
     MHD_destroy_response(r);
     return result;
@@ -260,10 +261,11 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 static bool start_listening(http_server *h, int k, int max_clients)
 {
     h->daemon[k] = MHD_start_daemon(
-        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC, 0,
-        NULL, NULL, on_request, h, MHD_OPTION_LISTEN_SOCKET, h->at.socket[k],
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_SECONDS, MHD_OPTION_CONNECTION_LIMIT,
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
+            MHD_USE_ITC,
+        0, NULL, NULL, on_request, h, MHD_OPTION_LISTEN_SOCKET, h->at.socket[k],
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+        h, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_SECONDS, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)(max_clients + HTTP_EXTRA), MHD_OPTION_END);
     return h->daemon[k] != NULL;
 }

@@ -18,6 +18,6 @@ http_server *http_start(engine *e, const http_opts *o);
 const char  *http_address(const http_server *h); /* http://127.0.0.1:8080 */
 void         http_quiet(http_server *h);         /* accepts no new connections */
 bool         http_busy(const http_server *h);    /* a request is still being answered */
-void         http_stop(http_server *h);          /* ends all connections, and waits for their threads */
+void         http_stop(http_server *h); /* ends all connections, and waits for their threads */
 
 #endif

@@ -45,7 +45,8 @@ static bool share(line_reader *r)
     const char *text = "";
     if (mtf_is_first(r->session)) {
         while (r->file >= 0 && (read_more(r) || mtf_ok(r->session))) continue;
-        if (r->text.bytes && memchr(r->text.bytes, 0, (size_t)r->text.count)) fails(r, "a zero byte; this is not text");
+        if (r->text.bytes && memchr(r->text.bytes, 0, (size_t)r->text.count))
+            fails(r, "a zero byte; this is not text");
         if (r->text.bytes) text = r->text.bytes;
     }
     r->file = -1;

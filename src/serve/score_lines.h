@@ -6,11 +6,11 @@
 #include "serve/scoring.h"
 
 typedef struct score_lines_opts {
-    const char *inputs;  /* a file with the text that precedes each target; NULL: none */
-    const char *targets; /* a file of the texts; "-": standard input */
-    const line_source *source; /* of both, if they do not come from files; else NULL */
-    const char *output; /* writes OUTPUT-STEP.scores, .targets, .lengths and .inputs; NULL: writes the
-                            scores to standard output */
+    const char        *inputs;  /* a file with the text that precedes each target; NULL: none */
+    const char        *targets; /* a file of the texts; "-": standard input */
+    const line_source *source;  /* of both, if they do not come from files; else NULL */
+    /* writes OUTPUT-STEP.scores, .targets, .lengths and .inputs; NULL: writes the scores to standard output */
+    const char *output;
     int64_t     batch;
     bool        each; /* also print the scores of single tokens */
 } score_lines_opts;

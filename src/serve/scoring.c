@@ -223,16 +223,16 @@ static void take_alternatives(const scorer *s, const score_graph *g, int64_t pla
     int64_t          room = g->best->shape.dims[g->best->shape.ndims - 1].size;
     mtf_alternative *to = x->alternatives + token * x->nalternatives;
     for (int64_t k = 0; k < x->nalternatives; k++)
-        to[k] = place < 0 || k >= room
-                    ? (mtf_alternative){0, 0}
-                    : (mtf_alternative){s->best_ids[place * room + k],
-                                        (double)s->best[place * room + k]};
+        to[k] = place < 0 || k >= room ? (mtf_alternative){0, 0}
+                                       : (mtf_alternative){s->best_ids[place * room + k],
+                                                           (double)s->best[place * room + k]};
 }
 
 /* Copies the results of one text, whose row begins at `row`. */
 static void take_scores(const scorer *s, const score_graph *g, int64_t row, score_item *x)
 {
-    bool    late = s->model->model->opts.no_shift; /* the output at a position predicts the next token */
+    bool late =
+        s->model->model->opts.no_shift; /* the output at a position predicts the next token */
     int64_t begin = g->inputs ? 0 : x->nprompt;
     x->sum = 0;
     for (int64_t k = 0; k < x->nids; k++) {

@@ -5,14 +5,14 @@
 #include "serve/opened_model.h"
 
 typedef struct score_item {
-    const int32_t *prompt; /* precedes the text; or an encoder's inputs */
-    int64_t        nprompt;
-    const int32_t *ids; /* the text */
-    int64_t        nids;
-    double        *log_probability; /* of each of its tokens: filled in; of a first token that the
+    const int32_t   *prompt; /* precedes the text; or an encoder's inputs */
+    int64_t          nprompt;
+    const int32_t   *ids; /* the text */
+    int64_t          nids;
+    double          *log_probability; /* of each of its tokens: filled in; of a first token that the
                                        model cannot foresee it is 0                           */
-    double         sum;
-    int64_t        nalternatives; /* most probable tokens to return for each position */
+    double           sum;
+    int64_t          nalternatives; /* most probable tokens to return for each position */
     mtf_alternative *alternatives; /* [nids, nalternatives], best first: filled in where not NULL; 0
                                       for a first token that the model does not predict */
 } score_item;

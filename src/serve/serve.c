@@ -16,8 +16,8 @@ static const double grace = 3; /* seconds for answers to complete at shutdown */
 static bool try_together(engine *e, int64_t n, const mtf_sampling *how)
 {
     request **all = calloc((size_t)n, sizeof *all);
-    bool     ok = all != NULL;
-    refusal  why = {.text = "there is no memory"};
+    bool      ok = all != NULL;
+    refusal   why = {.text = "there is no memory"};
     for (int64_t k = 0; ok && k < n; k++) {
         request_spec q = {.text = "", .how = *how};
         q.how.max_tokens = 1;
@@ -44,7 +44,7 @@ static bool try_each_way(engine *e, int64_t n)
 static bool warm_up(engine *e)
 {
     const engine_opts *o = engine_limits(e);
-    int64_t             most = o->batch < o->max_waiting ? o->batch : o->max_waiting;
+    int64_t            most = o->batch < o->max_waiting ? o->batch : o->max_waiting;
     for (int64_t n = 1; n <= most; n += n < 3 ? 1 : n / 3) /* as close as the sizes of programs */
         TRY(try_each_way(e, n));
     return try_each_way(e, most);

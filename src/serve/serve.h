@@ -6,7 +6,7 @@
 
 typedef struct serve_opts {
     engine_opts limits;
-    http_opts    http;
+    http_opts   http;
 } serve_opts;
 
 /* Answers requests until a signal arrives, and gives its number in `*signal`; current answers then have

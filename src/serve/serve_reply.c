@@ -45,7 +45,8 @@ static void add_alternative(const opened_model *m, cJSON *to, int32_t id, double
 {
     static const char mended[] = "\xef\xbf\xbd"; /* U+FFFD */
     char             *text = model_text(m, &id, 1), number[30];
-    bool plain = text && *text && !strstr(text, mended) && !cJSON_GetObjectItemCaseSensitive(to, text);
+    bool              plain =
+        text && *text && !strstr(text, mended) && !cJSON_GetObjectItemCaseSensitive(to, text);
     snprintf(number, sizeof number, "token_id:%d", id);
     cJSON_AddNumberToObject(to, plain ? text : number, log_probability);
     free(text);
@@ -71,7 +72,7 @@ static void add_log_probabilities(cJSON *to, const reply_choice *c, bool alterna
     cJSON  *values = cJSON_AddArrayToObject(l, "token_logprobs");
     cJSON  *offsets = cJSON_AddArrayToObject(l, "text_offset");
     int64_t at = c->offset;
-    cJSON *others = alternatives ? cJSON_AddArrayToObject(l, "top_logprobs") : NULL;
+    cJSON  *others = alternatives ? cJSON_AddArrayToObject(l, "top_logprobs") : NULL;
     if (!alternatives) cJSON_AddNullToObject(l, "top_logprobs");
     for (int64_t k = 0; k < c->ntokens; k++) {
         append(tokens, cJSON_CreateString(c->tokens[k].text));

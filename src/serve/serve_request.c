@@ -47,7 +47,8 @@ static bool take_prompt(body_reading *r, const char *name, const cJSON *v, reque
         return true;
     }
     if (!is_ids(v))
-        return body_wrong(r, "\"%s\" must be a string, a list of strings, or a list of token numbers", name);
+        return body_wrong(
+            r, "\"%s\" must be a string, a list of strings, or a list of token numbers", name);
     to->ids = calloc((size_t)cJSON_GetArraySize(v), sizeof *to->ids);
     if (!to->ids) return body_wrong(r, "there is no memory for \"%s\"", name);
     const cJSON *item;
@@ -116,8 +117,11 @@ static bool take_logprobs(body_reading *r, const cJSON *v)
     double              n = cJSON_IsNumber(v) ? v->valuedouble : -1;
     c->log_probabilities = n >= 0 && n <= MOST && n == floor(n);
     if (!c->log_probabilities)
-        return body_wrong(r, "\"logprobs\" must be a whole number from 0 to %d: how many alternatives to "
-                        "each token have their log probability, too", MOST);
+        return body_wrong(
+            r,
+            "\"logprobs\" must be a whole number from 0 to %d: how many alternatives to "
+            "each token have their log probability, too",
+            MOST);
     c->like.how.alternatives = (int64_t)n;
     return true;
 }
@@ -132,7 +136,8 @@ static bool take_stop(body_reading *r, const cJSON *v)
     for (int k = 0; k < n; k++) {
         const cJSON *item = list ? cJSON_GetArrayItem(v, k) : v;
         if (!cJSON_IsString(item) || !*item->valuestring)
-            return body_wrong(r, "\"stop\" must be a string or a list of strings, none of them empty");
+            return body_wrong(r,
+                              "\"stop\" must be a string or a list of strings, none of them empty");
         c->stops[k] = item->valuestring;
     }
     return true;
@@ -196,8 +201,8 @@ bool completion_parse(const char *body, size_t bytes, completion_request *r, cha
     if (r->nothing_new && !r->echo)
         return body_wrong(&in, "\"max_tokens\" is 0: without \"echo\" there is nothing to say");
     if (r->best_of && r->best_of != r->like.results)
-        return body_wrong(&in,
-                     "\"best_of\" is not supported here: there are as many results as \"n\" says");
+        return body_wrong(
+            &in, "\"best_of\" is not supported here: there are as many results as \"n\" says");
     if (r->like.how.top_p == 0) r->like.how.top_k = 1; /* 0 stands for all there */
     if (r->like.how.top_p == 1) r->like.how.top_p = 0;
     if (r->like.how.alpha == 0) r->like.how.alpha = -1; /* 0 stands for the default there */
@@ -254,7 +259,7 @@ static bool repeat_prompt(body_reading *in, score_request *r)
 bool score_parse(const char *body, size_t bytes, score_request *r, char *why, size_t room)
 {
     body_reading in = {why, room, r};
-    int     prompts = 0;
+    int          prompts = 0;
     *r = (score_request){.root = body_object(&in, body, bytes)};
     TRY(r->root && body_fields(&in, r->root, score_fields));
     const cJSON *targets = cJSON_GetObjectItemCaseSensitive(r->root, "continuation");
@@ -272,8 +277,9 @@ bool score_parse(const char *body, size_t bytes, score_request *r, char *why, si
     if (ok && prompts == 1) return repeat_prompt(&in, r);
     free_prompts(r->prompts, prompts);
     r->prompts = NULL;
-    return ok ? body_wrong(&in, "there are %d prompts and %d continuations: one prompt, or one for each",
-                      prompts, count)
+    return ok ? body_wrong(&in,
+                           "there are %d prompts and %d continuations: one prompt, or one for each",
+                           prompts, count)
               : false;
 }
 

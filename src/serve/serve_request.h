@@ -20,7 +20,7 @@ typedef struct completion_request {
     cJSON          *root;
     request_prompt *prompts;
     int             nprompts;
-    request_spec        like; /* everything except the prompt */
+    request_spec    like; /* everything except the prompt */
     const char     *stops[MOST_STOP_STRINGS + 1];
     const char     *model;   /* NULL: any */
     const char     *user;    /* accepted and ignored */

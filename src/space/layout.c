@@ -56,7 +56,8 @@ static bool parse_rule(const rule_source *from, char *piece, layout_rule *r, boo
         return fail(&s->fault, ERR_USAGE, "%s %s: a rule ends in one %c at most", from->option,
                     r->text, *strpbrk(piece, "?!"));
     char *colon = strchr(piece, ':');
-    if (!colon || colon == piece || !colon[1] || strchr(colon + 1, ':')) return no_rule(from, r->text);
+    if (!colon || colon == piece || !colon[1] || strchr(colon + 1, ':'))
+        return no_rule(from, r->text);
     *colon = 0;
     r->dim = piece;
     *keep = true;
@@ -70,8 +71,8 @@ static bool parse_rule(const rule_source *from, char *piece, layout_rule *r, boo
         if (a < 0 && r->optional) return !(*keep = false);
         if (a < 0) return unknown_axis(from, r->text, axis);
         if (cut_axes(&r->cut) >> a & 1)
-            return fail(&s->fault, ERR_USAGE, "%s %s names axis \"%s\" twice", from->option, r->text,
-                        axis);
+            return fail(&s->fault, ERR_USAGE, "%s %s names axis \"%s\" twice", from->option,
+                        r->text, axis);
         r->cut.axis[r->cut.n++] = (uint8_t)a;
     }
     return true;
@@ -115,14 +116,16 @@ static bool parse_rules(const rule_source *from, const char *text, layout_rule *
     }
     if (!p.missing) return true;
     return fail(&s->fault, ERR_USAGE,
-                "%s %s: a rule is missing; write dimension:axis,dimension:axis", from->option, text);
+                "%s %s: a rule is missing; write dimension:axis,dimension:axis", from->option,
+                text);
 }
 
 static bool check_marks(mtf_session *s, const layout *l)
 {
     for (int r = 0; r < l->nrules; r++)
         if (l->rules[r].firm)
-            return fail(&s->fault, ERR_USAGE, "--layout %s: only a rule of --state-layout can end in !",
+            return fail(&s->fault, ERR_USAGE,
+                        "--layout %s: only a rule of --state-layout can end in !",
                         l->rules[r].text);
     return true;
 }
@@ -160,7 +163,8 @@ bool layout_place(const layout *l, const mtf_shape *shape, const char *what, fau
             if (user[axis] && !f) return false;
             if (user[axis])
                 return fail(f, ERR_USAGE,
-                            "--layout: \"%s\" %s has two dimensions on axis \"%s\", by the rules \"%s\" and "
+                            "--layout: \"%s\" %s has two dimensions on axis \"%s\", by the rules "
+                            "\"%s\" and "
                             "\"%s\"; leave one out, "
                             "or rename \"%s\" in this tensor",
                             what, shape_text(shape, text), l->mesh->name[axis], user[axis]->text,

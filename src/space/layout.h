@@ -31,9 +31,10 @@ typedef struct layout {
     layout_rule *rules;
     int          nstate;
     layout_rule *state; /* rules that cut stored state further, in the order given */
-    int            ndeclined;
-    declined_rule *declined; /* rules for state that would raise the planned memory (price/decline.h) */
-    bool         asks, asks_state; /* `auto` was given: rules are still to be found */
+    int          ndeclined;
+    /* rules for state that would raise the planned memory (price/decline.h) */
+    declined_rule *declined;
+    bool           asks, asks_state; /* `auto` was given: rules are still to be found */
 } layout;
 
 bool layout_parse(mtf_session *s, const char *text, const mesh *m, layout *l);

@@ -43,9 +43,8 @@ static bool check_axes(mtf_session *s, const char *text, int n, const mtf_dim *a
         processors = saturate_times(processors, axes[i].size);
     }
     if (processors > MAX_PROCESSORS)
-        return fail(&s->fault, ERR_USAGE,
-                    "--mesh %s has %lld processors; at most %d are possible", text,
-                    (long long)processors, MAX_PROCESSORS);
+        return fail(&s->fault, ERR_USAGE, "--mesh %s has %lld processors; at most %d are possible",
+                    text, (long long)processors, MAX_PROCESSORS);
     mtf_shape shape = mtf_shape_of(n, axes);
     if (shape.ndims < 0)
         return fail(&s->fault, ERR_USAGE,

@@ -39,7 +39,7 @@ typedef struct span {
 } span;
 
 bool       mesh_parse(mtf_session *s, const char *text,
-                      mesh *m); /* "rows:2,cols:4"; "" is one processor */
+                      mesh *m);      /* "rows:2,cols:4"; "" is one processor */
 bool       mesh_asks(const mesh *m); /* "auto:64": the shape is still to be found */
 int        mesh_size(const mesh *m);
 mesh_point mesh_place(const mesh *m, int number);

@@ -38,8 +38,9 @@ bool    shape_within(const mtf_shape *part, const mtf_shape *whole); /* by name 
 bool    shape_same_set(const mtf_shape *a, const mtf_shape *b);
 bool    shape_is_subsequence(const mtf_shape *part, const mtf_shape *whole);
 bool    name_is_legal(const char *name); /* no space, none of , . ; : + ? = ( ) [ ] { } " # */
-bool    name_is_internal(const char *name); /* of a dimension that no user can name: space/internal.h */
-void    shape_write(const mtf_shape *s, textbuf *t); /* [batch=100, hidden=8] */
+/* of a dimension that no user can name: space/internal.h */
+bool name_is_internal(const char *name);
+void shape_write(const mtf_shape *s, textbuf *t); /* [batch=100, hidden=8] */
 
 /* The shape as messages print it, "[batch=100, hidden=8]", in a buffer of the caller. */
 enum { SHAPE_TEXT = 400 };

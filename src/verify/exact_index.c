@@ -93,7 +93,7 @@ bool exact_nucleus(exact *x, const instr *i)
     const nucleus_args *how = &i->nucleus;
     operand_view        in[4], out = view_of(x, i, &i->out[0]);
     sort_item          *items = (sort_item *)(void *)exact_tile(
-        x, (size_t)how->along * sizeof(sort_item) / sizeof(cell) + 1);
+                 x, (size_t)how->along * sizeof(sort_item) / sizeof(cell) + 1);
     TRY(items != NULL);
     for (int n = 0; n < 4; n++) in[n] = view_of(x, i, &i->in[n]);
     turns rows = turns_begin(i, 0, i->nloops, &in[0], &in[1], &out);
@@ -105,11 +105,12 @@ bool exact_nucleus(exact *x, const instr *i)
             items[j] = (sort_item){~exact_order(x, MTF_F32, value), j, value};
         }
         qsort(items, (size_t)how->along, sizeof *items, compare_items);
-        int64_t n = nucleus_of(x, items, how->along, (int64_t)in[2].at[few.at[0]],
-                               in[3].at[few.at[1]]);
+        int64_t n =
+            nucleus_of(x, items, how->along, (int64_t)in[2].at[few.at[0]], in[3].at[few.at[1]]);
         int64_t best = items[0].index, held = INT64_MIN;
         for (int64_t j = 0; j < n; j++) {
-            int64_t at = items[j].index, mine = exact_order(x, MTF_F32, score[at * how->score_stride * in[0].step]);
+            int64_t at = items[j].index,
+                    mine = exact_order(x, MTF_F32, score[at * how->score_stride * in[0].step]);
             if (mine < held || (mine == held && at > best)) continue;
             held = mine, best = at;
         }
@@ -150,7 +151,8 @@ bool exact_draw(exact *x, const instr *i)
     int          last = i->nin - (i->draw.part != 0);
     int64_t      first = i->draw.first;
     if (i->draw.part) first += i->draw.part * (int64_t)*view_of(x, i, &i->in[last]).at;
-    for (int k = 0; k < last; k++) stream = hash_pair(stream, (uint64_t)*view_of(x, i, &i->in[k]).at);
+    for (int k = 0; k < last; k++)
+        stream = hash_pair(stream, (uint64_t)*view_of(x, i, &i->in[k]).at);
     for (turns t = turns_begin(i, 0, i->nloops, &out, NULL, NULL); !t.done; turns_next(&t)) {
         int64_t position = first;
         for (int d = 0; d < i->nloops; d++) position += t.index[d] * i->draw.weight[d];

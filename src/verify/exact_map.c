@@ -89,7 +89,8 @@ static void divide_row(const exact *x, int64_t n, const cell *a, const cell *b, 
     }
 }
 
-static void run_function(const exact *x, int64_t n, const scalar_step *step, const cell *a, const cell *b, cell *to)
+static void run_function(const exact *x, int64_t n, const scalar_step *step, const cell *a,
+                         const cell *b, cell *to)
 {
     int fn = exact_is_real(step->type) ? (int)step->fn : SCALAR_FNS; /* integers one by one */
     switch (fn) {

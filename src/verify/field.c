@@ -23,7 +23,8 @@ residue field_total(const field_products *s)
 {
     residue low = field_add(field_reduce(s->low), field_reduce(s->cross << 64));
     residue high = field_reduce(s->high);
-    residue over = ((residue)s->cross_over << 64) + (s->cross >> 64) + s->low_over + 2 * (residue)s->high_over;
+    residue over =
+        ((residue)s->cross_over << 64) + (s->cross >> 64) + s->low_over + 2 * (residue)s->high_over;
     return field_add(field_add(low, field_add(high, high)), field_reduce(2 * over));
 }
 
@@ -33,7 +34,8 @@ residue field_dot(int64_t n, const residue *x, int64_t x_step, const residue *y,
     residue        few = 0;
     field_products many = {0};
     if (n < FEW) {
-        for (int64_t k = 0; k < n; k++) few = field_add(few, field_mul(x[k * x_step], y[k * y_step]));
+        for (int64_t k = 0; k < n; k++)
+            few = field_add(few, field_mul(x[k * x_step], y[k * y_step]));
         return few;
     }
     for (int64_t k = 0; k < n; k++) field_add_product(&many, x[k * x_step], y[k * y_step]);

@@ -42,8 +42,8 @@ static bool next_member(const lockstep *l, unsigned axes, mesh_point *p)
 }
 
 /* to[e] combined with from[e]; the first member begins. */
-static void combine_row(const exact *x, fold_kind kind, bool begins, int64_t n, const operand_row *to,
-                        const operand_row *from)
+static void combine_row(const exact *x, fold_kind kind, bool begins, int64_t n,
+                        const operand_row *to, const operand_row *from)
 {
     if (begins)
         for (int64_t e = 0; e < n; e++) to->at[e * to->step] = from->at[e * from->step];

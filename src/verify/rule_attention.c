@@ -122,7 +122,8 @@ static cell dot(const attention *a, int x, int y, const tour *row, int64_t m, co
     const tensor_value *u = &a->in[x], *v = &a->in[y];
     int64_t             at = place(u->shape, row, NULL, 0, last, 0),
             other = place(v->shape, row, a->memory, m, last, 0);
-    return field_dot(n, u->at + at, tour_stride(u->shape, last), v->at + other, tour_stride(v->shape, last));
+    return field_dot(n, u->at + at, tour_stride(u->shape, last), v->at + other,
+                     tour_stride(v->shape, last));
 }
 
 static cell weight(const attention *a, const tour *row, int64_t m)
@@ -212,8 +213,10 @@ static void add_pair(const attention *a, const tour *row, int64_t m, tensor_valu
     cell                p = field_mul(weight(a, row, m), inverse), kept = factor(a, row, m);
     cell                dp = field_mul(kept, dot(a, 4, 2, row, m, a->value_dim, a->nvalue));
     cell                slope = field_mul(p, field_sub(dp, in[5].at[row->at[1]]));
-    int64_t query = place(in[0].shape, row, NULL, 0, a->key, 0), query_step = tour_stride(in[0].shape, a->key);
-    int64_t key = place(in[1].shape, row, a->memory, m, a->key, 0), key_step = tour_stride(in[1].shape, a->key);
+    int64_t             query = place(in[0].shape, row, NULL, 0, a->key, 0),
+            query_step = tour_stride(in[0].shape, a->key);
+    int64_t key = place(in[1].shape, row, a->memory, m, a->key, 0),
+            key_step = tour_stride(in[1].shape, a->key);
     for (int64_t d = 0; d < a->nkey; d++) {
         int64_t q = query + d * query_step, k = key + d * key_step;
         add_to(&out[0], q, field_mul(slope, a->scale), in[1].at[k]);
@@ -221,7 +224,8 @@ static void add_pair(const attention *a, const tour *row, int64_t m, tensor_valu
     }
     int64_t value = place(in[2].shape, row, a->memory, m, a->value_dim, 0),
             value_step = tour_stride(in[2].shape, a->value_dim);
-    int64_t dy = place(in[4].shape, row, NULL, 0, a->value_dim, 0), dy_step = tour_stride(in[4].shape, a->value_dim);
+    int64_t dy = place(in[4].shape, row, NULL, 0, a->value_dim, 0),
+            dy_step = tour_stride(in[4].shape, a->value_dim);
     for (int64_t d = 0; d < a->nvalue; d++)
         add_to(&out[2], value + d * value_step, field_mul(p, kept), in[4].at[dy + d * dy_step]);
     if (a->n->nout > 3) add_to(&out[3], bias_place(a, row, m), slope, 1);

@@ -140,8 +140,9 @@ static bool rule_nucleus(reference *r, const node *n, const tensor_value *in, te
         uint64_t share = exact_share(&r->exact, in[3].at[w.at[track[3]]], all);
         for (int64_t j = 0; j < along.size; j++) {
             bool inside = before(r, row, along.size, j, &count) < share && count < k;
-            if (inside && (best < 0 || exact_order(&r->exact, in[0].type, score[j * score_step]) >
-                                           exact_order(&r->exact, in[0].type, score[best * score_step])))
+            if (inside &&
+                (best < 0 || exact_order(&r->exact, in[0].type, score[j * score_step]) >
+                                 exact_order(&r->exact, in[0].type, score[best * score_step])))
                 best = j;
         }
         out->at[w.at[to]] = (cell)best;
@@ -150,8 +151,13 @@ static bool rule_nucleus(reference *r, const node *n, const tensor_value *in, te
     return true;
 }
 
-const named_rule plain_extreme_rules[] = {
-    {"reduce_max", rule_extreme}, {"reduce_min", rule_extreme}, {"reduce_all", rule_extreme},
-    {"reduce_any", rule_extreme}, {"argmax_over", rule_place},  {"argmin_over", rule_place},
-    {"sort", rule_sort},          {"top_k", rule_top_k},
-    {"nucleus_argmax", rule_nucleus}, {NULL, NULL}};
+const named_rule plain_extreme_rules[] = {{"reduce_max", rule_extreme},
+                                          {"reduce_min", rule_extreme},
+                                          {"reduce_all", rule_extreme},
+                                          {"reduce_any", rule_extreme},
+                                          {"argmax_over", rule_place},
+                                          {"argmin_over", rule_place},
+                                          {"sort", rule_sort},
+                                          {"top_k", rule_top_k},
+                                          {"nucleus_argmax", rule_nucleus},
+                                          {NULL, NULL}};

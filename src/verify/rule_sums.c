@@ -67,13 +67,15 @@ static bool is_needed(const node *n, int first, const char *dim)
 
 /* The dimensions of the product of two tensors, without those that nothing after input k needs; false: they
  * are more than a shape holds. */
-static bool joined_shape(const node *n, int k, const mtf_shape *a, const mtf_shape *b, mtf_shape *shape)
+static bool joined_shape(const node *n, int k, const mtf_shape *a, const mtf_shape *b,
+                         mtf_shape *shape)
 {
     *shape = (mtf_shape){0};
     for (int i = 0; i < 2; i++) {
         const mtf_shape *of = i ? b : a;
         for (int d = 0; d < of->ndims; d++) {
-            if (shape_find(shape, of->dims[d].name) >= 0 || !is_needed(n, k + 1, of->dims[d].name)) continue;
+            if (shape_find(shape, of->dims[d].name) >= 0 || !is_needed(n, k + 1, of->dims[d].name))
+                continue;
             if (shape->ndims == MTF_SHAPE_ROOM) return false;
             shape->dims[shape->ndims++] = of->dims[d];
         }
@@ -109,13 +111,15 @@ static bool multiply_at_once(const node *n, const tensor_value *in, tensor_value
     tour w = tour_over(out->shape);
     int  track[TOUR_TRACKS];
     if (n->nargs >= TOUR_TRACKS)
-        return node_fail(n, ERR_SHAPE, "its factors have too many dimensions together to be verified");
+        return node_fail(n, ERR_SHAPE,
+                         "its factors have too many dimensions together to be verified");
     for (int k = 0; k < n->nargs; k++) tour_join(&w, in[k].shape);
     for (int k = 0; k < n->nargs; k++) track[k] = tour_track(&w, in[k].shape);
     int to = tour_track(&w, out->shape);
     do {
         cell product = in[0].at[w.at[track[0]]];
-        for (int k = 1; k < n->nargs; k++) product = exact_mul(out->type, product, in[k].at[w.at[track[k]]]);
+        for (int k = 1; k < n->nargs; k++)
+            product = exact_mul(out->type, product, in[k].at[w.at[track[k]]]);
         out->at[w.at[to]] = exact_add(out->type, out->at[w.at[to]], product);
     } while (tour_next(&w));
     for (int k = 0; k < n->nargs; k++) out->degree += in[k].degree;

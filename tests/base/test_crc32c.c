@@ -46,6 +46,7 @@ static void any_length(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(known_values), cmocka_unit_test(any_length)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(known_values),
+                                       cmocka_unit_test(any_length)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

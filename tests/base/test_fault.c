@@ -12,7 +12,8 @@
 
 enum { WRITERS = 3, ROUNDS = 300 };
 
-static const char sentence[] = "value: a sentence of some length, so that its writing takes a while";
+static const char sentence[] =
+    "value: a sentence of some length, so that its writing takes a while";
 
 typedef struct round {
     fault       fault;
@@ -24,7 +25,8 @@ static void *write_it(void *what)
 {
     round *r = what;
     while (!r->begin) sched_yield();
-    fail(&r->fault, ERR_VALUE, "a sentence of %s length, so that its writing takes a while", "some");
+    fail(&r->fault, ERR_VALUE, "a sentence of %s length, so that its writing takes a while",
+         "some");
     if (r->fault.kind != ERR_VALUE || strcmp(r->fault.text, sentence) != 0) r->wrong++;
     return NULL;
 }

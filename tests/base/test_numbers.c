@@ -16,9 +16,9 @@ static void test_reading(void **state)
         const char *text;
         double      value;
         size_t      length;
-    } rows[] = {{"0.5", 0.5, 3},       {"-12.25e-1x", -1.225, 9}, {"3", 3, 1},   {"1,5", 1, 1},
-                {"inf", INFINITY, 3},  {"0x1.8p1", 0, 1},         {".5.", 0.5, 2}, {"x", 0, 0},
-                {"1e999", INFINITY, 5}, {" -0X10", 0, 3}, {"+0x", 0, 2}, {"00x1", 0, 2}};
+    } rows[] = {{"0.5", 0.5, 3},        {"-12.25e-1x", -1.225, 9}, {"3", 3, 1},     {"1,5", 1, 1},
+                {"inf", INFINITY, 3},   {"0x1.8p1", 0, 1},         {".5.", 0.5, 2}, {"x", 0, 0},
+                {"1e999", INFINITY, 5}, {" -0X10", 0, 3},          {"+0x", 0, 2},   {"00x1", 0, 2}};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char  *end;
@@ -34,16 +34,16 @@ static void test_writing(void **state)
 {
     char text[200];
     (void)state;
-    int n = number_format(text, sizeof text, "%g|%s|%d|%5d|%-5d|%05d|%c|%%|%x", 0.5, "a%b", -7, 42, 42,
-                          42, 'z', 255u);
+    int n = number_format(text, sizeof text, "%g|%s|%d|%5d|%-5d|%05d|%c|%%|%x", 0.5, "a%b", -7, 42,
+                          42, 42, 'z', 255u);
     assert_string_equal(text, "0.5|a%b|-7|   42|42   |00042|z|%|ff");
     assert_int_equal(n, strlen(text));
-    number_format(text, sizeof text, "%lld %ld %zu %llu %jd %td %.1f", LLONG_MIN, LONG_MAX, SIZE_MAX,
-                  ULLONG_MAX, INTMAX_MIN, PTRDIFF_MAX, 1.25);
+    number_format(text, sizeof text, "%lld %ld %zu %llu %jd %td %.1f", LLONG_MIN, LONG_MAX,
+                  SIZE_MAX, ULLONG_MAX, INTMAX_MIN, PTRDIFF_MAX, 1.25);
     assert_string_equal(text, "-9223372036854775808 9223372036854775807 18446744073709551615 "
                               "18446744073709551615 -9223372036854775808 9223372036854775807 1.2");
-    number_format(text, sizeof text, "%*d|%-*s|%.*s|%.*g|%-9.5g|%7.0f|%.17g", 4, 7, 4, "ab", 2, "xyz", 3,
-                  1.23456, 2.5, 1234567.5, 0.1);
+    number_format(text, sizeof text, "%*d|%-*s|%.*s|%.*g|%-9.5g|%7.0f|%.17g", 4, 7, 4, "ab", 2,
+                  "xyz", 3, 1.23456, 2.5, 1234567.5, 0.1);
     assert_string_equal(text, "   7|ab  |xy|1.23|2.5      |1234568|0.10000000000000001");
     number_format(text, sizeof text, "%s of %lld", "no floating number", 3LL);
     assert_string_equal(text, "no floating number of 3");

@@ -32,7 +32,8 @@ static void test_flags(void **state)
     philox_block b = philox_rounds((philox_block){{0, 0, 0, 0}}, 0, 0, PHILOX_FLAG_ROUNDS);
     assert_block(b, (philox_block){{0x5f6fb709u, 0x0d893f64u, 0x4f121f81u, 0x4f730a48u}});
     assert_block(philox_flags_at((philox_stream){0}, 0), b);
-    static const uint32_t numbers[] = {0x3709, 0x5f6f, 0x3f64, 0x0d89, 0x1f81, 0x4f12, 0x0a48, 0x4f73};
+    static const uint32_t numbers[] = {0x3709, 0x5f6f, 0x3f64, 0x0d89,
+                                       0x1f81, 0x4f12, 0x0a48, 0x4f73};
     for (uint64_t g = 0; g < 24; g++) assert_int_equal(philox_flag(&b, g), numbers[g % 8]);
     assert_int_equal(philox_flag_share(0), 0);
     assert_int_equal(philox_flag_share(0.9), 29491);
@@ -54,9 +55,9 @@ static void test_turns(void **state)
     (void)state;
     philox_stream first = {.seed = 0x299f31d0a4093822u, .op = 0x13198a2eu, .step = 0x03707344u};
     philox_stream inside = philox_turn(first, 0x243f6a88u, 0x85a308d3u);
-    assert_block(philox_at(inside, 0x0000000700000005u),
-                 philox((philox_block){{5, 7, 0x5001e420u, 0x24126ea1u}}, 0xd16cfe09u,
-                        0x94fdccebu));
+    assert_block(
+        philox_at(inside, 0x0000000700000005u),
+        philox((philox_block){{5, 7, 0x5001e420u, 0x24126ea1u}}, 0xd16cfe09u, 0x94fdccebu));
 }
 
 int main(void)

@@ -201,9 +201,10 @@ static void test_misfits(void **state)
         mtf_variable_get(mtf_variable(g, name, mtf_shape(a), NULL), values);
     }
     assert_false(mtf_load(s, in_folder("misfit"), NULL, NULL));
-    assert_contains(mtf_error(s), "lacks variable \"layer/v\"; did you mean \"layer/w\"?; 5 others do "
-                                  "not fit: \"layer/w\" is [a=7, b=5] there and [a=7, b=6] here, "
-                                  "\"more/0\" f32[a=7] is missing, ");
+    assert_contains(mtf_error(s),
+                    "lacks variable \"layer/v\"; did you mean \"layer/w\"?; 5 others do "
+                    "not fit: \"layer/w\" is [a=7, b=5] there and [a=7, b=6] here, "
+                    "\"more/0\" f32[a=7] is missing, ");
     assert_contains(mtf_error(s), ", ...");
     mtf_close(s);
 

@@ -32,7 +32,8 @@ static bool only_first(const option_spec *spec, const char *word, char *more, si
     return strcmp(spec->name, "first") == 0;
 }
 
-static const command full = {.name = "full", .says = "has all", .words = "A B", .most = 2, .options = table};
+static const command full = {
+    .name = "full", .says = "has all", .words = "A B", .most = 2, .options = table};
 static const command bare = {.name = "bare", .says = "has nothing"};
 
 /* ---- help ---- */
@@ -135,15 +136,17 @@ static void test_values(void **state)
     options  o;
     char     said[4000];
     uint64_t n = 0;
-    assert_int_equal(parse(&full, &o, said, sizeof said, 7, "--deep=3", "a", "--first", "x", "--last",
-                           "--first=y", "--kind=green"), -1);
+    assert_int_equal(parse(&full, &o, said, sizeof said, 7, "--deep=3", "a", "--first", "x",
+                           "--last", "--first=y", "--kind=green"),
+                     -1);
     assert_string_equal(option_nth(&o, "first", 1), "y");
     assert_string_equal(option_nth(&o, "kind", 0), "green");
     assert_true(option_given(&o, "last") && option_number(&o, "deep", 1, 9, &n) && n == 3);
     assert_int_equal(o.nwords, 1);
     options_free(&o);
     assert_int_equal(parse(&full, &o, said, sizeof said, 2, "--kind", "gren"), STATUS_USAGE);
-    assert_non_null(strstr(said, "--kind takes red, green or blue, not \"gren\"; did you mean \"green\"?"));
+    assert_non_null(
+        strstr(said, "--kind takes red, green or blue, not \"gren\"; did you mean \"green\"?"));
     assert_non_null(strstr(said, "see mtf full --help"));
     options_free(&o);
     assert_int_equal(parse(&full, &o, said, sizeof said, 1, "--dep"), STATUS_USAGE);

@@ -36,7 +36,8 @@ static int write_all(void **state)
         array[128 + 2 * i + 1] = (char)((i - 300) >> 8 & 255);
     }
     write_plain("a.npy", array, sizeof array);
-    for (int file = 0; file < 2; file++) { /* windows 0 to 9, then 10 to 22, and one token more each */
+    for (int file = 0; file < 2;
+         file++) { /* windows 0 to 9, then 10 to 22, and one token more each */
         int      first = file ? 10 : 0, count = (file ? 13 : 10) * LENGTH + 1;
         uint16_t tokens[13 * LENGTH + 1];
         for (int i = 0; i < count; i++) tokens[i] = (uint16_t)token_of(first * LENGTH + i);
@@ -81,7 +82,8 @@ static taker make_taker(mtf_session *s)
                                mtf_input(g, "targets", MTF_I32, mtf_shape(length, batch))};
     taker       t;
     for (int i = 0; i < FETCHES; i++) t.fetch[i] = mtf_scale(in[i], 2);
-    t.program = mtf_compile(g, t.fetch[0], t.fetch[1], t.fetch[2], t.fetch[3], t.fetch[4], t.fetch[5]);
+    t.program =
+        mtf_compile(g, t.fetch[0], t.fetch[1], t.fetch[2], t.fetch[3], t.fetch[4], t.fetch[5]);
     return t;
 }
 
@@ -89,8 +91,9 @@ static taker make_taker(mtf_session *s)
 static void expect_batch(const taker *t, int *order)
 {
     float   columns[BATCH * COLUMNS];
-    int32_t label[BATCH], word[BATCH * 6], array[BATCH * COLUMNS], token[BATCH * LENGTH], target[BATCH * LENGTH];
-    void   *to[FETCHES] = {columns, label, word, array, token, target};
+    int32_t label[BATCH], word[BATCH * 6], array[BATCH * COLUMNS], token[BATCH * LENGTH],
+        target[BATCH * LENGTH];
+    void *to[FETCHES] = {columns, label, word, array, token, target};
     assert_true(mtf_step(t->program));
     for (int i = 0; i < FETCHES; i++) assert_true(mtf_fetch(t->program, t->fetch[i], to[i]));
     for (int b = 0; b < BATCH; b++) {
@@ -110,7 +113,8 @@ static void expect_batch(const taker *t, int *order)
     }
 }
 
-static const mtf_batches_opts opts = {.epochs = 2, .shuffle = true, .seed = 3, .remainder = MTF_WRAP};
+static const mtf_batches_opts opts = {
+    .epochs = 2, .shuffle = true, .seed = 3, .remainder = MTF_WRAP};
 enum { BATCHES = 2 * EXAMPLES / BATCH };
 
 /* The order of all examples; and the same from each position on. */
@@ -141,7 +145,8 @@ static void all_at_once(void **state)
     };
     int whole[BATCHES * BATCH], got[BATCHES * BATCH], seen[EXAMPLES] = {0};
     run_all(NULL, whole);
-    for (int i = 0; i < EXAMPLES; i++) assert_int_equal(seen[whole[i]]++, 0); /* an epoch has each once */
+    for (int i = 0; i < EXAMPLES; i++)
+        assert_int_equal(seen[whole[i]]++, 0); /* an epoch has each once */
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
         run_all(&(mtf_session_opts){.mesh = cuts[i][0], .layout = cuts[i][1], .threads = 1}, got);
         assert_memory_equal(got, whole, sizeof whole);
@@ -180,7 +185,8 @@ static void late_misfit(void **state)
     for (int i = 0; i < 2; i++) assert_true(mtf_batches_next(b) && mtf_step(p));
     assert_string_equal(mtf_error(s), "");
     assert_false(mtf_batches_next(b));
-    assert_contains(mtf_error(s), "bad.csv\", line 7, column 0: 10 is outside of 0 to 9, the range of \"x\"");
+    assert_contains(mtf_error(s),
+                    "bad.csv\", line 7, column 0: 10 is outside of 0 to 9, the range of \"x\"");
     mtf_close(s);
 }
 

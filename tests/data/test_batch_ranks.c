@@ -13,7 +13,8 @@
 enum { BATCH = 10, BATCHES = 7 };
 
 /* Example i is the number i, where place i of its batch lies in this part. */
-static const char *write_own(const char *name, const char *head, const char *others, int part, int parts)
+static const char *write_own(const char *name, const char *head, const char *others, int part,
+                             int parts)
 {
     char text[BATCH * BATCHES * 24] = "", *end = text;
     int  first = part * BATCH / parts, last = (part + 1) * BATCH / parts;
@@ -59,7 +60,8 @@ int main(int argc, char **argv)
                                                        .say = say,
                                                        .patience = 20});
     int          wrong = count_wrong(s, tsv, "0") + count_wrong(s, csv, "number");
-    if (mtf_is_first(s)) printf("test_batch_ranks: %d passed, %d failed\n", 2 * BATCHES - wrong, wrong);
+    if (mtf_is_first(s))
+        printf("test_batch_ranks: %d passed, %d failed\n", 2 * BATCHES - wrong, wrong);
     scratch_drop(NULL);
     return mtf_close(s) || wrong;
 }

@@ -30,7 +30,8 @@ static void permutations(void **state)
 }
 
 /* How many of n places have the same example in both. */
-static int64_t common(int64_t n, uint64_t seed, int64_t epoch, uint64_t other_seed, int64_t other_epoch)
+static int64_t common(int64_t n, uint64_t seed, int64_t epoch, uint64_t other_seed,
+                      int64_t other_epoch)
 {
     shuffle a = shuffle_of_epoch(seed, epoch, n), b = shuffle_of_epoch(other_seed, other_epoch, n);
     int64_t same = 0;
@@ -62,7 +63,8 @@ enum { EXAMPLES = 23, MOST = 4000 };
 
 static int write_examples(void **state)
 {
-    unsigned char images[16 + EXAMPLES * 15] = {0, 0, 8, 3, 0, 0, 0, EXAMPLES, 0, 0, 0, 3, 0, 0, 0, 5};
+    unsigned char images[16 + EXAMPLES * 15] = {0, 0, 8, 3, 0, 0, 0, EXAMPLES,
+                                                0, 0, 0, 3, 0, 0, 0, 5};
     char          lines[EXAMPLES * 30] = "";
     if (scratch_make(state) != 0) return -1;
     for (int i = 0; i < EXAMPLES * 15; i++) images[16 + i] = (unsigned char)(i % 251);
@@ -78,10 +80,11 @@ static mtf_dataset *open_examples(mtf_session *s)
     char images[100], lines[100];
     snprintf(images, sizeof images, "%s", scratch_path("images"));
     snprintf(lines, sizeof lines, "%s", scratch_path("lines.tsv"));
-    return mtf_dataset_open(s, (mtf_field[]){{.name = "images", .files = images, .scale = 0.5},
-                                             {.name = "labels", .files = lines, .part = "0"},
-                                             {.name = "words", .files = lines, .part = "1", .length = 6},
-                                             {0}});
+    return mtf_dataset_open(
+        s, (mtf_field[]){{.name = "images", .files = images, .scale = 0.5},
+                         {.name = "labels", .files = lines, .part = "0"},
+                         {.name = "words", .files = lines, .part = "1", .length = 6},
+                         {0}});
 }
 
 typedef struct taker {
@@ -93,8 +96,9 @@ typedef struct taker {
 /* One input has the examples first, one last, one between its other dimensions. */
 static taker make_taker(mtf_session *s, int64_t size)
 {
-    mtf_graph  *g = mtf_graph_new(s);
-    mtf_dim     batch = {"batch", size}, rows = {"rows", 3}, cols = {"cols", 5}, a = {"a", 2}, b = {"b", 3};
+    mtf_graph *g = mtf_graph_new(s);
+    mtf_dim    batch = {"batch", size}, rows = {"rows", 3}, cols = {"cols", 5}, a = {"a", 2},
+            b = {"b", 3};
     mtf_tensor *images = mtf_input(g, "images", MTF_F32, mtf_shape(batch, rows, cols));
     mtf_tensor *labels = mtf_input(g, "labels", MTF_I32, mtf_shape(batch));
     mtf_tensor *words = mtf_input(g, "words", MTF_F32, mtf_shape(a, batch, b));
@@ -129,8 +133,8 @@ static void expect(const float *got, int64_t size, int64_t place, int64_t i)
 }
 
 /* All batches that the options give, at most `most`. */
-static int run_all(const mtf_session_opts *session, int64_t size, const mtf_batches_opts *opts, int most,
-                   float *out)
+static int run_all(const mtf_session_opts *session, int64_t size, const mtf_batches_opts *opts,
+                   int most, float *out)
 {
     mtf_session *s = mtf_open_with(session);
     mtf_dataset *d = open_examples(s);
@@ -156,10 +160,15 @@ static void remainders(void **state)
         int n = run_all(NULL, 5, &(mtf_batches_opts){.epochs = 2, .ahead = ahead}, 99, got);
         assert_int_equal(n, 8);
         for (int k = 0; k < 8 * 5; k++) expect(got + k / 5 * 110, 5, k % 5, k % 20);
-        n = run_all(NULL, 5, &(mtf_batches_opts){.epochs = 2, .ahead = ahead, .remainder = MTF_FILL}, 99, got);
+        n = run_all(NULL, 5,
+                    &(mtf_batches_opts){.epochs = 2, .ahead = ahead, .remainder = MTF_FILL}, 99,
+                    got);
         assert_int_equal(n, 10);
-        for (int k = 0; k < 50; k++) expect(got + k / 5 * 110, 5, k % 5, k % 25 < EXAMPLES ? k % 25 : -1);
-        n = run_all(NULL, 5, &(mtf_batches_opts){.epochs = 2, .ahead = ahead, .remainder = MTF_WRAP}, 99, got);
+        for (int k = 0; k < 50; k++)
+            expect(got + k / 5 * 110, 5, k % 5, k % 25 < EXAMPLES ? k % 25 : -1);
+        n = run_all(NULL, 5,
+                    &(mtf_batches_opts){.epochs = 2, .ahead = ahead, .remainder = MTF_WRAP}, 99,
+                    got);
         assert_int_equal(n, 9);
         for (int k = 0; k < 45; k++) expect(got + k / 5 * 110, 5, k % 5, k % EXAMPLES);
         n = run_all(NULL, 5, &(mtf_batches_opts){.ahead = ahead}, 13, got); /* without end */
@@ -170,15 +179,16 @@ static void remainders(void **state)
     assert_int_equal(run_all(NULL, 50, &(mtf_batches_opts){.remainder = MTF_WRAP}, 2, got), 2);
     for (int k = 0; k < 100; k++) expect(got + k / 50 * 1100, 50, k % 50, k % EXAMPLES);
     assert_int_equal(run_all(NULL, 50, &(mtf_batches_opts){.remainder = MTF_FILL}, 2, got), 2);
-    for (int k = 0; k < 100; k++) expect(got + k / 50 * 1100, 50, k % 50, k % 50 < EXAMPLES ? k % 50 : -1);
+    for (int k = 0; k < 100; k++)
+        expect(got + k / 50 * 1100, 50, k % 50, k % 50 < EXAMPLES ? k % 50 : -1);
 }
 
 /* 7 of 23 examples are left over by batches of 8: they come as 4, 2 and 1, repeated. */
 static void repeated(void **state)
 {
     (void)state;
-    static float         got[MOST];
-    static const int64_t first[] = {0, 8, 16, 20, 22}, real[] = {8, 8, 4, 2, 1};
+    static float           got[MOST];
+    static const int64_t   first[] = {0, 8, 16, 20, 22}, real[] = {8, 8, 4, 2, 1};
     const mtf_batches_opts opts = {.epochs = 2, .remainder = MTF_REPEAT};
     assert_int_equal(run_all(NULL, 8, &opts, 99, got), 10);
     for (int k = 0; k < 80; k++)
@@ -193,12 +203,17 @@ static void repeated(void **state)
 /* 23 examples in batches of 8: two of them and a remainder. */
 static void epochs_so_far(void **state)
 {
-    static const struct { mtf_remainder remainder; double each; } ways[] = {
-        {MTF_DROP, 1. / 2}, {MTF_FILL, 1. / 3}, {MTF_REPEAT, 1. / 5}, {MTF_WRAP, 8. / 23}};
+    static const struct {
+        mtf_remainder remainder;
+        double        each;
+    } ways[] = {{MTF_DROP, 1. / 2}, {MTF_FILL, 1. / 3}, {MTF_REPEAT, 1. / 5}, {MTF_WRAP, 8. / 23}};
     (void)state;
     for (int i = 0; i < 4; i++) {
-        batch_schedule s = batch_schedule_make(EXAMPLES, 8, &(mtf_batches_opts){.remainder = ways[i].remainder});
-        for (int k = 0; k < 9; k++) assert_float_equal((float)batch_schedule_epochs(&s, k), (float)(k * ways[i].each), 1e-6F);
+        batch_schedule s =
+            batch_schedule_make(EXAMPLES, 8, &(mtf_batches_opts){.remainder = ways[i].remainder});
+        for (int k = 0; k < 9; k++)
+            assert_float_equal((float)batch_schedule_epochs(&s, k), (float)(k * ways[i].each),
+                               1e-6F);
     }
 }
 
@@ -248,10 +263,18 @@ static void meshes(void **state)
 {
     (void)state;
     static const char *const cuts[][2] = {
-        {"x:2", "batch:x"},         {"x:3", "batch:x"},          {"x:2", "rows:x,a:x"},
-        {"x:2", "cols:x,b:x"},      {"x:3", "cols:x,b:x"},       {"x:2,y:2", "batch:x,cols:y,b:y"},
-        {"x:2,y:2", "batch:x+y"},   {"x:2,y:3", "batch:y,rows:x"}, {"x:2,y:2", "rows:x,cols:y,b:y"},
-        {"x:2,y:2", "batch:y"},     {"x:12", "batch:x"},         {"x:7", "rows:x,b:x"},
+        {"x:2", "batch:x"},
+        {"x:3", "batch:x"},
+        {"x:2", "rows:x,a:x"},
+        {"x:2", "cols:x,b:x"},
+        {"x:3", "cols:x,b:x"},
+        {"x:2,y:2", "batch:x,cols:y,b:y"},
+        {"x:2,y:2", "batch:x+y"},
+        {"x:2,y:3", "batch:y,rows:x"},
+        {"x:2,y:2", "rows:x,cols:y,b:y"},
+        {"x:2,y:2", "batch:y"},
+        {"x:12", "batch:x"},
+        {"x:7", "rows:x,b:x"},
     };
     static float whole[MOST], got[MOST];
     for (int fill = 0; fill < 2; fill++) {
@@ -308,7 +331,8 @@ static void late_error(void **state)
         mtf_tensor  *x = mtf_input(g, "x", MTF_I32, mtf_shape((mtf_dim){"examples", 2}));
         mtf_program *p = mtf_compile(g, mtf_scale(x, 2));
         mtf_dataset *d = open_field(s, (mtf_field){.name = "x", .files = path, .part = "0"});
-        mtf_batches *b = mtf_batches_new(d, p, &(mtf_batches_opts){.ahead = ahead, .batch = "examples"});
+        mtf_batches *b =
+            mtf_batches_new(d, p, &(mtf_batches_opts){.ahead = ahead, .batch = "examples"});
         for (int i = 0; i < 3; i++) assert_true(mtf_batches_next(b) && mtf_step(p));
         assert_string_equal(mtf_error(s), "");
         assert_true(mtf_batches_seek(b, 2)); /* forgets what the thread may have met */
@@ -337,14 +361,20 @@ static void refused_batches(int64_t size, const char *name, int64_t cols, mtf_ba
 static void wrong_use(void **state)
 {
     (void)state;
-    refused_batches(5, "images", 4, (mtf_batches_opts){0}, "has 15 elements per example, but the input of that name takes 12");
-    refused_batches(5, "pictures", 5, (mtf_batches_opts){0}, "no input of the program has the name of a field, as \"images\"");
-    refused_batches(24, "images", 5, (mtf_batches_opts){0}, "23 examples do not fill a batch of 24");
-    refused_batches(24, "images", 5, (mtf_batches_opts){.epochs = 1, .remainder = MTF_WRAP}, "do not fill");
-    refused_batches(5, "images", 5, (mtf_batches_opts){.batch = "examples"}, "has no dimension \"examples\"");
+    refused_batches(5, "images", 4, (mtf_batches_opts){0},
+                    "has 15 elements per example, but the input of that name takes 12");
+    refused_batches(5, "pictures", 5, (mtf_batches_opts){0},
+                    "no input of the program has the name of a field, as \"images\"");
+    refused_batches(24, "images", 5, (mtf_batches_opts){0},
+                    "23 examples do not fill a batch of 24");
+    refused_batches(24, "images", 5, (mtf_batches_opts){.epochs = 1, .remainder = MTF_WRAP},
+                    "do not fill");
+    refused_batches(5, "images", 5, (mtf_batches_opts){.batch = "examples"},
+                    "has no dimension \"examples\"");
     refused_batches(5, "images", 5, (mtf_batches_opts){.epochs = -1}, "epochs is -1");
     refused_batches(5, "images", 5, (mtf_batches_opts){.ahead = -2}, "ahead is -2");
-    refused_batches(5, "images", 5, (mtf_batches_opts){.remainder = (mtf_remainder)9}, "remainder is 9");
+    refused_batches(5, "images", 5, (mtf_batches_opts){.remainder = (mtf_remainder)9},
+                    "remainder is 9");
 }
 
 /* A session may close while the thread is busy, waits, or never began; and the program may go first. */
@@ -368,8 +398,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(permutations),     cmocka_unit_test(seeds_and_epochs),
-        cmocka_unit_test(remainders), cmocka_unit_test(repeated),       cmocka_unit_test(real_examples),
-        cmocka_unit_test(epochs_so_far),
+        cmocka_unit_test(remainders),       cmocka_unit_test(repeated),
+        cmocka_unit_test(real_examples),    cmocka_unit_test(epochs_so_far),
         cmocka_unit_test(epochs_are_whole), cmocka_unit_test(meshes),
         cmocka_unit_test(seeking),          cmocka_unit_test(late_error),
         cmocka_unit_test(wrong_use),        cmocka_unit_test(closing),

@@ -86,6 +86,7 @@ static void refused_texts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(taken_texts), cmocka_unit_test(refused_texts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(taken_texts),
+                                       cmocka_unit_test(refused_texts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

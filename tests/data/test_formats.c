@@ -99,12 +99,12 @@ static const char *write_npy(const char *name, const char *dictionary, const voi
 static void npy_files(void **state)
 {
     (void)state;
-    double  values[6] = {0.5, -1, 2, 3, 1e10, 5};
-    int64_t large[2] = {((int64_t)1 << 60) + 1, -7}, exact;
-    int32_t whole[2];
+    double       values[6] = {0.5, -1, 2, 3, 1e10, 5};
+    int64_t      large[2] = {((int64_t)1 << 60) + 1, -7}, exact;
+    int32_t      whole[2];
     mtf_session *s = mtf_open_with(NULL);
-    const char  *path = write_npy("a.npy", "{'descr': '<f8', 'fortran_order': False, 'shape': (3,2)}",
-                                  values, sizeof values);
+    const char  *path = write_npy(
+         "a.npy", "{'descr': '<f8', 'fortran_order': False, 'shape': (3,2)}", values, sizeof values);
     mtf_dataset *d = open_field(s, (mtf_field){.name = "x", .files = path});
     assert_int_equal(mtf_dataset_size(d), 3);
     assert_true(mtf_dataset_read(d, "x", 1, MTF_I32, 2, whole));
@@ -113,18 +113,23 @@ static void npy_files(void **state)
                      sizeof large);
     d = open_field(s, (mtf_field){.name = "x", .files = path});
     assert_true(mtf_dataset_read(d, "x", 0, MTF_I64, 1, &exact) && exact == large[0]);
-    path = write_npy("c.npy", "{'descr': '|u1', 'fortran_order': False, 'shape': (2,1)}", "\x07\xff", 2);
+    path = write_npy("c.npy", "{'descr': '|u1', 'fortran_order': False, 'shape': (2,1)}",
+                     "\x07\xff", 2);
     d = open_field(s, (mtf_field){.name = "x", .files = path});
     assert_true(mtf_dataset_read(d, "x", 1, MTF_I64, 1, &exact) && exact == 255);
     close_well(s);
     refused((mtf_field){.name = "x", .files = path, .length = 2}, "every example of");
-    path = write_npy("a.npy", "{'descr': '<f8', 'fortran_order': True, 'shape': (3,2)}", values, 48);
+    path =
+        write_npy("a.npy", "{'descr': '<f8', 'fortran_order': True, 'shape': (3,2)}", values, 48);
     refused((mtf_field){.name = "x", .files = path}, "Fortran order");
-    path = write_npy("a.npy", "{'descr': '<f8', 'fortran_order': False, 'shape': (3,2)}", values, 40);
-    refused((mtf_field){.name = "x", .files = path}, "cut short: its header says 48 bytes of elements");
+    path =
+        write_npy("a.npy", "{'descr': '<f8', 'fortran_order': False, 'shape': (3,2)}", values, 40);
+    refused((mtf_field){.name = "x", .files = path},
+            "cut short: its header says 48 bytes of elements");
     path = write_npy("a.npy", "{'descr': '<f8', 'fortran_order': False, 'shape': ()}", values, 8);
     refused((mtf_field){.name = "x", .files = path}, "is a single number");
-    path = write_npy("a.npy", "{'descr': '<f8', 'fortran_order': False, 'shape': (2,0)}", values, 0);
+    path =
+        write_npy("a.npy", "{'descr': '<f8', 'fortran_order': False, 'shape': (2,0)}", values, 0);
     refused((mtf_field){.name = "x", .files = path}, "its examples have no elements");
 }
 
@@ -137,9 +142,10 @@ static void npy_types(void **state)
         double      least, most;
         bool        i32; /* both fit */
     } rows[] = {
-        {"u1", 0, 255, true},         {"i1", -128, 127, true},       {"u2", 0, 65535, true},
-        {"i2", -32768, 32767, true},  {"u4", 0, 4294967295.0, false}, {"i4", -0x1p31, 0x1p31 - 1, true},
-        {"u8", 0, 0x1p64, false},     {"i8", -0x1p63, 0x1p63, false},
+        {"u1", 0, 255, true},           {"i1", -128, 127, true},
+        {"u2", 0, 65535, true},         {"i2", -32768, 32767, true},
+        {"u4", 0, 4294967295.0, false}, {"i4", -0x1p31, 0x1p31 - 1, true},
+        {"u8", 0, 0x1p64, false},       {"i8", -0x1p63, 0x1p63, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char         path[300];
@@ -151,18 +157,25 @@ static void npy_types(void **state)
         snprintf(path, sizeof path, MTF_SOURCE_DIR "/tests/data/elements_%s.npy", rows[i].name);
         mtf_dataset *d = open_field(s, (mtf_field){.name = "x", .files = path});
         assert_int_equal(mtf_dataset_size(d), 3);
-        assert_true(mtf_dataset_read(d, "x", 0, MTF_F64, 2, x) && x[0] == rows[i].least && x[1] == rows[i].most);
+        assert_true(mtf_dataset_read(d, "x", 0, MTF_F64, 2, x) && x[0] == rows[i].least &&
+                    x[1] == rows[i].most);
         assert_true(mtf_dataset_read(d, "x", 2, MTF_F32, 2, f) && f[0] == 7 && f[1] == 100);
-        assert_true(mtf_dataset_read(d, "x", 1, MTF_I64, 2, large) && large[0] == 0 && large[1] == 1);
-        assert_true(mtf_dataset_read(d, "x", 2, MTF_I32, 2, whole) && whole[0] == 7 && whole[1] == 100);
+        assert_true(mtf_dataset_read(d, "x", 1, MTF_I64, 2, large) && large[0] == 0 &&
+                    large[1] == 1);
+        assert_true(mtf_dataset_read(d, "x", 2, MTF_I32, 2, whole) && whole[0] == 7 &&
+                    whole[1] == 100);
         bool i64 = rows[i].most < 0x1p64;
         assert_int_equal(mtf_dataset_read(d, "x", 0, MTF_I64, 2, large), i64);
-        if (i64 && rows[i].most == 0x1p63) assert_true(large[0] == INT64_MIN && large[1] == INT64_MAX);
+        if (i64 && rows[i].most == 0x1p63)
+            assert_true(large[0] == INT64_MIN && large[1] == INT64_MAX);
         if (i64 && rows[i].most < 0x1p63) assert_true(large[1] == (int64_t)rows[i].most);
-        if (!i64) assert_contains(mtf_error(s), "elements_u8.npy\", example 0: 1.8446744073709552e+19 is out");
+        if (!i64)
+            assert_contains(mtf_error(s),
+                            "elements_u8.npy\", example 0: 1.8446744073709552e+19 is out");
         if (i64) assert_int_equal(mtf_dataset_read(d, "x", 0, MTF_I32, 2, whole), rows[i].i32);
         if (i64 && !rows[i].i32) assert_contains(mtf_error(s), "example 0: ");
-        if (rows[i].i32) assert_true(whole[0] == (int32_t)rows[i].least && whole[1] == (int32_t)rows[i].most);
+        if (rows[i].i32)
+            assert_true(whole[0] == (int32_t)rows[i].least && whole[1] == (int32_t)rows[i].most);
         mtf_close(s);
     }
 }
@@ -172,13 +185,14 @@ static void npy_types(void **state)
 static void tsv_columns(void **state)
 {
     (void)state;
-    const char  *path = write_text("t.tsv", "3\tab\t0.25\r\n-7\t\t1e3\r\n9007199254740993\tlong text\t-1");
+    const char *path =
+        write_text("t.tsv", "3\tab\t0.25\r\n-7\t\t1e3\r\n9007199254740993\tlong text\t-1");
     mtf_session *s = mtf_open_with(NULL);
-    mtf_dataset *d = mtf_dataset_open(
-        s, (mtf_field[]){{.name = "n", .files = path, .part = "0"},
-                         {.name = "t", .files = path, .part = "1", .length = 4},
-                         {.name = "r", .files = path, .part = "2", .scale = 2},
-                         {0}});
+    mtf_dataset *d =
+        mtf_dataset_open(s, (mtf_field[]){{.name = "n", .files = path, .part = "0"},
+                                          {.name = "t", .files = path, .part = "1", .length = 4},
+                                          {.name = "r", .files = path, .part = "2", .scale = 2},
+                                          {0}});
     int64_t n;
     int32_t t[4];
     float   r;
@@ -197,13 +211,18 @@ static void tsv_refused(void **state)
 {
     (void)state;
     const char *path = write_text("t.tsv", "1\t2\n3\tx4\n5\n\n");
-    refused((mtf_field){.name = "x", .files = path, .part = "1"}, "t.tsv\", line 2, column 1: \"x4\" is no number");
-    refused((mtf_field){.name = "x", .files = path, .part = "0"}, "line 4, column 0: \"\" is no number");
-    refused((mtf_field){.name = "x", .files = path, .part = "2"}, "line 1 has 2 columns; column 2 is asked for");
+    refused((mtf_field){.name = "x", .files = path, .part = "1"},
+            "t.tsv\", line 2, column 1: \"x4\" is no number");
+    refused((mtf_field){.name = "x", .files = path, .part = "0"},
+            "line 4, column 0: \"\" is no number");
+    refused((mtf_field){.name = "x", .files = path, .part = "2"},
+            "line 1 has 2 columns; column 2 is asked for");
     refused((mtf_field){.name = "x", .files = path, .part = "first"}, "names no column \"first\"");
     refused((mtf_field){.name = "x", .files = write_text("t.tsv", "")}, "has no examples");
-    refused((mtf_field){.name = "x", .files = write_text("t.tsv", ""), .part = "0"}, "has no examples");
-    refused((mtf_field){.name = "x", .files = write_text("t.tsv", "1 2"), .part = "0"}, "\"1 2\" is no number");
+    refused((mtf_field){.name = "x", .files = write_text("t.tsv", ""), .part = "0"},
+            "has no examples");
+    refused((mtf_field){.name = "x", .files = write_text("t.tsv", "1 2"), .part = "0"},
+            "\"1 2\" is no number");
 }
 
 /* ---- text ---- */
@@ -223,7 +242,8 @@ static void text_lines(void **state)
     d = open_field(s, (mtf_field){.name = "x", .files = path});
     assert_true(mtf_dataset_read(d, "x", 0, MTF_I32, 2, x) && x[1] == 'b');
     assert_false(mtf_dataset_read(d, "x", 2, MTF_I32, 2, x));
-    assert_contains(mtf_error(s), "t.txt\": example 2 has 6 elements for the field \"x\", where 2 are taken");
+    assert_contains(mtf_error(s),
+                    "t.txt\": example 2 has 6 elements for the field \"x\", where 2 are taken");
     mtf_close(s);
 }
 
@@ -241,14 +261,16 @@ static void byte_windows(void **state)
     assert_true(mtf_dataset_read(d, "x", 2, MTF_F32, 3, x) && x[0] == 'g' && x[1] == 0);
     assert_true(mtf_dataset_read(d, "x", 3, MTF_F32, 3, x) && x[2] == 'j');
     close_well(s);
-    refused((mtf_field){.name = "x", .files = scratch_path("w-*"), .format = "bytes"}, "how long one is");
+    refused((mtf_field){.name = "x", .files = scratch_path("w-*"), .format = "bytes"},
+            "how long one is");
 }
 
 /* ---- tokens ---- */
 
 static mtf_field tokens(const char *format, const char *path, int64_t length, int64_t shift)
 {
-    return (mtf_field){.name = "x", .files = path, .format = format, .length = length, .shift = shift};
+    return (mtf_field){
+        .name = "x", .files = path, .format = format, .length = length, .shift = shift};
 }
 
 /* 101 tokens that NumPy wrote: 3 i, and 70001 i (tests/reference/tables.py). */
@@ -287,7 +309,8 @@ static void token_windows(void **state)
     uint16_t     many[700];
     int32_t      all[699];
     for (int i = 0; i < 700; i++) many[i] = (uint16_t)(65535 - i);
-    mtf_dataset *d = open_field(s, tokens("u16", write_gzip("t.bin.gz", many, sizeof many), 699, 1));
+    mtf_dataset *d =
+        open_field(s, tokens("u16", write_gzip("t.bin.gz", many, sizeof many), 699, 1));
     assert_true(mtf_dataset_read(d, "x", 0, MTF_I32, 699, all));
     for (int i = 0; i < 699; i++) assert_int_equal(all[i], 65534 - i);
     close_well(s);
@@ -297,13 +320,13 @@ static void token_windows(void **state)
 static void shifted_bytes(void **state)
 {
     (void)state;
-    const char *path = write_text("w", "abcdefg"); /* a window, another, and one letter */
+    const char  *path = write_text("w", "abcdefg"); /* a window, another, and one letter */
     mtf_session *s = mtf_open_with(NULL);
     mtf_dataset *d = mtf_dataset_open(
         s, (mtf_field[]){{.name = "x", .files = path, .format = "bytes", .length = 3},
                          {.name = "y", .files = path, .format = "bytes", .length = 3, .shift = 1},
                          {0}});
-    int32_t      y[3];
+    int32_t y[3];
     assert_int_equal(mtf_dataset_size(d), 3);
     assert_true(mtf_dataset_read(d, "y", 0, MTF_I32, 3, y) && y[0] == 'b' && y[2] == 'd');
     assert_true(mtf_dataset_read(d, "y", 1, MTF_I32, 3, y) && y[0] == 'e' && y[2] == 'g');
@@ -328,7 +351,8 @@ static void shards(void **state)
     assert_true(mtf_dataset_read(d, "x", 1, MTF_F32, 3, x) && x[0] == 4);
     close_well(s);
     write_plain("s-01", other, sizeof other);
-    refused((mtf_field){.name = "x", .files = scratch_path("s-*")}, "the files of a field must be alike");
+    refused((mtf_field){.name = "x", .files = scratch_path("s-*")},
+            "the files of a field must be alike");
     write_text("l-1.txt", "a\nb\n");
     write_text("l-2.txt", ""); /* an empty one between others */
     write_text("l-3.txt", "c");
@@ -377,9 +401,12 @@ static void wrong_fields(void **state)
     refused((mtf_field){.name = "x"}, "field \"x\" names no files");
     refused((mtf_field){.name = "x", .files = write_text("t.what", "?")}, "show its format");
     const char *lines = write_text("t.txt", "1\n");
-    refused((mtf_field){.name = "x", .files = lines, .part = "0"}, "has a part, \"0\", but its format is text");
-    refused((mtf_field){.name = "x", .files = lines, .header = true}, "has a header, but its format is text");
-    refused((mtf_field){.name = "x", .files = lines, .shift = 1}, "has a shift, but its format is text");
+    refused((mtf_field){.name = "x", .files = lines, .part = "0"},
+            "has a part, \"0\", but its format is text");
+    refused((mtf_field){.name = "x", .files = lines, .header = true},
+            "has a header, but its format is text");
+    refused((mtf_field){.name = "x", .files = lines, .shift = 1},
+            "has a shift, but its format is text");
     mtf_session *s = mtf_open_with(NULL);
     assert_null(mtf_dataset_open(s, (mtf_field[]){{0}}));
     assert_contains(mtf_error(s), "needs a field at least");
@@ -429,8 +456,9 @@ static void no_memory(void **state)
     for (int left = 0;; left++) {
         budget       b = {left};
         mtf_session *s = mtf_open_with(&(mtf_session_opts){.allocator = {take, give, &b}});
-        mtf_dataset *d = s ? open_field(s, (mtf_field){.name = "x", .files = path, .length = 1}) : NULL;
-        bool         ok = d != NULL;
+        mtf_dataset *d =
+            s ? open_field(s, (mtf_field){.name = "x", .files = path, .length = 1}) : NULL;
+        bool ok = d != NULL;
         if (s && !ok) assert_contains(mtf_error(s), "memory: ");
         if (s) mtf_close(s);
         if (ok) break;
@@ -445,13 +473,14 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(idx_files),   cmocka_unit_test(idx_cut_anywhere),
-        cmocka_unit_test(idx_damaged), cmocka_unit_test(idx_hostile),
-        cmocka_unit_test(npy_files), cmocka_unit_test(npy_types),   cmocka_unit_test(tsv_columns),
-        cmocka_unit_test(tsv_refused), cmocka_unit_test(text_lines),
-        cmocka_unit_test(byte_windows), cmocka_unit_test(token_windows), cmocka_unit_test(shifted_bytes), cmocka_unit_test(shards),
-        cmocka_unit_test(large_file),  cmocka_unit_test(wrong_fields),
-        cmocka_unit_test(no_memory),
+        cmocka_unit_test(idx_files),     cmocka_unit_test(idx_cut_anywhere),
+        cmocka_unit_test(idx_damaged),   cmocka_unit_test(idx_hostile),
+        cmocka_unit_test(npy_files),     cmocka_unit_test(npy_types),
+        cmocka_unit_test(tsv_columns),   cmocka_unit_test(tsv_refused),
+        cmocka_unit_test(text_lines),    cmocka_unit_test(byte_windows),
+        cmocka_unit_test(token_windows), cmocka_unit_test(shifted_bytes),
+        cmocka_unit_test(shards),        cmocka_unit_test(large_file),
+        cmocka_unit_test(wrong_fields),  cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -84,12 +84,13 @@ enum { CROWD = 8, ROUNDS = 25, LONG_MS = 30000 };
 /* Opens the file when the gate is closed on the other side, says so, and keeps it till the exit is. */
 static void one_of_many(const char *path, int gate, int opened, int ending)
 {
-    char         byte = 1;
-    mtf_session *s = mtf_open_with(NULL);
-    input_files  files = {.session = s, .share = true};
-    ssize_t      end = read(gate, &byte, 1);
+    char              byte = 1;
+    mtf_session      *s = mtf_open_with(NULL);
+    input_files       files = {.session = s, .share = true};
+    ssize_t           end = read(gate, &byte, 1);
     const input_file *file = input_open(&files, path);
-    bool right = end == 0 && file && file->shared && file->size == SIZE && !memcmp(file->bytes, bytes, SIZE);
+    bool              right =
+        end == 0 && file && file->shared && file->size == SIZE && !memcmp(file->bytes, bytes, SIZE);
     byte = right ? 1 : 0;
     end = write(opened, &byte, 1) == 1 ? read(ending, &byte, 1) : -1;
     input_close(&files);
@@ -174,8 +175,8 @@ static void no_folder(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(unpacked_once), cmocka_unit_test(left_behind),
-                                       cmocka_unit_test(all_at_once), cmocka_unit_test(damaged),
-                                       cmocka_unit_test(no_folder)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(unpacked_once),
+                                       cmocka_unit_test(left_behind), cmocka_unit_test(all_at_once),
+                                       cmocka_unit_test(damaged), cmocka_unit_test(no_folder)};
     return cmocka_run_group_tests_name("shared_unpack", tests, prepare, scratch_drop);
 }

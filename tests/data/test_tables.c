@@ -13,11 +13,12 @@ static void check_table(const char *path)
     enum { LENGTH = 16 };
     mtf_session *s = mtf_open_with(NULL);
     mtf_dataset *d = mtf_dataset_open(
-        s, (mtf_field[]){{.name = "label", .files = path, .part = "6"}, /* numbers beside names */
-                         {.name = "x", .files = path, .part = "2-5", .scale = 8},
-                         {.name = "back", .files = path, .part = "x3,4,id"},
-                         {.name = "text", .files = path, .part = "a \"name\", quoted", .length = LENGTH},
-                         {0}});
+        s, (mtf_field[]){
+               {.name = "label", .files = path, .part = "6"}, /* numbers beside names */
+               {.name = "x", .files = path, .part = "2-5", .scale = 8},
+               {.name = "back", .files = path, .part = "x3,4,id"},
+               {.name = "text", .files = path, .part = "a \"name\", quoted", .length = LENGTH},
+               {0}});
     assert_int_equal(mtf_dataset_size(d), ROWS);
     for (int i = 0; i < ROWS; i++) {
         int64_t label;
@@ -31,7 +32,8 @@ static void check_table(const char *path)
         assert_true(mtf_dataset_read(d, "back", i, MTF_F64, 3, back));
         assert_true(back[0] == i / 8.0 + 3 && back[1] == i / 8.0 + 2 && back[2] == i);
         assert_true(mtf_dataset_read(d, "text", i, MTF_I32, LENGTH, text));
-        for (size_t k = 0; k < LENGTH; k++) assert_int_equal(text[k], k < size ? texts[i % 7][k] : 0);
+        for (size_t k = 0; k < LENGTH; k++)
+            assert_int_equal(text[k], k < size ? texts[i % 7][k] : 0);
     }
     close_well(s);
 }
@@ -64,7 +66,8 @@ static void forms(void **state)
     (void)state;
     double      want[] = {1, 2.5, -3};
     const char *path = write_text("t.csv", "0,0,0\n1, 2.5 ,\"-3\"");
-    row_is((mtf_field){.name = "x", .files = path}, 2, 1, 3, want); /* all columns, no last line end */
+    row_is((mtf_field){.name = "x", .files = path}, 2, 1, 3,
+           want); /* all columns, no last line end */
     path = write_text("t.csv", "\xef\xbb\xbf\r\n\r\n1,2.5,-3\r\n\r\n\n4,5,6\r\n\r\n");
     row_is((mtf_field){.name = "x", .files = path, .part = "0-2"}, 2, 0, 3, want);
     path = write_text("t.csv", " a , b,\"c \"\n1,2.5,-3\n");
@@ -128,9 +131,9 @@ static void damaged(void **state)
     char *text = read_text(table); /* cut anywhere it is read, or refused with its name */
     for (size_t n = 0; n < strlen(text); n++) {
         mtf_session *s = mtf_open_with(NULL);
-        mtf_dataset *d = open_field(s, (mtf_field){.name = "x", .files = write_plain("c.csv", text, n),
-                                                   .part = "label"});
-        int64_t      label;
+        mtf_dataset *d = open_field(
+            s, (mtf_field){.name = "x", .files = write_plain("c.csv", text, n), .part = "label"});
+        int64_t label;
         for (int64_t i = 0; i < mtf_dataset_size(d); i++)
             if (mtf_dataset_read(d, "x", i, MTF_I64, 1, &label)) assert_int_equal(label, i % 10);
         if (!mtf_ok(s)) assert_contains(mtf_error(s), "c.csv\"");
@@ -160,12 +163,14 @@ static void read_as(mtf_field f, mtf_dtype type, const char *words)
 static void ranges(void **state)
 {
     (void)state;
-    mtf_field f = {.name = "x", .files = write_text("t.csv", "a,b\n1,2147483647\n-2147483648,2\n"),
+    mtf_field f = {.name = "x",
+                   .files = write_text("t.csv", "a,b\n1,2147483647\n-2147483648,2\n"),
                    .header = true};
     read_as(f, MTF_I32, NULL);
     write_text("t.csv", "a,b\n1,2\n3,2147483648\n");
-    read_as(f, MTF_I32, "t.csv\", line 3, column 1: 2147483648 is out of the range of i32, the type of the "
-                        "input \"x\"");
+    read_as(f, MTF_I32,
+            "t.csv\", line 3, column 1: 2147483648 is out of the range of i32, the type of the "
+            "input \"x\"");
     read_as(f, MTF_I64, NULL);
     read_as(f, MTF_F32, NULL);
     f.scale = 0.5;
@@ -184,7 +189,8 @@ static void ranges(void **state)
     write_text("t.csv", "a,b\n0,-2147483649.0\n");
     read_as(f, MTF_I32, "line 2, column 1: -2147483649 is out of");
 
-    f = (mtf_field){.name = "x", .files = write_text("t.csv", "0,9\n4,10\n"), .least = 0, .most = 9};
+    f = (mtf_field){
+        .name = "x", .files = write_text("t.csv", "0,9\n4,10\n"), .least = 0, .most = 9};
     read_as(f, MTF_I32, "t.csv\", line 2, column 1: 10 is outside of 0 to 9, the range of \"x\"");
     f.most = 10;
     read_as(f, MTF_I32, NULL);
@@ -192,7 +198,8 @@ static void ranges(void **state)
     read_as(f, MTF_F32, "line 1, column 0: 0 is outside of 1 to 10");
     f.least = 11;
     read_as(f, MTF_F32, "takes numbers from 11 to 10, an empty range");
-    f = (mtf_field){.name = "x", .files = write_text("t.txt", "aa\nb\n"), .length = 2, .least = 97, .most = 98};
+    f = (mtf_field){
+        .name = "x", .files = write_text("t.txt", "aa\nb\n"), .length = 2, .least = 97, .most = 98};
     read_as(f, MTF_F32, NULL); /* what fills up is no number of the file */
     f.most = 97;
     read_as(f, MTF_F32, "t.txt\", line 2, byte 0: 98 is outside");

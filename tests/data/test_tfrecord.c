@@ -42,7 +42,8 @@ static void from_tensorflow(void **state)
     check_stored(stored);
     check_stored(packed);
     mtf_session *s = mtf_open_with(NULL);
-    mtf_field    f = {.name = "x", .files = MTF_SOURCE_DIR "/tests/data/examples.tfrecord", .part = "whole"};
+    mtf_field    f = {
+           .name = "x", .files = MTF_SOURCE_DIR "/tests/data/examples.tfrecord", .part = "whole"};
     mtf_dataset *d = open_field(s, f);
     int32_t      narrow[3];
     assert_true(mtf_dataset_read(d, "x", 0, MTF_I32, 3, narrow)); /* all zeros */
@@ -59,7 +60,8 @@ static const char *write_record(const char *message, size_t n)
     unsigned char file[400] = {(unsigned char)n};
     crc32c_tables t;
     crc32c_fill(&t);
-    uint32_t head = crc32c_masked(crc32c(&t, file, 8)), foot = crc32c_masked(crc32c(&t, message, n));
+    uint32_t head = crc32c_masked(crc32c(&t, file, 8)),
+             foot = crc32c_masked(crc32c(&t, message, n));
     memcpy(file + 8, &head, 4);
     memcpy(file + 12, message, n);
     memcpy(file + 12 + n, &foot, 4);
@@ -69,7 +71,8 @@ static const char *write_record(const char *message, size_t n)
 /* Example { Features { entry { name "a", Feature } } } around a Feature of n < 100 bytes. */
 static const char *write_feature(const char *feature, size_t n)
 {
-    char head[] = {0x0a, (char)(n + 7), 0x0a, (char)(n + 5), 0x0a, 1, 'a', 0x12, (char)n}, message[200];
+    char head[] = {0x0a, (char)(n + 7), 0x0a, (char)(n + 5), 0x0a, 1, 'a', 0x12, (char)n},
+         message[200];
     memcpy(message, head, sizeof head);
     memcpy(message + sizeof head, feature, n);
     return write_record(message, sizeof head + n);
@@ -91,16 +94,27 @@ static void packed_and_not(void **state)
 {
     (void)state;
     double numbers[] = {1, 300, -1};
-    reads(FEATURE("\x1a\x0f\x0a\x0d\x01\xac\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), 3, numbers);
-    reads(FEATURE("\x1a\x10\x08\x01\x08\xac\x02\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), 3, numbers);
+    reads(FEATURE("\x1a\x0f\x0a\x0d\x01\xac\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), 3,
+          numbers);
+    reads(FEATURE("\x1a\x10\x08\x01\x08\xac\x02\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), 3,
+          numbers);
     reads(FEATURE("\x1a\x06\x0a\x01\x01\x08\xac\x02"), 2, numbers); /* mixed */
     double floats[] = {1, -2};
     reads(FEATURE("\x12\x0a\x0a\x08\0\0\x80\x3f\0\0\0\xc0"), 2, floats);
     reads(FEATURE("\x12\x0a\x0d\0\0\x80\x3f\x0d\0\0\0\xc0"), 2, floats);
     double letters[] = {'a', 'b', 'c'};
-    reads(FEATURE("\x0a\x07\x0a\x02" "ab" "\x0a\x01" "c"), 3, letters);
+    reads(FEATURE("\x0a\x07\x0a\x02"
+                  "ab"
+                  "\x0a\x01"
+                  "c"),
+          3, letters);
     /* Unknown fields of every kind are passed over. */
-    reads(FEATURE("\x78\x05\x79" "12345678" "\x7d" "1234" "\x1a\x03\x0a\x01\x01"), 1, numbers);
+    reads(FEATURE("\x78\x05\x79"
+                  "12345678"
+                  "\x7d"
+                  "1234"
+                  "\x1a\x03\x0a\x01\x01"),
+          1, numbers);
 }
 
 static mtf_field feature(const char *path)
@@ -112,19 +126,26 @@ static void bad_messages(void **state)
 {
     (void)state;
     static const char no_example[] = "r.tfrecord\": record 0, at byte 0, is no tf.Example";
-    refused(feature(FEATURE("\x1a\x05\x0a\x01\x01")), no_example);          /* a list too long */
-    refused(feature(FEATURE("\x1a\x03\x0a\x01\x81")), no_example);          /* a number without end */
-    refused(feature(FEATURE("\x1b\x02")), no_example);                      /* a group */
-    refused(feature(FEATURE("\x12\x05\x0a\x03" "123")), no_example);        /* three quarters of a float */
-    refused(feature(FEATURE("\x12\x02\x08\x01")), no_example);              /* a float as a varint */
-    refused(feature(FEATURE("\x0a\x02\x08\x01")), no_example);              /* a text as a varint */
-    refused(feature(FEATURE("\x1a\x05\x0d" "1234")), no_example);           /* a whole number as a float */
-    refused(feature(write_record("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12)), no_example);
+    refused(feature(FEATURE("\x1a\x05\x0a\x01\x01")), no_example); /* a list too long */
+    refused(feature(FEATURE("\x1a\x03\x0a\x01\x81")), no_example); /* a number without end */
+    refused(feature(FEATURE("\x1b\x02")), no_example);             /* a group */
+    refused(feature(FEATURE("\x12\x05\x0a\x03"
+                            "123")),
+            no_example);                                       /* three quarters of a float */
+    refused(feature(FEATURE("\x12\x02\x08\x01")), no_example); /* a float as a varint */
+    refused(feature(FEATURE("\x0a\x02\x08\x01")), no_example); /* a text as a varint */
+    refused(feature(FEATURE("\x1a\x05\x0d"
+                            "1234")),
+            no_example); /* a whole number as a float */
+    refused(feature(write_record("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12)),
+            no_example);
     refused(feature(write_record("\x0a\x02\x0a\x01", 4)), no_example);
     refused(feature(write_record("", 0)), "record 0, at byte 0, has no feature \"a\"");
-    refused((mtf_field){.name = "x", .files = FEATURE("\x1a\0"), .part = "b"}, "has no feature \"b\"");
+    refused((mtf_field){.name = "x", .files = FEATURE("\x1a\0"), .part = "b"},
+            "has no feature \"b\"");
     refused((mtf_field){.name = "x", .files = FEATURE("\x1a\0"), .part = "a"}, "has 0 elements");
-    refused((mtf_field){.name = "x", .files = FEATURE("\x1a\0")}, "its part should name the feature");
+    refused((mtf_field){.name = "x", .files = FEATURE("\x1a\0")},
+            "its part should name the feature");
 }
 
 /* ---- damage ---- */
@@ -157,7 +178,8 @@ static void cut_and_changed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(from_tensorflow), cmocka_unit_test(packed_and_not),
-                                       cmocka_unit_test(bad_messages), cmocka_unit_test(cut_and_changed)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(from_tensorflow), cmocka_unit_test(packed_and_not),
+        cmocka_unit_test(bad_messages), cmocka_unit_test(cut_and_changed)};
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -26,7 +26,8 @@ static int32_t check_row(mtf_dataset *d, const char *side, int64_t row, int64_t 
     if (!mtf_dataset_read(d, name, row, MTF_I32, length, positions)) abort();
     for (int64_t i = 0; i < length; i++) {
         bool begins = segments[i] && segments[i] == last + 1 && positions[i] == 0;
-        bool goes_on = i && segments[i] && segments[i] == last && positions[i] == positions[i - 1] + 1;
+        bool goes_on =
+            i && segments[i] && segments[i] == last && positions[i] == positions[i - 1] + 1;
         if (segments[i] ? !begins && !goes_on : ids[i] || positions[i]) abort();
         if (!segments[i]) break;
         last = segments[i];
@@ -56,7 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
                        .length = bytes[2] % MOST,
                        .inputs_length = bytes[3] % MOST};
     mtf_dataset  *d = mtf_text_open(s, &o);
-    bool          inputs = o.objective == MTF_TEXT_PAIRS || o.objective == MTF_TEXT_SPANS || o.objective == MTF_TEXT_PREFIX;
+    bool          inputs = o.objective == MTF_TEXT_PAIRS || o.objective == MTF_TEXT_SPANS ||
+                  o.objective == MTF_TEXT_PREFIX;
     if (!d == mtf_ok(s)) abort();
     for (int64_t row = 0; d && mtf_ok(s) && row < mtf_dataset_size(d); row++) {
         int32_t count = check_row(d, "targets", row, o.length), other = count;

@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     bool         ok = field_parse(s, "data", text, &f);
     /* Either a sentence, or a field that names something. */
     if (ok != mtf_ok(s)) abort();
-    if (ok && (!f.name || !*f.name || !f.files || !*f.files || f.length < 0 || f.shift < 0)) abort();
+    if (ok && (!f.name || !*f.name || !f.files || !*f.files || f.length < 0 || f.shift < 0))
+        abort();
     if (ok && !(f.least <= f.most)) abort();
     mtf_close(s);
     free(text);

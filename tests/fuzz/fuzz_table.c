@@ -25,9 +25,13 @@ static void read_all(const format *format, const uint8_t *bytes, size_t n, mtf_f
         int64_t values[MOST];
         char    place[PLACE_ROOM];
         fault   why = {0};
-        wanted  w = {.end = f.elements < MOST ? f.elements : MOST, .scale = 1, .type = MTF_I64, .out = values};
+        wanted  w = {.end = f.elements < MOST ? f.elements : MOST,
+                     .scale = 1,
+                     .type = MTF_I64,
+                     .out = values};
         bool    read = format->read(&f, &part, k, &w, &why);
-        if (read != (why.kind == ERR_NONE) || (read && !as.length && w.offered != f.elements)) abort();
+        if (read != (why.kind == ERR_NONE) || (read && !as.length && w.offered != f.elements))
+            abort();
         if ((uint64_t)w.offered > n + 1) abort();
         format->where(&f, &part, k, 0, place);
         if (strlen(place) >= PLACE_ROOM - 1) abort();

@@ -61,8 +61,12 @@ static void use(mtf_vocabulary *v, const char *text, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-    static const char *const kinds[] = {"bytes",    "words:%s/words",       "subwords:%s/words",
-                                        "gpt2:%s",  "gpt2:tests/text/pairs", "sentencepiece:%s/words",
+    static const char *const kinds[] = {"bytes",
+                                        "words:%s/words",
+                                        "subwords:%s/words",
+                                        "gpt2:%s",
+                                        "gpt2:tests/text/pairs",
+                                        "sentencepiece:%s/words",
                                         "sentencepiece:tests/text/bytes.model"};
     static char              folder[] = "/tmp/mtf_fuzz_XXXXXX";
     char                     path[100], spec[100];
@@ -71,15 +75,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     const uint8_t *split = memchr(bytes + 1, 255, n - 1), *end = bytes + n;
     if (!split) split = end;
     for (int i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, (const char *[]){"words", "vocab.json", "merges.txt"}[i]);
+        snprintf(path, sizeof path, "%s/%s", folder,
+                 (const char *[]){"words", "vocab.json", "merges.txt"}[i]);
         put(path, bytes + 1, (size_t)(split - bytes - 1));
     }
     const char *kind = kinds[bytes[0] % 7], *place = strchr(kind, '%');
-    snprintf(spec, sizeof spec, "%.*s%s%s", place ? (int)(place - kind) : 80, kind, place ? folder : "",
-             place ? place + 2 : "");
+    snprintf(spec, sizeof spec, "%.*s%s%s", place ? (int)(place - kind) : 80, kind,
+             place ? folder : "", place ? place + 2 : "");
     mtf_session    *s = mtf_open_with(NULL);
     mtf_vocabulary *v = mtf_vocabulary_open(s, spec);
-    if (v) use(v, (const char *)(split < end ? split + 1 : end), (size_t)(split < end ? end - split - 1 : 0));
+    if (v)
+        use(v, (const char *)(split < end ? split + 1 : end),
+            (size_t)(split < end ? end - split - 1 : 0));
     mtf_close(s);
     return 0;
 }

@@ -179,7 +179,8 @@ static double allowed(const mesh_trials *t, mtf_dtype type)
 }
 
 /* far: at least the largest difference, relative to the tensor's magnitude. */
-static bool same_value(const fetched *a, const fetched *b, double tolerance, double *far, char *error)
+static bool same_value(const fetched *a, const fetched *b, double tolerance, double *far,
+                       char *error)
 {
     double scale = 0.1;
     for (int64_t i = 0; i < a->n && is_float(a->type); i++) {
@@ -277,7 +278,10 @@ bool trials_begin(mesh_trials *t)
         try_stage(t, &(stage){"", "", "", t->device, t->more, true});
         try_stage(t, &(stage){"", "", "", t->device, t->more, false});
     } else if (!t->c->nan && !t->c->outside) {
-        try_stage(t, &(stage){.mesh = "", .layout = "", .state_layout = "", .device = "check"}); /* where nothing is fused */
+        try_stage(t, &(stage){.mesh = "",
+                              .layout = "",
+                              .state_layout = "",
+                              .device = "check"}); /* where nothing is fused */
     }
     memset(t->apart, 0, sizeof t->apart);
     for (int a = 0; a < t->one.ndims; a++)
@@ -349,7 +353,8 @@ static void try_choice(choices *c, long number)
     bool        checked = number % 8 == 3 && !c->t->c->nan && !c->t->c->outside && !c->t->device;
     const char *device = c->t->device ? c->t->device : checked ? "check" : "cpu";
     write_state(c, number, state, sizeof state);
-    try_stage(c->t, &(stage){c->mesh, layout, state, device, c->t->more, c->t->device && number % 4});
+    try_stage(c->t,
+              &(stage){c->mesh, layout, state, device, c->t->more, c->t->device && number % 4});
 }
 
 static bool is_must(const mesh_trials *t, int dim)

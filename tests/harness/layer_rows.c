@@ -530,20 +530,30 @@ static void mix(mtf_graph *g, mtf_dtype type, mtf_moe_opts o)
 
 ROW(moe_top_2)
 {
-    mix(g, type, (mtf_moe_opts){.second_policy_train = "all", .second_place_loss = true, .z_loss = 0.1});
+    mix(g, type,
+        (mtf_moe_opts){.second_policy_train = "all", .second_place_loss = true, .z_loss = 0.1});
 }
 
 ROW(moe_top_k)
 {
     static const char *const gated[] = {"sigmoid", "linear"};
-    mix(g, type, (mtf_moe_opts){.gating = "top_k", .k = 3, .sigmoid = true, .shared = 1, .bias_rate = 0.01,
-                                .activation = {gated[0], gated[1]}});
+    mix(g, type,
+        (mtf_moe_opts){.gating = "top_k",
+                       .k = 3,
+                       .sigmoid = true,
+                       .shared = 1,
+                       .bias_rate = 0.01,
+                       .activation = {gated[0], gated[1]}});
 }
 
 ROW(moe_switch)
 {
-    mix(g, type, (mtf_moe_opts){.gating = "switch", .switch_policy_train = "argmax", .across = true,
-                                .group_size = 4, .output = DIM(c, 3)});
+    mix(g, type,
+        (mtf_moe_opts){.gating = "switch",
+                       .switch_policy_train = "argmax",
+                       .across = true,
+                       .group_size = 4,
+                       .output = DIM(c, 3)});
 }
 
 ROW(moe_switch_max)
@@ -553,7 +563,8 @@ ROW(moe_switch_max)
 
 ROW(moe_ntlb)
 {
-    mix(g, type, (mtf_moe_opts){.gating = "ntlb", .switch_policy_train = "argmax", .least_capacity = 1});
+    mix(g, type,
+        (mtf_moe_opts){.gating = "ntlb", .switch_policy_train = "argmax", .least_capacity = 1});
 }
 
 ROW(moe_expert_selection)

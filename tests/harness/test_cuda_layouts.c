@@ -65,8 +65,7 @@ int main(int argc, char **argv)
         const char *path = files.gl_pathv[i] + strlen(folder);
         bool        asked = argc > 1 && !shared && strstr(path, argv[1]);
         bool        taken = (argc < 2 || shared) && share_has(mine, (int)i);
-        if (asked || (taken && (real || is_chosen(path, one_of))))
-            run_file(&t, files.gl_pathv[i]);
+        if (asked || (taken && (real || is_chosen(path, one_of)))) run_file(&t, files.gl_pathv[i]);
     }
     globfree(&files);
     if (!real) printf("note: no GPU: an emulated one took 1 of %u cases\n", one_of);

@@ -24,7 +24,7 @@ enum { LIMIT = 40, FAST = 4, MESHES = 5 };
 static void run_meshes(mesh_trials *t, int index)
 {
     static const char *const meshes[MESHES] = {"x:2", "x:2,y:3", "x:3", "x:2,y:2", "x:4"};
-    int many = asked_much(MESHES, 1);
+    int                      many = asked_much(MESHES, 1);
     for (int k = 0; k < many; k++) trials_on(t, meshes[(index + k) % MESHES]);
 }
 
@@ -52,9 +52,10 @@ int main(int argc, char **argv)
 {
     share       mine;
     const char *part = share_read(argc > 1 ? argv[1] : NULL, &mine) || argc < 2 ? "" : argv[1];
-    mesh_trials t = {.f64 = 1e-11, .f32 = 4e-5, .limit = argc > 2 ? atoi(argv[2]) : asked_much(LIMIT, FAST)};
-    glob_t      files;
-    char        pattern[sizeof folder + 16];
+    mesh_trials t = {
+        .f64 = 1e-11, .f32 = 4e-5, .limit = argc > 2 ? atoi(argv[2]) : asked_much(LIMIT, FAST)};
+    glob_t files;
+    char   pattern[sizeof folder + 16];
     snprintf(pattern, sizeof pattern, "%s*/*.mtf", folder);
     if (glob(pattern, 0, NULL, &files)) return 1;
     for (size_t i = 0; i < files.gl_pathc; i++)

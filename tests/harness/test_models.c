@@ -74,7 +74,9 @@ int main(int argc, char **argv)
     const char *device = asked_device();
     work        w = {.trials = {.f64 = 1e-9,
                                 .f32 = device ? 1e-5 : 1e-4,
-                                .limit = argc > 2 ? atoi(argv[2]) : device ? 1 : asked_much(LIMIT, FAST),
+                                .limit = argc > 2 ? atoi(argv[2])
+                                         : device ? 1
+                                                  : asked_much(LIMIT, FAST),
                                 .device = device,
                                 .more = device ? 2 : 0}};
     const char *part = share_read(argc > 1 ? argv[1] : NULL, &w.mine) || argc < 2 ? "" : argv[1];

@@ -32,15 +32,15 @@ typedef struct lane_state {
 } lane_state;
 
 typedef struct host_block {
-    host_thread  now; /* the thread that runs */
-    const char  *name;
-    host_kernel *kernel;
-    void       **parameters;
-    void        *scheduler; /* its stack pointer */
-    fiber       *running, *unused;
-    int          at_sync, ended;
-    int          at_warp[MOST_THREADS / LANES];
-    lane_state   thread[MOST_THREADS];
+    host_thread        now; /* the thread that runs */
+    const char        *name;
+    host_kernel       *kernel;
+    void             **parameters;
+    void              *scheduler; /* its stack pointer */
+    fiber             *running, *unused;
+    int                at_sync, ended;
+    int                at_warp[MOST_THREADS / LANES];
+    lane_state         thread[MOST_THREADS];
     unsigned long long given[MOST_THREADS / LANES][2][LANES];
 } host_block;
 
@@ -215,11 +215,12 @@ static void stop_deadlock(const host_block *b)
     for (int t = 0; t < b->now.threads; t++) {
         const lane_state *l = &b->thread[t];
         if (l->status != AT_SYNC && l->status != AT_WARP) continue;
-        fprintf(stderr,
-                "kernel %s, block %lld: thread %d waits in %s (line %d of its text) for threads that "
-                "never come: %d of %d have ended, %d wait in SYNC()\n",
-                b->name, b->now.block, t, l->status == AT_SYNC ? "SYNC()" : "a word of its warp",
-                l->line, b->ended, b->now.threads, b->at_sync);
+        fprintf(
+            stderr,
+            "kernel %s, block %lld: thread %d waits in %s (line %d of its text) for threads that "
+            "never come: %d of %d have ended, %d wait in SYNC()\n",
+            b->name, b->now.block, t, l->status == AT_SYNC ? "SYNC()" : "a word of its warp",
+            l->line, b->ended, b->now.threads, b->at_sync);
         abort();
     }
 }

@@ -71,7 +71,8 @@ static void list_kernels(FILE *to, const char *text)
     static const char word[] = "KERNEL void __launch_bounds__(", cluster[] = "__cluster_dims__(";
     for (const char *at = text; (at = strstr(at, word));) {
         at = strchr(at + sizeof word - 1, ')');
-        if (at && strncmp(word_after(at), cluster, sizeof cluster - 1) == 0) at = strchr(at + 1, ')');
+        if (at && strncmp(word_after(at), cluster, sizeof cluster - 1) == 0)
+            at = strchr(at + 1, ')');
         const char *end = at ? strchr(at, '(') : NULL;
         if (!end) return;
         at = word_after(at);
@@ -93,8 +94,8 @@ bool host_compile(const char *text, char *path, size_t room, char **log)
     char folder[800], source[900], said[1000], made[1000], command[6000];
     *log = NULL;
     find_folder(folder, sizeof folder);
-    uint64_t h = hash_header(hash_header(hash(0xcbf29ce484222325u, text), "host_cuda.h"),
-                             "host_calls.h");
+    uint64_t h =
+        hash_header(hash_header(hash(0xcbf29ce484222325u, text), "host_cuda.h"), "host_calls.h");
     snprintf(path, room, "%s/%016llx.so", folder, (unsigned long long)h);
     if (access(path, R_OK) == 0) return true;
 

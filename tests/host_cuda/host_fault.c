@@ -10,8 +10,7 @@ static _Atomic int broken = CUDA_SUCCESS;
 
 bool host_fails(fault_kind kind)
 {
-    static const char *const names[] = {"memory", "pinned", "launch", "kernel", "replay",
-                                          "group"};
+    static const char *const names[] = {"memory", "pinned", "launch", "kernel", "replay", "group"};
     const char              *said = getenv("MTF_HOST_CUDA_FAIL");
     size_t                   length = strlen(names[kind]);
     int                      number = atomic_fetch_add(&calls[kind], 1) + 1;

@@ -35,8 +35,8 @@ static float widen_f16(uint16_t h)
 static double widen_f8(uint8_t h, int low, int bias)
 {
     int    most = 127 >> low, exponent = h >> low & most, rest = h & ((1 << low) - 1);
-    double size = exponent ? ldexp((1 << low) + rest, exponent - bias - low)
-                           : ldexp(rest, 1 - bias - low);
+    double size =
+        exponent ? ldexp((1 << low) + rest, exponent - bias - low) : ldexp(rest, 1 - bias - low);
     if (low == 2 && exponent == most) size = rest ? (double)NAN : (double)INFINITY;
     if (low == 3 && (h & 127) == 127) size = (double)NAN;
     return h & 128 ? -size : size;

@@ -9,9 +9,9 @@
 #include "host_work.h"
 
 typedef struct lane {
-    CUstream  stream;
-    work    **works; /* in its order */
-    size_t    n, done;
+    CUstream stream;
+    work   **works; /* in its order */
+    size_t   n, done;
 } lane;
 
 typedef struct ordering {

@@ -197,7 +197,8 @@ static bool in_units(const host_layout *x, int64_t bytes)
 static bool f8_is_supported(const host_product *p, const host_layout *a, const host_layout *b,
                             const host_layout *c, const host_layout *d)
 {
-    bool wide = d->type == CUDA_R_32F, out = wide || d->type == CUDA_R_16BF || d->type == CUDA_R_16F;
+    bool wide = d->type == CUDA_R_32F,
+         out = wide || d->type == CUDA_R_16BF || d->type == CUDA_R_16F;
     return is_f8(a->type) && is_f8(b->type) && out && c->type == d->type &&
            (a->type == CUDA_R_8F_E4M3 || b->type == CUDA_R_8F_E4M3) &&
            p->compute == CUBLAS_COMPUTE_32F && p->scale == CUDA_R_32F && p->op_a == CUBLAS_OP_T &&
@@ -243,8 +244,8 @@ static cublasStatus_t check_epilogue(const host_product *p, const host_layout *d
     default: return CUBLAS_STATUS_NOT_SUPPORTED;
     }
     if ((with_bias && !p->bias) || (with_aux && !p->aux)) return CUBLAS_STATUS_INVALID_VALUE;
-    if (with_aux && (p->aux_leading % 8 || p->aux_leading < (int64_t)d->rows ||
-                     (uintptr_t)p->aux % 16))
+    if (with_aux &&
+        (p->aux_leading % 8 || p->aux_leading < (int64_t)d->rows || (uintptr_t)p->aux % 16))
         return CUBLAS_STATUS_INVALID_VALUE;
     /* Only a bias is the same for all matrices of a batch. */
     bool shared = p->epilogue < CUBLASLT_EPILOGUE_RELU_AUX;

@@ -245,9 +245,8 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream)
 {
-    work w = {.kind = WORK_FILL,
-              .fill = value,
-              .copy = {.dstHost = (void *)to, .WidthInBytes = bytes}};
+    work w = {
+        .kind = WORK_FILL, .fill = value, .copy = {.dstHost = (void *)to, .WidthInBytes = bytes}};
     return host_do(stream, &w);
 }
 
@@ -293,8 +292,9 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *how, CUfunction f, void **parame
                  (how->numAttrs == 1 &&
                   how->attrs[0].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
     if (!known) return CUDA_ERROR_NOT_SUPPORTED;
-    return cuLaunchKernel(f, how->gridDimX, how->gridDimY, how->gridDimZ, how->blockDimX, how->blockDimY,
-                          how->blockDimZ, how->sharedMemBytes, how->hStream, parameters, extra);
+    return cuLaunchKernel(f, how->gridDimX, how->gridDimY, how->gridDimZ, how->blockDimX,
+                          how->blockDimY, how->blockDimZ, how->sharedMemBytes, how->hStream,
+                          parameters, extra);
 }
 
 /* ---- captures ---- */
@@ -421,8 +421,9 @@ CUresult cuGraphExecDestroy(CUgraphExec made)
 
 /* ---- loops of captures ---- */
 
-CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, CUgraph graph, CUcontext context,
-                                        unsigned int at_first, unsigned int flags)
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, CUgraph graph,
+                                        CUcontext context, unsigned int at_first,
+                                        unsigned int flags)
 {
     condition *c = calloc(1, sizeof *c);
     (void)context;
@@ -436,8 +437,8 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, CUgrap
 
 /* A graph here is a list: what a node follows is what is captured before it. */
 CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
-                                   CUgraph *graph, const CUgraphNode **after, const CUgraphEdgeData **edges,
-                                   size_t *n)
+                                   CUgraph *graph, const CUgraphNode **after,
+                                   const CUgraphEdgeData **edges, size_t *n)
 {
     *status = stream->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
     if (id) *id = 0;
@@ -453,8 +454,8 @@ CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *
 {
     (void)after, (void)edges, (void)n;
     work w = {.kind = WORK_LOOP, .stream = graph->origin};
-    if (how->type != CU_GRAPH_NODE_TYPE_CONDITIONAL || how->conditional.type != CU_GRAPH_COND_TYPE_WHILE ||
-        how->conditional.size != 1)
+    if (how->type != CU_GRAPH_NODE_TYPE_CONDITIONAL ||
+        how->conditional.type != CU_GRAPH_COND_TYPE_WHILE || how->conditional.size != 1)
         return CUDA_ERROR_NOT_SUPPORTED;
     w.loop = (condition *)how->conditional.handle;
     w.body = calloc(1, sizeof *w.body);
@@ -467,14 +468,16 @@ CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *
 }
 
 CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode *nodes,
-                                              const CUgraphEdgeData *edges, size_t n, unsigned int flags)
+                                              const CUgraphEdgeData *edges, size_t n,
+                                              unsigned int flags)
 {
     (void)nodes, (void)edges, (void)flags;
     return stream->capture && n == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode *after,
-                                     const CUgraphEdgeData *edges, size_t n, CUstreamCaptureMode mode)
+                                     const CUgraphEdgeData *edges, size_t n,
+                                     CUstreamCaptureMode mode)
 {
     (void)after, (void)edges, (void)n, (void)mode;
     if (stream->capture) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;

@@ -66,11 +66,11 @@ typedef struct work {
 
 enum { MOST_JOINED = 64 };
 struct CUgraph_st {
-    work    *first, **end;
-    CUstream origin;
+    work      *first, **end;
+    CUstream   origin;
     condition *conditions;
-    int      njoined; /* streams that wait for what is being captured */
-    CUstream joined[MOST_JOINED];
+    int        njoined; /* streams that wait for what is being captured */
+    CUstream   joined[MOST_JOINED];
 };
 
 struct CUgraphExec_st {
@@ -79,16 +79,16 @@ struct CUgraphExec_st {
 };
 
 struct CUevent_st {
-    double           milliseconds; /* when it was captured */
-    CUgraph          capture;    /* of the stream, then */
-    CUstream         stream;       /* that stream; NULL: none */
-    _Atomic long long position;    /* in that stream, or in what was captured of it */
+    double            milliseconds; /* when it was captured */
+    CUgraph           capture;      /* of the stream, then */
+    CUstream          stream;       /* that stream; NULL: none */
+    _Atomic long long position;     /* in that stream, or in what was captured of it */
 };
 
 struct CUstream_st {
-    CUgraph           capture; /* NULL: work is done */
-    work             *first, **end; /* what is not done yet */
-    bool              second;  /* it was made with a priority, as streams beside the first ones are */
+    CUgraph capture;      /* NULL: work is done */
+    work   *first, **end; /* what is not done yet */
+    bool    second;       /* it was made with a priority, as streams beside the first ones are */
     _Atomic long long queued, done; /* pieces of work so far */
     long long         captured;     /* the same, in the current capture */
     CUstream          next;         /* of all streams */

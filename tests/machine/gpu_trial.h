@@ -82,7 +82,7 @@ static inline void gpu_make_wild(mtf_dtype type, void *to, int64_t count)
 }
 
 static inline bool gpu_near(mtf_dtype type, const void *a, const void *b, int64_t at,
-                             double allowed)
+                            double allowed)
 {
     int64_t bytes = (int64_t)mtf_dtype_bytes(type);
     if (!memcmp((const char *)a + at * bytes, (const char *)b + at * bytes, (size_t)bytes))
@@ -122,7 +122,7 @@ static inline void gpu_run_trial(gpu_trials *l, int number, host_gpu *c, kernel 
         if (bytes) host_gpu_put(c, base[o], t->memory[o], bytes);
     }
     host_gpu_run(c, &t->i, &l->plan[number], base,
-                  (step_words){.seed = t->run.seed, .step = t->run.step});
+                 (step_words){.seed = t->run.seed, .step = t->run.step});
     /* The CPU's kernels of these are never called without elements. */
     bool indexed = t->i.kind == INSTR_GATHER || t->i.kind == INSTR_SCATTER;
     if (!indexed || instr_elements(&t->i) > 0) run_once(t, on_cpu, l->nout, 1);
@@ -158,7 +158,7 @@ static inline int gpu_tear_down(void **state)
 /* Compiles and runs all trials, and frees them. */
 static inline void gpu_trials_run(gpu_trials *l, kernel *on_cpu)
 {
-    host_gpu    *c = &gpu;
+    host_gpu     *c = &gpu;
     kernel_source s = kernel_source_for(&c->session->arena, c->session);
     for (int k = 0; k < l->n; k++) {
         trial *t = &l->trial[k];

@@ -27,9 +27,9 @@ typedef struct host_gpu {
 
 #define HOST_GPU_NAME_(name) #name,
 #define HOST_GPU_NAME(name) HOST_GPU_NAME_(name)
-#define HOST_GPU_OPEN(table, LIST, library)                                                       \
+#define HOST_GPU_OPEN(table, LIST, library)                                                        \
     do {                                                                                           \
-        static const char *const names[] = {LIST(HOST_GPU_NAME)};                                 \
+        static const char *const names[] = {LIST(HOST_GPU_NAME)};                                  \
         void                   **symbols = (void **)(table);                                       \
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)                                  \
             assert_non_null(symbols[k] = dlsym(library, names[k]));                                \
@@ -93,7 +93,8 @@ static inline host_gpu host_gpu_open(void)
     if (!real) real = dlopen("libnvrtc.so.12", RTLD_NOW | RTLD_LOCAL);
     const char *driver_name = c.is_real ? "libcuda.so.1" : HOST_CUDA_FOLDER "/libcuda.so.1";
     void       *driver = dlopen(driver_name, RTLD_NOW | RTLD_LOCAL);
-    void       *nvrtc = c.is_real ? real : dlopen(HOST_CUDA_FOLDER "/libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
+    void       *nvrtc =
+        c.is_real ? real : dlopen(HOST_CUDA_FOLDER "/libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
     if (!driver || !nvrtc) fail_msg("%s", dlerror());
     HOST_GPU_OPEN(&c.api.driver, CUDA_DRIVER, driver);
     HOST_GPU_OPEN(&c.api.nvrtc, CUDA_NVRTC, nvrtc);
@@ -140,8 +141,8 @@ static inline void host_gpu_launch(host_gpu *c, const kernel_launch *l, void **p
         c->api.driver.cuModuleGetFunction(&function, c->module[k], l->name);
     if (!function) fail_msg("there is no kernel %s", l->name);
     if (l->shared > 48 * 1024)
-        c->api.driver.cuFuncSetAttribute(
-            function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, l->shared);
+        c->api.driver.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                         l->shared);
     assert_int_equal(c->api.driver.cuLaunchKernel(function, (unsigned)l->blocks, 1, 1,
                                                   (unsigned)l->threads, 1, 1, (unsigned)l->shared,
                                                   c->stream, pointers, NULL),
@@ -150,7 +151,7 @@ static inline void host_gpu_launch(host_gpu *c, const kernel_launch *l, void **p
 
 /* Runs an instruction whose kernels are loaded; base[k] is where buffer k begins. */
 static inline void host_gpu_run(host_gpu *c, const instr *i, const kernel_plan *plan,
-                                 void *const *base, step_words words)
+                                void *const *base, step_words words)
 {
     void *at[300], *pointers[300], *scratch = NULL;
     int   n = 0;
@@ -165,8 +166,7 @@ static inline void host_gpu_run(host_gpu *c, const instr *i, const kernel_plan *
     for (int k = 0; k < n; k++) pointers[k] = &at[k];
     for (int k = 0; k < plan->nnumbers; k++) pointers[n + k] = (void *)&plan->number[k];
     for (int k = 0; k < plan->nlaunches; k++) host_gpu_launch(c, &plan->launch[k], pointers);
-    if (plan->nlaunches > 0)
-        assert_int_equal(c->api.driver.cuStreamSynchronize(c->stream), 0);
+    if (plan->nlaunches > 0) assert_int_equal(c->api.driver.cuStreamSynchronize(c->stream), 0);
     if (scratch) host_gpu_give(c, scratch);
 }
 

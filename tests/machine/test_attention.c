@@ -310,7 +310,8 @@ static void test_other_segments(void **state)
     mtf_program *p = mtf_compile(g, mtf_find(g, "dq"));
     for (int i = LENGTH + HIDDEN; i < BATCH * LENGTH; i++) segment[0][i] = 1; /* of the second */
     for (unsigned k = 0; k < 3; k++) feed(p, mtf_find(g, names[k]), k + 1);
-    assert_true(mtf_feed(p, mtf_find(g, "r"), segment[0]) && mtf_feed(p, mtf_find(g, "s"), segment[1]));
+    assert_true(mtf_feed(p, mtf_find(g, "r"), segment[0]) &&
+                mtf_feed(p, mtf_find(g, "s"), segment[1]));
     assert_true(mtf_step(p) && mtf_fetch(p, mtf_find(g, "dq"), dq));
     for (int i = 0; i < BATCH * LENGTH; i++) {
         float most = 0;
@@ -362,9 +363,9 @@ static void test_scale(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edges),       cmocka_unit_test(test_types),
-        cmocka_unit_test(test_forms),       cmocka_unit_test(test_few_batches),
-        cmocka_unit_test(test_unseen_ends), cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_edges),          cmocka_unit_test(test_types),
+        cmocka_unit_test(test_forms),          cmocka_unit_test(test_few_batches),
+        cmocka_unit_test(test_unseen_ends),    cmocka_unit_test(test_scale),
         cmocka_unit_test(test_other_segments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

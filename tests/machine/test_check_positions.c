@@ -13,7 +13,8 @@ typedef struct net {
 
 static net open_net(const char *device, const char *mesh, const char *layout, mtf_dtype type)
 {
-    net n = {.s = mtf_open_with(&(mtf_session_opts){.device = device, .mesh = mesh, .layout = layout})};
+    net n = {
+        .s = mtf_open_with(&(mtf_session_opts){.device = device, .mesh = mesh, .layout = layout})};
     n.g = mtf_graph_new(n.s);
     n.labels = mtf_input(n.g, "labels", type, mtf_shape(batch));
     n.logits = mtf_variable(n.g, "logits", mtf_shape(batch, classes), NULL);
@@ -66,7 +67,9 @@ static void cross_entropy(void **state)
     mtf_close(n.s);
     n = entropy("check", "x:2", "batch:x", MTF_I32);
     run_with(&n, 3);
-    assert_contains(mtf_error(n.s), "processor x=1: the input \"labels\" is 3 at batch=0 of its part, but counts along");
+    assert_contains(
+        mtf_error(n.s),
+        "processor x=1: the input \"labels\" is 3 at batch=0 of its part, but counts along");
     mtf_close(n.s);
     n = entropy("check", "x:3", "classes:x", MTF_I32); /* whole positions, whatever part is here */
     run_with(&n, 2);

@@ -14,7 +14,15 @@
 #include "machine/host_gpu.h"
 #include "machine/random_numbers.h"
 
-enum { MOST_OPERANDS = 24, LOOPS = 4, QUERY = 3, TRIALS = 44, FEW_ROWS = 24, DECODING = 12, BIASED = 12 };
+enum {
+    MOST_OPERANDS = 24,
+    LOOPS = 4,
+    QUERY = 3,
+    TRIALS = 44,
+    FEW_ROWS = 24,
+    DECODING = 12,
+    BIASED = 12
+};
 enum { FOR_A_GPU = 10 };
 
 typedef struct trial {
@@ -26,7 +34,7 @@ typedef struct trial {
     kernel_plan    plan;
 } trial;
 
-static host_gpu     gpu;
+static host_gpu      gpu;
 static kernel_source source, for_a_gpu; /* the second: a few of them, NVRTC takes its time */
 static arena         kept;
 static trial         trials[TRIALS + 40 + BIASED + FEW_ROWS + DECODING];
@@ -127,7 +135,8 @@ static void add_dropout(trial *t)
         a->weight[l] = chance(80) ? below : 0;
         below *= t->instr.size[l];
     }
-    for (int64_t turns = pick(0, 3); turns > 0; turns--) lay(t, &t->in[t->instr.nin++], MTF_I32, 0, false, 1);
+    for (int64_t turns = pick(0, 3); turns > 0; turns--)
+        lay(t, &t->in[t->instr.nin++], MTF_I32, 0, false, 1);
 }
 
 typedef struct shape {
@@ -146,7 +155,8 @@ static void add_options(trial *t, const shape *s, mtf_dtype wide, bool grad)
 {
     unsigned rows = 15, memory = 7;
     bool     biased = s->biased || (!s->plain && chance(40));
-    bool     relative = biased && t->args.query >= 0 && (s->biased ? s->biased == BY_DISTANCE : chance(40));
+    bool     relative =
+        biased && t->args.query >= 0 && (s->biased ? s->biased == BY_DISTANCE : chance(40));
     if (biased) {
         unsigned  has = some_loops(relative ? memory : rows);
         mtf_dtype type = chance(50) ? wide : s->type;
@@ -161,9 +171,11 @@ static void add_options(trial *t, const shape *s, mtf_dtype wide, bool grad)
     }
     if (s->decoding || (!s->plain && chance(25)))
         add_input(t, ATTENTION_READ, MTF_I32, s->decoding ? rows : some_loops(rows), false, 1);
-    if (!s->plain && chance(25)) add_input(t, ATTENTION_WRITE, MTF_I32, some_loops(memory), true, 1);
+    if (!s->plain && chance(25))
+        add_input(t, ATTENTION_WRITE, MTF_I32, some_loops(memory), true, 1);
     if (s->packed || (!s->plain && chance(25))) {
-        add_input(t, ATTENTION_QUERY_SEGMENT, MTF_I32, s->packed ? rows : some_loops(rows), false, 1);
+        add_input(t, ATTENTION_QUERY_SEGMENT, MTF_I32, s->packed ? rows : some_loops(rows), false,
+                  1);
         add_input(t, ATTENTION_MEMORY_SEGMENT, MTF_I32, some_loops(memory), true, 1);
     }
     t->args.first_turn = t->instr.nin;
@@ -224,7 +236,8 @@ static shape random_shape(void)
         s.memory = memory[pick(0, 9)];
         s.key = wide[pick(0, 13)];
         s.value = chance(50) ? s.key : wide[pick(0, 13)];
-    } while (s.size[0] * s.size[1] * s.size[2] * s.size[QUERY] * s.memory * (s.key + s.value) > 8 << 20);
+    } while (s.size[0] * s.size[1] * s.size[2] * s.size[QUERY] * s.memory * (s.key + s.value) >
+             8 << 20);
     return s;
 }
 
@@ -257,14 +270,16 @@ static void fill(const trial *t, const access *a, char *base)
     bool                  lse = t->instr.kind == INSTR_ATTENTION_GRAD && which == at[ATTENTION_LSE];
     for (int64_t k = 0; k < t->elements[a->buffer]; k++) {
         uint64_t bits = random_bits();
-        bool     segment = which == at[ATTENTION_QUERY_SEGMENT] || which == at[ATTENTION_MEMORY_SEGMENT];
+        bool     segment =
+            which == at[ATTENTION_QUERY_SEGMENT] || which == at[ATTENTION_MEMORY_SEGMENT];
         if (a->type == MTF_I32)
             ((int32_t *)(void *)base)[k] =
                 (int32_t)(segment ? (run == 1 ? bits : ((uint64_t)k + start) / run) % 3
                                   : bits % ((uint64_t)args->memory + 9));
         else
             dtype_store(a->type, base, k,
-                        joined ? (double)(bits % 5) : (double)(bits % 4001) / 1000 - 2 + (lse ? LEAST_LSE : 0));
+                        joined ? (double)(bits % 5)
+                               : (double)(bits % 4001) / 1000 - 2 + (lse ? LEAST_LSE : 0));
     }
 }
 
@@ -288,12 +303,14 @@ static void compare(const trial *t, int number, int o, const char *got, char *ri
         if (x == y || fabs(x - y) <= step * (largest + 1e-3)) continue;
         size_t bytes = mtf_dtype_bytes(a->type);
         if (memcmp(got + k * (int64_t)bytes, right + k * (int64_t)bytes, bytes) == 0) continue;
-        fail_msg("trial %d, %s in %s, %lld x %lld x %lld x %lld rows, memory %lld, key %lld, value %lld: output "
+        fail_msg("trial %d, %s in %s, %lld x %lld x %lld x %lld rows, memory %lld, key %lld, value "
+                 "%lld: output "
                  "%d, element %lld of %lld: %.9g, not %.9g",
-                 number, t->plan.launch[0].name, mtf_dtype_name(t->in[0].type), (long long)t->instr.size[0],
-                 (long long)t->instr.size[1], (long long)t->instr.size[2], (long long)t->instr.size[3],
-                 (long long)t->args.memory, (long long)t->args.key, (long long)t->args.value, o, (long long)k,
-                 (long long)n, x, y);
+                 number, t->plan.launch[0].name, mtf_dtype_name(t->in[0].type),
+                 (long long)t->instr.size[0], (long long)t->instr.size[1],
+                 (long long)t->instr.size[2], (long long)t->instr.size[3],
+                 (long long)t->args.memory, (long long)t->args.key, (long long)t->args.value, o,
+                 (long long)k, (long long)n, x, y);
     }
 }
 
@@ -306,7 +323,8 @@ static kernel *kernel_of(instr_kind kind)
 
 static void run_kernel(const instr *i, void *const *base, int threads)
 {
-    size_t    scratch = i->kind == INSTR_ATTENTION_JOIN ? 0 : attention_scratch_bytes(i, (size_t)threads);
+    size_t scratch =
+        i->kind == INSTR_ATTENTION_JOIN ? 0 : attention_scratch_bytes(i, (size_t)threads);
     run_state run = {.base = (void **)base, .threads = threads, .seed = 77, .step = 5};
     run.scratch = aligned_alloc(64, scratch / 64 * 64 + 128);
     memset(run.scratch, 0xff, scratch); /* NaN */
@@ -326,7 +344,8 @@ static void check_rounding(const trial *t, int number, void *const *base, int th
         out[o] = t->out[o];
         out[o].type = t->in[0].type == MTF_F64 ? MTF_F64 : MTF_F32;
         all[b] = malloc((size_t)t->elements[b] * mtf_dtype_bytes(out[o].type));
-        for (int64_t k = 0; k < t->elements[b]; k++) dtype_store(out[o].type, all[b], k, (double)NAN);
+        for (int64_t k = 0; k < t->elements[b]; k++)
+            dtype_store(out[o].type, all[b], k, (double)NAN);
     }
     i.out = out;
     run_kernel(&i, all, threads);
@@ -336,11 +355,13 @@ static void check_rounding(const trial *t, int number, void *const *base, int th
             size_t bytes = mtf_dtype_bytes(t->out[o].type);
             char   right[8], *got = (char *)base[b] + k * (int64_t)bytes;
             double v = dtype_load(out[o].type, all[b], k);
-            if (v != v) memset(right, 0x55, sizeof right); /* never written */
-            else dtype_store(t->out[o].type, right, 0, v);
+            if (v != v)
+                memset(right, 0x55, sizeof right); /* never written */
+            else
+                dtype_store(t->out[o].type, right, 0, v);
             if (memcmp(got, right, bytes) != 0)
-                fail_msg("trial %d, %d threads: output %d, element %lld is not the rounded %.9g", number,
-                         threads, o, (long long)k, v);
+                fail_msg("trial %d, %d threads: output %d, element %lld is not the rounded %.9g",
+                         number, threads, o, (long long)k, v);
         }
         free(all[b]);
     }
@@ -363,7 +384,8 @@ static void run_trial(trial *t, int number)
     char        *cpu = aligned_alloc(256, whole), *got = aligned_alloc(256, whole);
     char        *memory = host_gpu_take(&gpu, whole);
     memset(cpu, 0x55, whole);
-    for (int b = 0; b < t->nbuffers; b++) cpu_base[b] = cpu + t->at[b], gpu_base[b] = memory + t->at[b];
+    for (int b = 0; b < t->nbuffers; b++)
+        cpu_base[b] = cpu + t->at[b], gpu_base[b] = memory + t->at[b];
     for (int k = 0; k < i->nin; k++) fill(t, &t->in[k], cpu_base[t->in[k].buffer]);
     host_gpu_put(&gpu, memory, cpu, whole);
 
@@ -373,7 +395,8 @@ static void run_trial(trial *t, int number)
     for (int o = 0; o < i->nout; o++) {
         int64_t at = t->at[t->out[o].buffer];
         compare(t, number, o, got + at, cpu + at);
-        memcpy(got + at, cpu + at, (size_t)t->elements[t->out[o].buffer] * mtf_dtype_bytes(t->out[o].type));
+        memcpy(got + at, cpu + at,
+               (size_t)t->elements[t->out[o].buffer] * mtf_dtype_bytes(t->out[o].type));
     }
     if (memcmp(got, cpu, whole) != 0) fail_msg("%s wrote something else", t->plan.launch[0].name);
     free(cpu);
@@ -467,19 +490,38 @@ static int set_up(void **unused)
         add_trial(&s, k % 2);
     }
     for (int k = 0; k < 4; k++) {
-        shape few = {types[k], {1, 2, 3, 1}, 700, 64, 64, false, false, false, 0, false}; /* in chunks of the memory */
+        shape few = {types[k], {1, 2, 3, 1}, 700,   64, 64,
+                     false,    false,        false, 0,  false}; /* in chunks of the memory */
         shape none = {types[k], {2, 1, 1, 3}, 0, 16, 16, false, false, false, 0, false};
         add_trial(&few, false);
         add_trial(&none, false);
         add_join(types[k]);
     }
     for (int k = 0; k < 8; k++) {
-        shape s = {types[1 + k % 2], {2, 1, 2, 150}, 150, k < 4 ? 64 : 128, k < 4 ? 64 : 128, true, false, false, 0, false};
+        shape s = {types[1 + k % 2],
+                   {2, 1, 2, 150},
+                   150,
+                   k < 4 ? 64 : 128,
+                   k < 4 ? 64 : 128,
+                   true,
+                   false,
+                   false,
+                   0,
+                   false};
         add_trial(&s, k / 2 % 2);
     }
     for (int k = 0; k < 12; k++) {
         int64_t length = k % 3 ? 192 : 230;
-        shape   s = {types[1 + k / 2 % 2], {2, 1, 1, length}, length, 16 << k % 3, 16 << k % 3, true, true, false, 0, false};
+        shape   s = {types[1 + k / 2 % 2],
+                     {2, 1, 1, length},
+                     length,
+                     16 << k % 3,
+                     16 << k % 3,
+                     true,
+                     true,
+                     false,
+                     0,
+                     false};
         add_trial(&s, k % 2);
     }
     add_biased();
@@ -492,10 +534,12 @@ static int set_up(void **unused)
         kernel_plan unused_plan = {0};
         assert_true(write_attention(&for_a_gpu, &trials[k].instr, &unused_plan));
     }
-    if (source.cluster > 1) assert_non_null(strstr(kernel_source_text(&for_a_gpu), "attention_slim("));
+    if (source.cluster > 1)
+        assert_non_null(strstr(kernel_source_text(&for_a_gpu), "attention_slim("));
     for (int k = 0; k < ntrials; k += ntrials / FOR_A_GPU) {
         kernel_plan unused_plan = {0};
-        assert_true(kernel_writer_of(trials[k].instr.kind)(&for_a_gpu, &trials[k].instr, &unused_plan));
+        assert_true(
+            kernel_writer_of(trials[k].instr.kind)(&for_a_gpu, &trials[k].instr, &unused_plan));
     }
     return 0;
 }

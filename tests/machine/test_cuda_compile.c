@@ -10,7 +10,7 @@
 #include "machine/host_gpu.h"
 
 static const char folder[] = HOST_CUDA_FOLDER "/test_cache";
-static host_gpu  gpu;
+static host_gpu   gpu;
 static int        compiled; /* how often the compiler was called */
 
 static nvrtcResult (*real_compile)(nvrtcProgram p, int n, const char *const *options);
@@ -26,8 +26,10 @@ static const char *text_of(int kernels, int number)
 {
     textbuf t = {.arena = &gpu.arena};
     for (int k = 0; k < kernels; k++)
-        text_add(&t, "KERNEL void __launch_bounds__(32) kernel%d(i32 *out0)\n{\n"
-                     "    if (THREAD == 0) *out0 = %d;\n}\n\n", k, number + k);
+        text_add(&t,
+                 "KERNEL void __launch_bounds__(32) kernel%d(i32 *out0)\n{\n"
+                 "    if (THREAD == 0) *out0 = %d;\n}\n\n",
+                 k, number + k);
     return text_done(&t);
 }
 
@@ -89,7 +91,8 @@ static void compile_and_run(int kernels, int number, int calls)
     kernel_images made;
     fault         f = {0};
     compiled = 0;
-    assert_true(kernel_compile(&gpu.api, &f, &gpu.arena, text_of(kernels, number), "sm_90a", &made));
+    assert_true(
+        kernel_compile(&gpu.api, &f, &gpu.arena, text_of(kernels, number), "sm_90a", &made));
     if (calls >= 0) assert_int_equal(compiled, calls);
     assert_runs(&made, kernels, number);
 }

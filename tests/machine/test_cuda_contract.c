@@ -10,7 +10,7 @@ static void test_kernels_compile_for_a_gpu(void **state)
 {
     static const int64_t sizes[][3] = {
         {3, 5, 7}, {3, 5, 100}, {16, 20, 5}, {40, 30, 5}, {50, 64, 5}};
-    host_gpu     gpu = host_gpu_open();
+    host_gpu      gpu = host_gpu_open();
     arena         a = arena_make(&gpu.session->allocator, &gpu.session->fault);
     kernel_source s = kernel_source_make(&a);
     (void)state;
@@ -40,31 +40,42 @@ static void test_kernels_compile_for_a_gpu(void **state)
 static void test_slim_kernels_compile_for_a_gpu(void **state)
 {
     static const mtf_dtype types[] = {MTF_F32, MTF_BF16, MTF_F16};
-    host_gpu     gpu = host_gpu_open();
-    arena         a = arena_make(&gpu.session->allocator, &gpu.session->fault);
-    kernel_source s = kernel_source_make(&a);
-    bool          knows_clusters = atoi(gpu.architecture + strlen("sm_")) >= 90;
+    host_gpu               gpu = host_gpu_open();
+    arena                  a = arena_make(&gpu.session->allocator, &gpu.session->fault);
+    kernel_source          s = kernel_source_make(&a);
+    bool                   knows_clusters = atoi(gpu.architecture + strlen("sm_")) >= 90;
     (void)state;
     for (int k = 0; k < 6; k++)
         for (int columns = 1; columns <= 4; columns += 3) {
-            mtf_dtype         type = types[k % 3];
-            int64_t           terms = k < 3 ? 264 : 1600; /* of which blocks have a share each */
-            access            out = {.type = type, .stride = {columns, 1}};
-            access            across[] = {{.type = type, .stride = {1, 0, 264}},
-                                          {.type = type, .stride = {0, 1, columns}}};
-            access            along[] = {{.type = type, .stride = {terms, 0, 1}}, across[1]};
-            access            in[] = {{.type = type, .stride = {columns, 1}}, {.type = type, .stride = {1}}};
+            mtf_dtype type = types[k % 3];
+            int64_t   terms = k < 3 ? 264 : 1600; /* of which blocks have a share each */
+            access    out = {.type = type, .stride = {columns, 1}};
+            access    across[] = {{.type = type, .stride = {1, 0, 264}},
+                                  {.type = type, .stride = {0, 1, columns}}};
+            access    along[] = {{.type = type, .stride = {terms, 0, 1}}, across[1]};
+            access in[] = {{.type = type, .stride = {columns, 1}}, {.type = type, .stride = {1}}};
             const scalar_step steps[] = {{.fn = FN_add, .type = MTF_F32, .a = 0, .b = 1},
                                          {.fn = FN_gelu, .type = MTF_F32, .a = 2}};
-            instr product = {.kind = INSTR_CONTRACT, .nout = 1, .nin = 2, .out = &out, .nloops = 3,
-                             .size = {264, columns, terms}};
-            instr map = {.kind = INSTR_MAP, .nout = 1, .nin = 2, .out = &out, .in = in, .nloops = 2,
-                         .size = {264, columns}, .map = {.nsteps = 2, .steps = steps, .results = &(int){3}}};
-            instr       first = product, second = product;
-            slim_group  both = {.n = 2, .members = {{.product = &first, .fixed = columns == 1},
-                                                    {.product = &second, .fixed = columns == 1}}};
-            slim_member *members = both.members;
-            kernel_plan plan = {0};
+            instr             product = {.kind = INSTR_CONTRACT,
+                                         .nout = 1,
+                                         .nin = 2,
+                                         .out = &out,
+                                         .nloops = 3,
+                                         .size = {264, columns, terms}};
+            instr             map = {.kind = INSTR_MAP,
+                                     .nout = 1,
+                                     .nin = 2,
+                                     .out = &out,
+                                     .in = in,
+                                     .nloops = 2,
+                                     .size = {264, columns},
+                                     .map = {.nsteps = 2, .steps = steps, .results = &(int){3}}};
+            instr             first = product, second = product;
+            slim_group        both = {.n = 2,
+                                      .members = {{.product = &first, .fixed = columns == 1},
+                                                  {.product = &second, .fixed = columns == 1}}};
+            slim_member      *members = both.members;
+            kernel_plan       plan = {0};
             s.cluster = k < 3 || !knows_clusters ? 1 : 8;
             first.in = across, second.in = along;
             for (int m = 0; m < 2; m++) {
@@ -75,8 +86,14 @@ static void test_slim_kernels_compile_for_a_gpu(void **state)
                                         {.fn = FN_ROW_SUM, .type = MTF_F32, .a = 1},
                                         {.fn = FN_multiply, .type = MTF_F32, .a = 0, .b = 2}};
             access            line = {.type = type, .stride = {1}};
-            instr row = {.kind = INSTR_MAP, .nout = 1, .nin = 1, .out = &line, .in = &line, .nloops = 1, .size = {terms},
-                         .map = {.nrow = 1, .nsteps = 3, .steps = norm, .results = &(int){3}}};
+            instr             row = {.kind = INSTR_MAP,
+                                     .nout = 1,
+                                     .nin = 1,
+                                     .out = &line,
+                                     .in = &line,
+                                     .nloops = 1,
+                                     .size = {terms},
+                                     .map = {.nrow = 1, .nsteps = 3, .steps = norm, .results = &(int){3}}};
             if (columns == 1) {
                 assert_true(slim_is_row(&row) && slim_reads_row(&first, &row));
                 both.row = &row;

@@ -54,8 +54,8 @@ static void add_draws(int rounds, bool uniform)
         if (uniform)
             add_draw(DRAW_UNIFORM, type, size, plain);
         else if (is_float(type))
-            add_draw(round / ARITHMETIC_TYPES % 4 < 2 ? DRAW_NORMAL : DRAW_TRUNCATED_NORMAL, type, size,
-                     plain);
+            add_draw(round / ARITHMETIC_TYPES % 4 < 2 ? DRAW_NORMAL : DRAW_TRUNCATED_NORMAL, type,
+                     size, plain);
     }
 }
 
@@ -67,7 +67,8 @@ static void test_uniform_numbers(void **state)
     for (int d = 0; d < ARITHMETIC_TYPES; d++) list.allowed[d] = 0;
     add_draws(84, true);
     for (int round = 0; round < 14; round++) { /* a whole tensor's indices beyond 2^32 */
-        trial *t = add_draw(DRAW_UNIFORM, all_types[round % ARITHMETIC_TYPES], (int64_t[]){3, 2, 8}, true);
+        trial *t =
+            add_draw(DRAW_UNIFORM, all_types[round % ARITHMETIC_TYPES], (int64_t[]){3, 2, 8}, true);
         t->i.draw.weight[0] = (int64_t)1 << 33;
         t->i.draw.first = ((int64_t)1 << 40) + (round < 7 ? 4 : 1);
     }

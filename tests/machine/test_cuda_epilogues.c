@@ -54,7 +54,8 @@ static access *add_vector(trial *t, mtf_dtype type, int loop, bool out)
 }
 
 /* Bits of `turned`: the result, a, b. */
-static void make(trial *to, const epilogue_case *c, mtf_dtype type, const int64_t size[3], int turned)
+static void make(trial *to, const epilogue_case *c, mtf_dtype type, const int64_t size[3],
+                 int turned)
 {
     trial         t = trial_of(INSTR_CONTRACT, 3, size);
     contract_args e = {.activation = c->activation, .total_of = c->of};
@@ -67,8 +68,7 @@ static void make(trial *to, const epilogue_case *c, mtf_dtype type, const int64_
     add_matrix(&t, type, 2, 1, turned & 4, false);
     if (c->add) add_matrix(&t, type, 0, 1, turned & 1, false), e.add = nin++;
     if (c->bias) add_vector(&t, type, row, false), e.bias = nin++;
-    if (c->activation == FN_gelu_grad)
-        add_matrix(&t, type, 0, 1, turned & 1, false), e.at = nin++;
+    if (c->activation == FN_gelu_grad) add_matrix(&t, type, 0, 1, turned & 1, false), e.at = nin++;
     *to = t;
     to->i.contract = e;
     to->i.out = to->operands, to->i.nout = nout;
@@ -209,8 +209,8 @@ static bool is_accepted(const epilogue_case *c, mtf_dtype type, const int64_t si
     make(&t, c, type, size, turned);
     load_all(&l, &t);
     for (int o = 0; o < t.noperands; o++) at[o] = l.base[o];
-    product_plan *p = product_prepare(cuda_of(context), &session->arena, &t.i, at, true,
-                                      l.run.scratch);
+    product_plan *p =
+        product_prepare(cuda_of(context), &session->arena, &t.i, at, true, l.run.scratch);
     assert_non_null(p);
     bool accepted = !product_is_refused(p);
     product_forget(cuda_of(context), p);
@@ -303,7 +303,7 @@ static void feed_random(mtf_program *p, mtf_tensor *x)
 }
 
 static void run_network(const char *device_name, const char *type, const int size[3],
-                       float *got[RESULTS], int64_t n[RESULTS])
+                        float *got[RESULTS], int64_t n[RESULTS])
 {
     char         text[1000];
     mtf_tensor  *out[RESULTS];
@@ -365,10 +365,8 @@ static void test_network(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_accepted),
-        cmocka_unit_test(test_by_the_library),
-        cmocka_unit_test(test_in_parts),
-        cmocka_unit_test(test_slow_ones),
+        cmocka_unit_test(test_accepted), cmocka_unit_test(test_by_the_library),
+        cmocka_unit_test(test_in_parts), cmocka_unit_test(test_slow_ones),
         cmocka_unit_test(test_network),
     };
     return cmocka_run_group_tests(tests, gpu_set_up, gpu_tear_down);

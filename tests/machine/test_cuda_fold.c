@@ -36,7 +36,8 @@ static void add_random(int round)
         all *= size[l];
     }
     if (round % 25 == 0) size[pick(0, n - 1)] = 0;
-    add_fold((fold_kind)(round % 6), all_types[pick(0, ARITHMETIC_TYPES - 1)], nkept, n, size, chance(3));
+    add_fold((fold_kind)(round % 6), all_types[pick(0, ARITHMETIC_TYPES - 1)], nkept, n, size,
+             chance(3));
 }
 
 static void run(void)

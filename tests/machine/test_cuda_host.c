@@ -12,15 +12,13 @@ enum { ROOM = 64 * 4 };
 
 static const char kernels[] =
     /* each block's numbers reversed through shared memory, plus their sum */
-    "KERNEL void __launch_bounds__(64) reversed" PARAMETERS
-    "{\n"
+    "KERNEL void __launch_bounds__(64) reversed" PARAMETERS "{\n"
     "    i32 *kept = (i32 *)DYNAMIC_SHARED;\n"
     "    kept[THREAD] = in0[BLOCK * 64 + THREAD];\n"
     "    SYNC();\n"
     "    out0[BLOCK * 64 + THREAD] = kept[63 - THREAD] + group_sum<64>(kept[THREAD]);\n"
     "}\n"
-    "\nKERNEL void __launch_bounds__(32) voted" PARAMETERS
-    "{\n"
+    "\nKERNEL void __launch_bounds__(32) voted" PARAMETERS "{\n"
     "    u32 odd = warp_ballot(in0[THREAD] % 2 != 0);\n"
     "    out0[THREAD] = (i32)odd + shuffle_xor(in0[THREAD], 1) - shuffle(in0[THREAD], 5);\n"
     "    WARP_SYNC();\n"
@@ -28,26 +26,22 @@ static const char kernels[] =
     "    WARP_SYNC();\n"
     "    atomic_add(&out0[32], in0[THREAD]);\n"
     "}\n"
-    "\nKERNEL void __launch_bounds__(64) ends_early" PARAMETERS
-    "{\n"
+    "\nKERNEL void __launch_bounds__(64) ends_early" PARAMETERS "{\n"
     "    if (THREAD < 40) SYNC();\n"
     "}\n"
-    "\nKERNEL void __launch_bounds__(64) disagrees" PARAMETERS
-    "{\n"
+    "\nKERNEL void __launch_bounds__(64) disagrees" PARAMETERS "{\n"
     "    if (LANE < 4) WARP_SYNC();\n"
     "    else SYNC();\n"
     "}\n"
-    "\nKERNEL void __launch_bounds__(64) goes_beyond" PARAMETERS
-    "{\n"
+    "\nKERNEL void __launch_bounds__(64) goes_beyond" PARAMETERS "{\n"
     "    out0[THREAD + 200] = 1;\n"
     "}\n"
-    "\nKERNEL void __launch_bounds__(32) is_not_aligned" PARAMETERS
-    "{\n"
+    "\nKERNEL void __launch_bounds__(32) is_not_aligned" PARAMETERS "{\n"
     "    store_pack<4>(out0 + 1, load_pack<4>(in0));\n"
     "}\n";
 
 static host_gpu gpu;
-static int      *in, *out;
+static int     *in, *out;
 
 static void launch(const char *name, int64_t blocks, int threads, int shared)
 {
@@ -181,9 +175,9 @@ static void test_text_that_is_wrong_is_refused(void **state)
     kernel_images images;
     fault         f = {0};
     (void)state;
-    assert_false(kernel_compile(&gpu.api, &f, &gpu.arena,
-                                "KERNEL void __launch_bounds__(32) wrong(i32 *out0) { no_such(); }\n",
-                                "sm_90a", &images));
+    assert_false(kernel_compile(
+        &gpu.api, &f, &gpu.arena,
+        "KERNEL void __launch_bounds__(32) wrong(i32 *out0) { no_such(); }\n", "sm_90a", &images));
     assert_non_null(strstr(f.text, "no_such"));
 }
 

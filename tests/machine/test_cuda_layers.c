@@ -11,7 +11,8 @@ static program *plan_of(mtf_session *s, int layers, double dropout)
 {
     const mtf_transformer_layer each[] = {
         {.kind = MTF_SELF_ATTENTION,
-         .attention = {.heads = 2, .kv = 16, .bias = true, .dropout = dropout, .dropout_each = true}},
+         .attention =
+             {.heads = 2, .kv = 16, .bias = true, .dropout = dropout, .dropout_each = true}},
         {.kind = MTF_FEED_FORWARD,
          .feed_forward = {.hidden = 128, .activation = {"gelu"}, .bias = true}},
         {0}};
@@ -19,13 +20,11 @@ static program *plan_of(mtf_session *s, int layers, double dropout)
     mtf_dim          batch = {"batch", 4}, length = {"length", 32};
     mtf_tensor      *targets = mtf_input(g, "targets", MTF_I32, mtf_shape(batch, length));
     mtf_transformer *m = mtf_transformer_new(
-        s, &(mtf_transformer_opts){.d_model = 32,
-                                   .input_vocab = 64,
-                                   .stack = {.layers = each,
-                                             .blocks = layers,
-                                             .dropout = dropout,
-                                             .max_length = 32},
-                                   .activation = MTF_BF16});
+        s, &(mtf_transformer_opts){
+               .d_model = 32,
+               .input_vocab = 64,
+               .stack = {.layers = each, .blocks = layers, .dropout = dropout, .max_length = 32},
+               .activation = MTF_BF16});
     mtf_tensor *loss = mtf_transformer_apply(m, &(mtf_transformer_batch){.targets = targets},
                                              &(mtf_transformer_call){.training = true})
                            .loss;

@@ -29,7 +29,7 @@ typedef struct subject {
     kernel_plan    plan;
 } subject;
 
-static host_gpu     gpu;
+static host_gpu      gpu;
 static kernel_source source, grouped;
 static int           nsubjects;
 static subject       subjects[MOST_MAPS];
@@ -62,7 +62,7 @@ static bool is_another(const instr *i)
     if (name) form = name + strcspn(name, "(");
     arena_free(&scratch);
     static int found;
-    bool seen = names_get(&forms, form) != NULL;
+    bool       seen = names_get(&forms, form) != NULL;
     if (!seen) names_put(&forms, form, &forms);
     bool taken = !seen && found++ % asked_much(1, 4) == 0;
     return taken || wide || getenv("MTF_ALL_MAPS");

@@ -25,7 +25,8 @@ static void add_nucleus(const int64_t *size, bool plain, int few_values)
     for (int64_t e = 0; e < counts[3]; e++)
         dtype_store(MTF_I32, t.memory[3], e, chance(3) ? 0 : (double)pick(1, size[2] + 2));
     for (int64_t e = 0; e < counts[4]; e++)
-        dtype_store(MTF_F32, t.memory[4], e, chance(3) ? (double)pick(0, 1) : (double)pick(1, 997) / 1000);
+        dtype_store(MTF_F32, t.memory[4], e,
+                    chance(3) ? (double)pick(0, 1) : (double)pick(1, 997) / 1000);
     gpu_trials_add(&list, t);
 }
 

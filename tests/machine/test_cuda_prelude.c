@@ -15,8 +15,8 @@
 enum { NUMBERS = 48, PAIRS = NUMBERS * NUMBERS, SHORTS = 65536, ROOM = SHORTS * 8 };
 
 static host_gpu gpu;
-static char      in[ROOM], other[ROOM], out[ROOM];
-static char     *gpu_in, *gpu_other, *gpu_out;
+static char     in[ROOM], other[ROOM], out[ROOM];
+static char    *gpu_in, *gpu_other, *gpu_out;
 
 static const mtf_dtype compute_types[] = {MTF_F32, MTF_F64, MTF_I32, MTF_I64, MTF_BOOL};
 static const mtf_dtype f8_types[] = {MTF_F8E4M3, MTF_F8E5M2};
@@ -79,8 +79,10 @@ static char *write_kernels(void)
         text_add(&t, "store(out0 + k, in0[k]);\n}\n");
     }
     kernel_begin(&t, "draws", "u32", "u32");
-    text_add(&t, "philox_stream s = philox_turn(stream_of(words, 7), 3, 5);\n"
-                 "    for (int w = 0; w < 4; w++) out0[k * 4 + w] = philox_at(s, k << 31).word[w];\n}\n");
+    text_add(
+        &t,
+        "philox_stream s = philox_turn(stream_of(words, 7), 3, 5);\n"
+        "    for (int w = 0; w < 4; w++) out0[k * 4 + w] = philox_at(s, k << 31).word[w];\n}\n");
     return text_done(&t);
 }
 
@@ -111,11 +113,11 @@ static void launch(const char *name, int64_t elements)
 /* Ordinary numbers, and those at the ends of their type. */
 static double number(int k)
 {
-    static const double special[] = {0,         -0.0,    1,       -1,      INFINITY, -INFINITY,
-                                     (double)NAN, 0.5,     2.5,     -2.5,    1e30,     -1e30,
-                                     3e9,       -3e9,    1e19,    -1e19,   1e-40,    88,
-                                     -88,       -104,    20,      -20,     2147483647, -2147483648.0};
-    int n = sizeof special / sizeof *special;
+    static const double special[] = {0,           -0.0, 1,    -1,    INFINITY,   -INFINITY,
+                                     (double)NAN, 0.5,  2.5,  -2.5,  1e30,       -1e30,
+                                     3e9,         -3e9, 1e19, -1e19, 1e-40,      88,
+                                     -88,         -104, 20,   -20,   2147483647, -2147483648.0};
+    int                 n = sizeof special / sizeof *special;
     return k < n ? special[k] : (double)((k * 7919) % 2001) / 250 - 4;
 }
 
@@ -187,9 +189,10 @@ static void test_casts_are_those_of_the_cpu(void **state)
             for (int k = 0; k < PAIRS; k++) {
                 scalar x = element(from, in, k), got = element(made, out, k);
                 scalar want = scalar_cast((mtf_dtype)to, from, x);
-                bool   same = dtype_is_float(made) ? want.real == got.real ||
-                                                       (want.real != want.real && got.real != got.real)
-                                                 : want.whole == got.whole;
+                bool   same =
+                    dtype_is_float(made)
+                          ? want.real == got.real || (want.real != want.real && got.real != got.real)
+                          : want.whole == got.whole;
                 if (!same) fail_msg("%s: %g", name, dtype_real(from, x));
             }
         }
@@ -236,14 +239,17 @@ static void test_f8_is_that_of_the_cpu(void **state)
             float want = (float)dtype_load(type, in, k), got = ((float *)out)[k];
             assert_true(want != want ? got != got : f32_bits(want) == f32_bits(got));
         }
-        for (int k = 0; k < SHORTS; k++) ((uint32_t *)in)[k] = (uint32_t)k << 16 | (k % 3 ? 0 : 0x8000u);
+        for (int k = 0; k < SHORTS; k++)
+            ((uint32_t *)in)[k] = (uint32_t)k << 16 | (k % 3 ? 0 : 0x8000u);
         snprintf(name, sizeof name, "store_%s", kernel_type(type));
         launch(name, SHORTS);
         for (int k = 0; k < SHORTS; k++) {
             uint8_t want;
             dtype_store(type, &want, 0, (double)((float *)in)[k]);
-            if ((want & 0x7f) != 0x7f) assert_int_equal((uint8_t)out[k], want);
-            else assert_true(isnan(dtype_load(type, out, k)));
+            if ((want & 0x7f) != 0x7f)
+                assert_int_equal((uint8_t)out[k], want);
+            else
+                assert_true(isnan(dtype_load(type, out, k)));
         }
     }
 }

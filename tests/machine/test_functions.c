@@ -262,7 +262,8 @@ static void test_powers(void **state)
             y[k] = random_exponent(&random, x[k]);
         }
         step(TILE, got, x, y);
-        for (int k = 0; k < TILE; k++) take(NULL, &w, x[k], got[k], pow((double)x[k], (double)y[k]));
+        for (int k = 0; k < TILE; k++)
+            take(NULL, &w, x[k], got[k], pow((double)x[k], (double)y[k]));
     }
     printf("%-12s %-8s at most %.3f ulp (bound 2)\n", "pow", level_here()->name, w.error);
     assert_true(w.error <= 2);

@@ -86,9 +86,9 @@ static void random_lines(bench *b)
  * for one more dimension of that size, whose stride is returned. */
 static int64_t random_access(bench *b, access *a, mtf_dtype type, uint32_t zero, int64_t extra)
 {
-    int      n = b->i.nloops, order[MAX_LOOPS + 1], free_one = 0;
-    int64_t  reach = 0, step = 1, extra_stride = 0, low = 0;
-    bool     in_lines = b->in_lines && any(8), straight = in_lines || any(2);
+    int     n = b->i.nloops, order[MAX_LOOPS + 1], free_one = 0;
+    int64_t reach = 0, step = 1, extra_stride = 0, low = 0;
+    bool    in_lines = b->in_lines && any(8), straight = in_lines || any(2);
     while (b->elements[free_one] > 0) free_one++;
     for (int k = 0; k <= n; k++) order[k] = k; /* n stands for the extra dimension */
     for (int k = n; k > 0 && !in_lines && any(3); k--) {
@@ -229,9 +229,9 @@ static double eval(scalar_fn fn, mtf_dtype type, double x, double y)
 static void test_every_function(void **state)
 {
     (void)state;
-    static const double special[] = {0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 2.5, -2.5, 1e30, -1e30,
-                                     88, -88, 1e-20, 3, -3, INFINITY, -INFINITY, NAN, 2147483647,
-                                     -2147483648.0};
+    static const double special[] = {
+        0,     -0.0, 1,   -1,    2, -2, 0.5,      -0.5,      2.5, -2.5,       1e30,
+        -1e30, 88,   -88, 1e-20, 3, -3, INFINITY, -INFINITY, NAN, 2147483647, -2147483648.0};
     enum { SPECIALS = sizeof special / sizeof *special, N = SPECIALS * SPECIALS };
     int cases = 0;
     for (int fn = FN_SELECT + 1; fn < SCALAR_FNS; fn++)
@@ -339,8 +339,9 @@ static scalar_step random_step(int s, int nin, const mtf_dtype *type, int nloops
             step.type = type[step.b];
             if (type[step.a] == MTF_BOOL && type[step.b] == type[step.c]) return step;
             break;
-        case FN_pow: break;         /* grows too fast for a chain */
-        case FN_random_bits: break; /* gives numbers that the doubles of this reference do not hold */
+        case FN_pow: break; /* grows too fast for a chain */
+        case FN_random_bits:
+            break; /* gives numbers that the doubles of this reference do not hold */
         default:
             if (map_step_of(step.fn, step.type) &&
                 (scalar_infos[step.fn].arity == 1 || type[step.b] == step.type))
@@ -377,8 +378,8 @@ static void check_map(const bench *b)
     double  reg[32];
     do {
         for (int k = 0; k < b->i.nin; k++)
-            reg[k] = dtype_load(b->in[k].type, b->start[b->in[k].buffer],
-                                place(b, &b->in[k], index));
+            reg[k] =
+                dtype_load(b->in[k].type, b->start[b->in[k].buffer], place(b, &b->in[k], index));
         for (int s = 0; s < b->i.map.nsteps; s++)
             reg[b->i.nin + s] = step_value(&b->i.map.steps[s], reg, index);
         for (int o = 0; o < b->i.nout; o++) {
@@ -501,7 +502,7 @@ static void test_random_moves(void **state)
         fill(&b);
         run(&b, kernel_move);
         do {
-            double want = dtype_load(type, b.start[b.in[0].buffer], place(&b, &b.in[0], index));
+            double  want = dtype_load(type, b.start[b.in[0].buffer], place(&b, &b.in[0], index));
             int64_t at = place(&b, &b.out[0], index);
             check_near(dtype_load(type, b.base[b.out[0].buffer], at), want, 0);
         } while (next_index(&b, index));
@@ -627,15 +628,14 @@ static void fold_once(int trial)
     random_loops(&b, trial % 5 == 0 ? 200000 : 5000);
     b.i.nin = b.i.nout = 1;
     b.i.fold = (fold_args){kind, (int)any((uint32_t)b.i.nloops + 1)};
-    for (int k = 0; k < b.i.nloops; k++)
-        *(k < b.i.fold.nkept ? &nkept : &nreduced) *= b.i.size[k];
+    for (int k = 0; k < b.i.nloops; k++) *(k < b.i.fold.nkept ? &nkept : &nreduced) *= b.i.size[k];
     random_access(&b, &b.in[0], type, any(4) == 0 && kind != FOLD_PROD ? any(32) : 0, 1);
     random_access(&b, &b.out[0], seeks ? MTF_I32 : type, 0xffffffffu << b.i.fold.nkept, 1);
     fill(&b);
     if (dtype_is_float(type) && any(4) == 0)
         for (int k = 0; k < 4; k++)
-            dtype_store(type, b.start[b.in[0].buffer],
-                        any((uint32_t)b.elements[b.in[0].buffer]), NAN);
+            dtype_store(type, b.start[b.in[0].buffer], any((uint32_t)b.elements[b.in[0].buffer]),
+                        NAN);
     if (dtype_is_float(type) && kind == FOLD_PROD) /* near 1, so that no order overflows */
         for (int64_t e = 0; e < b.elements[b.in[0].buffer]; e++)
             dtype_store(type, b.start[b.in[0].buffer], e,
@@ -688,8 +688,8 @@ static void test_long_sum_is_accurate(void **state)
 static void test_empty_loops(void **state)
 {
     (void)state;
-    static const double nothing[] = {[FOLD_SUM] = 0, [FOLD_PROD] = 1, [FOLD_MAX] = -INFINITY,
-                                     [FOLD_MIN] = INFINITY};
+    static const double nothing[] = {
+        [FOLD_SUM] = 0, [FOLD_PROD] = 1, [FOLD_MAX] = -INFINITY, [FOLD_MIN] = INFINITY};
     for (int kind = FOLD_SUM; kind <= FOLD_PROD; kind++) {
         bench b;
         bench_open(&b, INSTR_FOLD);
@@ -745,10 +745,12 @@ static void test_random_scans(void **state)
         bench_open(&b, INSTR_SCAN);
         random_loops(&b, trial % 10 == 0 ? 5000 : 300);
         b.i.nin = b.i.nout = 1;
-        int most = trial % 50 == 5 ? 3000 : trial % 5 == 0 ? 600 : 20; /* 1024 are gone through at once */
+        int most = trial % 50 == 5  ? 3000
+                   : trial % 5 == 0 ? 600
+                                    : 20; /* 1024 are gone through at once */
         b.i.scan = (scan_args){.along = 1 + any(most), .exclusive = any(2), .reverse = any(2)};
-        b.i.scan.in_stride = random_access(&b, &b.in[0], type, any(4) == 0 ? any(32) : 0,
-                                           b.i.scan.along);
+        b.i.scan.in_stride =
+            random_access(&b, &b.in[0], type, any(4) == 0 ? any(32) : 0, b.i.scan.along);
         b.i.scan.out_stride = random_access(&b, &b.out[0], type, 0, b.i.scan.along);
         fill(&b);
         run(&b, kernel_scan);

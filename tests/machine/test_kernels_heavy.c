@@ -21,8 +21,8 @@ static void try_contract(trial *t, const void *before)
     int64_t       results = turns_of(t) / t->i.size[k];
     run_trial(t, kernel_contract, 1);
     for (int64_t r = 0; r < results; r++) {
-        double held = before ? dtype_load(c->type, before, offset_at(t, c, 1, r)) : 0;
-        total  s = {.sum = held, .magnitude = fabs(held)};
+        double  held = before ? dtype_load(c->type, before, offset_at(t, c, 1, r)) : 0;
+        total   s = {.sum = held, .magnitude = fabs(held)};
         int64_t left = offset_at(t, a, 1, r), right = offset_at(t, b, 1, r);
         for (int64_t j = 0; j < t->i.size[k]; j++)
             add_product(&s, c->type, t->memory[1], left + j * a->stride[k], t->memory[2],

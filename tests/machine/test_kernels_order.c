@@ -48,8 +48,8 @@ static trial index_trial(const index_case *c, bool scatter)
     for (int l = 0; l < 2; l++) a->stride[l] = index[l];
     for (int64_t k = 0; k < index_count; k++)
         dtype_store(c->index_type, t.memory[2], k, (double)pick(chance(5) ? -2 : 0, c->along));
-    t.i.gather = (gather_args){.nindex = 2, .along = c->along, .along_stride = table[4],
-                               .set = c->set};
+    t.i.gather =
+        (gather_args){.nindex = 2, .along = c->along, .along_stride = table[4], .set = c->set};
     return t;
 }
 
@@ -368,12 +368,15 @@ static void test_draw_golden(void **state)
     for (int round = 0; round < 420; round++) {
         mtf_dtype type = all_types[round % 7];
         bool      whole = !is_float(type);
-        draw_args args = {.kind = whole ? DRAW_UNIFORM : (draw_kind)(round / 7 % 3), .key = 77,
-                          .first = pick(0, 1000), .a = whole ? -5 : 0.75, .b = whole ? 11 : 2.5};
+        draw_args args = {.kind = whole ? DRAW_UNIFORM : (draw_kind)(round / 7 % 3),
+                          .key = 77,
+                          .first = pick(0, 1000),
+                          .a = whole ? -5 : 0.75,
+                          .b = whole ? 11 : 2.5};
         int64_t   size[3] = {pick(1, 5), pick(1, 7), pick(1, 9)};
         if (type == MTF_BOOL) args.b = 0.3;
         if (round == 0) size[2] = 3001;
-        trial t = draw_trial(type, args, 3, size);
+        trial    t = draw_trial(type, args, 3, size);
         drawn    d = {.seed = t.run.seed = random_bits(), .op = 77, .step = t.run.step};
         uint32_t turns[3];
         int      loops = (int)pick(0, 3);
@@ -405,18 +408,22 @@ static void test_draw_statistics(void **state)
     seed_state = 9;
     for (int type = 0; type < ARITHMETIC_TYPES; type++)
         for (int kind = 0; kind < 3; kind++) {
-            bool      whole = !is_float((mtf_dtype)type);
+            bool whole = !is_float((mtf_dtype)type);
             if (whole && kind != DRAW_UNIFORM) continue;
-            draw_args args = {.kind = (draw_kind)kind, .key = 3, .a = 0,
-                              .b = type == MTF_BOOL ? 0.25 : whole ? 16 : 1};
+            draw_args args = {.kind = (draw_kind)kind,
+                              .key = 3,
+                              .a = 0,
+                              .b = type == MTF_BOOL ? 0.25
+                                   : whole          ? 16
+                                                    : 1};
             double    mean = kind != DRAW_UNIFORM ? 0 : type == MTF_BOOL ? 0.25 : whole ? 7.5 : 0.5;
             double    variance = kind == DRAW_NORMAL             ? 1
                                  : kind == DRAW_TRUNCATED_NORMAL ? 0.7737413
                                  : type == MTF_BOOL              ? 0.1875
                                  : whole                         ? 255.0 / 12
                                                                  : 1.0 / 12;
-            double sum = 0, squares = 0, fourths = 0;
-            trial  t = draw_trial((mtf_dtype)type, args, 1, &n);
+            double    sum = 0, squares = 0, fourths = 0;
+            trial     t = draw_trial((mtf_dtype)type, args, 1, &n);
             run_once(&t, kernel_draw, 1, 1);
             for (int64_t e = 0; e < n; e++) {
                 double v = dtype_load((mtf_dtype)type, t.memory[0], e);
@@ -456,7 +463,7 @@ static void test_draw_bounds(void **state)
     trial_free(&words);
     trial_free(&longs);
     /* The last two have so few numbers between them that every bound is met. */
-    static const double bounds[][2] = {{-1.5, 1},  {-1.5, 0.3}, {-1.5, 0},
+    static const double bounds[][2] = {{-1.5, 1},  {-1.5, 0.3},      {-1.5, 0},
                                        {-1.5, -1}, {1, 1 + 0x1p-20}, {1, 1 + 0x1p-49}};
     for (int k = 0; k < 6; k++)
         for (int type = k < 5 ? 0 : MTF_F64; type <= MTF_F64; type++) {

@@ -23,7 +23,8 @@ static void check_level(const level *here, int64_t rows, int64_t cols, int64_t c
     for (int k = 0; k < ROWS * MOST * 2; k++) a[k] = (float)(k * 7 % 11) - 5;
     for (int k = 0; k < MOST * WIDE; k++) b[k] = (float)(k * 5 % 13) - 6;
     for (int k = 0; k < ROWS * APART; k++) c[k] = OUTSIDE;
-    for (int64_t k = 0; add && k < rows * cols; k++) c[k / cols * APART + k % cols] = (float)(k % 7);
+    for (int64_t k = 0; add && k < rows * cols; k++)
+        c[k / cols * APART + k % cols] = (float)(k % 7);
     here->terms->loop(&t, a, b, c);
     for (int64_t i = 0; i < ROWS; i++)
         for (int64_t j = 0; j < APART; j++) {
@@ -47,7 +48,8 @@ static void test_every_edge(void **state)
         for (int64_t rows = 1; rows <= ROWS; rows++)
             for (int64_t cols = 1; cols <= COLS; cols++)
                 for (int64_t count = 1; count <= 16; count += 5)
-                    for (int add = 0; add < 2; add++) check_level(level_at(i), rows, cols, count, add);
+                    for (int add = 0; add < 2; add++)
+                        check_level(level_at(i), rows, cols, count, add);
     }
     assert_true(levels > 0);
 }

@@ -34,8 +34,8 @@ static inline bool chance(int one_in)
 
 /* All types that operations compute with: f8 is only cast, moved and multiplied. */
 enum { ARITHMETIC_TYPES = MTF_BOOL + 1 };
-static const mtf_dtype all_types[DTYPES] = {MTF_F32,  MTF_F64,  MTF_I32, MTF_I64,    MTF_BOOL,
-                                            MTF_BF16, MTF_F16,  MTF_F8E4M3, MTF_F8E5M2};
+static const mtf_dtype all_types[DTYPES] = {MTF_F32,  MTF_F64, MTF_I32,    MTF_I64,   MTF_BOOL,
+                                            MTF_BF16, MTF_F16, MTF_F8E4M3, MTF_F8E5M2};
 
 /* An instruction, its operands' memory, and the results to compare. */
 typedef struct trial {
@@ -134,7 +134,8 @@ static inline bool is_for_openblas(const trial *t)
 }
 
 /* Equal bit for bit, or up to rounding. */
-static inline void assert_within(mtf_dtype type, int64_t n, const void *a, const void *b, double allowed)
+static inline void assert_within(mtf_dtype type, int64_t n, const void *a, const void *b,
+                                 double allowed)
 {
     size_t bytes = mtf_dtype_bytes(type);
     for (int64_t i = 0; i < n; i++) {
@@ -174,7 +175,8 @@ static inline void run_trial(trial *t, kernel *k, int nout)
             size_t bytes = (size_t)t->count[o] * mtf_dtype_bytes(t->operands[o].type);
             if (!first[o]) memcpy(first[o] = malloc(bytes), t->memory[o], bytes);
             if (is_for_openblas(t))
-                assert_within(t->operands[o].type, t->count[o], t->memory[o], first[o], rounding_of(t));
+                assert_within(t->operands[o].type, t->count[o], t->memory[o], first[o],
+                              rounding_of(t));
             else
                 assert_memory_equal(t->memory[o], first[o], bytes);
         }

@@ -97,7 +97,8 @@ typedef struct result {
     double losses[STEPS], w1[D * H], w2[H * D];
 } result;
 
-static result train(const char *text, const mtf_minimize_opts *how, const mtf_session_opts *on, int64_t parts)
+static result train(const char *text, const mtf_minimize_opts *how, const mtf_session_opts *on,
+                    int64_t parts)
 {
     mtf_session *s = open_as_asked(on);
     mtf_graph   *g = mtf_parse(s, text, "t");
@@ -116,7 +117,8 @@ static result train(const char *text, const mtf_minimize_opts *how, const mtf_se
         assert_true(mtf_step(p));
         r.losses[i] = mtf_fetch_scalar(p, loss);
     }
-    assert_true(mtf_variable_get(mtf_find(g, "w1"), r.w1) && mtf_variable_get(mtf_find(g, "w2"), r.w2));
+    assert_true(mtf_variable_get(mtf_find(g, "w1"), r.w1) &&
+                mtf_variable_get(mtf_find(g, "w2"), r.w2));
     close_well(s);
     return r;
 }
@@ -130,7 +132,8 @@ static bool agrees(const result *a, const result *b)
 {
     bool same = true;
     for (int i = 0; i < STEPS; i++) same = same && near(a->losses[i], b->losses[i]);
-    for (int i = 0; i < D * H; i++) same = same && near(a->w1[i], b->w1[i]) && near(a->w2[i], b->w2[i]);
+    for (int i = 0; i < D * H; i++)
+        same = same && near(a->w1[i], b->w1[i]) && near(a->w2[i], b->w2[i]);
     return same;
 }
 
@@ -163,11 +166,13 @@ static void test_losses(void **state)
             int64_t                 parts = 2 + roll(&d, 5);
             result                  other = train(text, &how, on, parts);
             if (agrees(&other, &whole)) continue;
-            print_error("%d parts of the batch on mesh %s, layout %s, state %s, optimizer %s: losses %.12g, %.12g, "
+            print_error("%d parts of the batch on mesh %s, layout %s, state %s, optimizer %s: "
+                        "losses %.12g, %.12g, "
                         "%.12g instead of %.12g, %.12g, %.12g\n%s",
                         (int)parts, on->mesh ? on->mesh : "", on->layout ? on->layout : "",
-                        on->state_layout ? on->state_layout : "", how.optimizer, other.losses[0], other.losses[1],
-                        other.losses[2], whole.losses[0], whole.losses[1], whole.losses[2], text);
+                        on->state_layout ? on->state_layout : "", how.optimizer, other.losses[0],
+                        other.losses[1], other.losses[2], whole.losses[0], whole.losses[1],
+                        whole.losses[2], text);
             fail();
         }
     }
@@ -181,7 +186,7 @@ static void test_many_parts(void **state)
     char text[TEXT];
     write_program(&d, text);
     mtf_minimize_opts how = {.optimizer = "sgd", .rate = 0.1};
-    result            whole = train(text, &how, &places[0], 1), parts = train(text, &how, &places[0], 99);
+    result whole = train(text, &how, &places[0], 1), parts = train(text, &how, &places[0], 99);
     assert_true(agrees(&parts, &whole));
 }
 
@@ -222,7 +227,8 @@ static void test_bytes(void **state)
     (void)state;
     static const mtf_dtype types[] = {MTF_F32, MTF_BF16};
     static const int       examples[] = {24, 12};
-    static const int64_t   parts[] = {2, 3, 4, 6, 12, 5, 7}; /* the last two do not divide the batch */
+    static const int64_t   parts[] = {2,  3, 4, 6,
+                                      12, 5, 7}; /* the last two do not divide the batch */
     for (int t = 0; t < 4; t++) {
         moved whole = send(types[t % 2], examples[t / 2], 1);
         assert_true(whole.planned >= 4 * 64 * 96); /* the gradient of w1 in f32 */
@@ -242,7 +248,8 @@ static void test_refused(void **state)
     mtf_session *s = open_two_threads();
     mtf_graph   *g = mtf_graph_new(s);
     mtf_microbatches(g, (mtf_dim){"batch", 4}, -1);
-    close_with(s, "value: mtf_microbatches: give the batch as a dimension with a name and a size, and 0 or more "
+    close_with(s, "value: mtf_microbatches: give the batch as a dimension with a name and a size, "
+                  "and 0 or more "
                   "parts, not -1");
 }
 
@@ -251,27 +258,29 @@ static void test_too_many_passes(void **state)
 {
     (void)state;
     char text[TEXT];
-    int  n = snprintf(text, TEXT,
-                      "x: f32[batch=4, d=3] = input\nw: f32[d=3] = variable\ny0: [batch] = einsum(x, w)\n");
+    int  n = snprintf(
+         text, TEXT,
+         "x: f32[batch=4, d=3] = input\nw: f32[d=3] = variable\ny0: [batch] = einsum(x, w)\n");
     for (int i = 0; i < 10; i++)
-        n += snprintf(text + n, (size_t)(TEXT - n), "y%d = y%d / reduce_max(y%d, over=(batch))\n", i + 1, i, i);
+        n += snprintf(text + n, (size_t)(TEXT - n), "y%d = y%d / reduce_max(y%d, over=(batch))\n",
+                      i + 1, i, i);
     snprintf(text + n, (size_t)(TEXT - n), "loss = reduce_mean(y10)\nnew = assign(w, w - loss)\n");
     mtf_session *s = open_two_threads();
     mtf_graph   *g = mtf_parse(s, text, "t");
     assert_non_null(g);
     mtf_microbatches(g, (mtf_dim){"batch", 4}, 2);
     assert_null(mtf_compile(g, mtf_find(g, "loss")));
-    close_with(s, "usage: micro-batches: \"reduce_max\" needs sums over the whole batch that need other such sums, 8 "
-                  "after one another; more than 8 passes over the batch are not made: use 1 micro-batch");
+    close_with(
+        s, "usage: micro-batches: \"reduce_max\" needs sums over the whole batch that need other "
+           "such sums, 8 "
+           "after one another; more than 8 passes over the batch are not made: use 1 micro-batch");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_losses),
-        cmocka_unit_test(test_many_parts),
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_losses),          cmocka_unit_test(test_many_parts),
+        cmocka_unit_test(test_bytes),           cmocka_unit_test(test_refused),
         cmocka_unit_test(test_too_many_passes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,14 +53,14 @@ enum { MODELS = sizeof models / sizeof *models };
 
 static int64_t peak_of(const struct model *model, mtf_dtype type, int64_t parts)
 {
-    mtf_session  *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
-    const char   *name = mtf_dtype_name(type);
-    char          text[TEXT];
-    microbatched  m;
-    int64_t       peak;
-    mesh          all;
-    layout        rules;
-    int           n = snprintf(text, TEXT, model->text, name, name, name, name);
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
+    const char  *name = mtf_dtype_name(type);
+    char         text[TEXT];
+    microbatched m;
+    int64_t      peak;
+    mesh         all;
+    layout       rules;
+    int          n = snprintf(text, TEXT, model->text, name, name, name, name);
     snprintf(text + n, (size_t)(TEXT - n), "loss = reduce_mean(square(cast(l, type=f32)))\n");
     mtf_graph *g = mtf_parse(s, text, "t");
     assert_string_equal(mtf_error(s), "");
@@ -81,8 +81,8 @@ static void check_memory(const struct model *model, mtf_dtype type, int64_t more
     for (int64_t parts = 2; parts <= BATCH; parts *= 2) {
         int64_t now = peak_of(model, type, parts);
         if (now > whole + more)
-            fail_msg("%s, %d parts: %lld bytes, %lld with one part\n%s", mtf_dtype_name(type), (int)parts,
-                     (long long)now, (long long)whole, model->text);
+            fail_msg("%s, %d parts: %lld bytes, %lld with one part\n%s", mtf_dtype_name(type),
+                     (int)parts, (long long)now, (long long)whole, model->text);
     }
 }
 

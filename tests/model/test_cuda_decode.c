@@ -53,9 +53,9 @@ static void decode(const char *name, mtf_dtype type, int batch, int32_t ids[][NE
 {
     static const int32_t prompt[] = {5, 17, 80, 3, 9};
     mtf_session         *s = mtf_open_with(&(mtf_session_opts){.device = name, .seed = 3});
-    bool                 shared = type == MTF_BF16; /* in bf16 logits would often be equal otherwise */
-    model_sizes          size = {2, WIDE, 4 * WIDE, 2, VOCAB, LENGTH, shared};
-    mtf_decoder         *d =
+    bool         shared = type == MTF_BF16; /* in bf16 logits would often be equal otherwise */
+    model_sizes  size = {2, WIDE, 4 * WIDE, 2, VOCAB, LENGTH, shared};
+    mtf_decoder *d =
         mtf_decoder_new(make_sized(s, size, type), &(mtf_decoder_opts){.batch = batch});
     mtf_decode_job job[4] = {{0}}, *all[4];
     assert_true(batch <= 4);
@@ -185,9 +185,12 @@ static void test_sampled_probabilities_are_those_of_the_cpu(void **state)
 static int kernels_of(int layers)
 {
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = "cuda"});
-    decode_sizes size = {
-        .model = make_model(s, layers, MTF_BF16), .scope = "cache", .rows = 1, .parts = 1, .beams = 1,
-        .length = LENGTH};
+    decode_sizes size = {.model = make_model(s, layers, MTF_BF16),
+                         .scope = "cache",
+                         .rows = 1,
+                         .parts = 1,
+                         .beams = 1,
+                         .length = LENGTH};
     decode_graph g;
     int          n = 0;
     if (!decode_graph_make(&size, DECODE_STEP_BEST, size.rows, 1, &g)) fail_msg("%s", mtf_error(s));

@@ -135,8 +135,8 @@ static void check_beams(run *r, int k, int j)
         }
         double expected = sum / pow((5.0 + NEW) / 6, 0.6);
         if (fabs(r->job[j].scores[n] - expected) > 1e-3)
-            fail_msg("%s: result %d of sequence %d has the score %g, and its tokens %g", r->what, n, j,
-                     r->job[j].scores[n], expected);
+            fail_msg("%s: result %d of sequence %d has the score %g, and its tokens %g", r->what, n,
+                     j, r->job[j].scores[n], expected);
         free(logits);
     }
 }
@@ -296,7 +296,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_decoding_is_the_whole_model),
                                        cmocka_unit_test(test_beams_score_as_the_whole_model),
                                        cmocka_unit_test(test_any_mesh_says_the_same),
-                                       cmocka_unit_test(test_own_end), cmocka_unit_test(test_start),
+                                       cmocka_unit_test(test_own_end),
+                                       cmocka_unit_test(test_start),
                                        cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,13 +26,14 @@ static void open_run(run *r, int k, const mtf_session_opts *where, int64_t batch
         m, &(mtf_decoder_opts){.batch = batch, .max_length = 40, .max_inputs = 20, .beams = beams});
     bool prefix = strncmp(r->what, "prefix", 6) == 0;
     for (int j = 0; j < JOBS; j++) {
-        for (int i = 0; i < LENGTH; i++) r->prompts[j][i] = 2 + (i * 7 + j * 11) % (SMALL_VOCAB - 3);
+        for (int i = 0; i < LENGTH; i++)
+            r->prompts[j][i] = 2 + (i * 7 + j * 11) % (SMALL_VOCAB - 3);
         if (prefix) r->prompts[j][LENGTH - 1] = 1;
         /* Early and late ones end first by turns. */
-        r->job[j] = (mtf_decode_job){
-            .prompt = r->prompts[j],
-            .length = LENGTH - (prefix ? 0 : j % 3),
-            .how = {.max_tokens = 3 + 5 * j % 9, .stop = never, .results = beams}};
+        r->job[j] =
+            (mtf_decode_job){.prompt = r->prompts[j],
+                             .length = LENGTH - (prefix ? 0 : j % 3),
+                             .how = {.max_tokens = 3 + 5 * j % 9, .stop = never, .results = beams}};
     }
 }
 
@@ -142,7 +143,9 @@ static void test_nothing_else_moves(void **state)
     (void)state;
     for (int k = 0; k < 2; k++) {
         run r;
-        open_run(&r, 0, &(mtf_session_opts){.mesh = k ? "a:2" : NULL, .layout = k ? "batch:a" : NULL}, 16, 1);
+        open_run(&r, 0,
+                 &(mtf_session_opts){.mesh = k ? "a:2" : NULL, .layout = k ? "batch:a" : NULL}, 16,
+                 1);
         for (int j = 0; j < 5; j++) {
             r.job[j].how.max_tokens = j < 4 ? 1 : 5;
             assert_true(mtf_decode_start(r.decoder, &r.job[j]));

@@ -19,7 +19,12 @@ typedef struct how {
 static const mtf_moe_opts kinds[] = {
     {.second_policy_train = "random", .second_policy_eval = "all", .z_loss = 1e-3, .dropout = 0.1},
     {.gating = "switch", .dropout = 0.1},
-    {.gating = "top_k", .k = 3, .sigmoid = true, .bias_rate = 0.01, .shared = 1, .activation = {"swish", "linear"}},
+    {.gating = "top_k",
+     .k = 3,
+     .sigmoid = true,
+     .bias_rate = 0.01,
+     .shared = 1,
+     .activation = {"swish", "linear"}},
     {.gating = "ntlb", .switch_policy_train = "input_dropout"},
     {.gating = "switch_max"},
     {.gating = "expert_selection"},
@@ -29,28 +34,32 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static mtf_transformer *model(mtf_session *s, const how *h)
 {
-    mtf_attention_layer   a = {.heads = 2, .kv = 4};
-    mtf_moe_opts          m = h->moe;
+    mtf_attention_layer a = {.heads = 2, .kv = 4};
+    mtf_moe_opts        m = h->moe;
     m.experts = 5, m.hidden = 6;
-    mtf_transformer_layer layers[] = {{.kind = MTF_SELF_ATTENTION, .attention = a},
-                                      {.kind = MTF_MOE, .moe = m},
-                                      {0},
-                                      {0}};
+    mtf_transformer_layer layers[] = {
+        {.kind = MTF_SELF_ATTENTION, .attention = a}, {.kind = MTF_MOE, .moe = m}, {0}, {0}};
     mtf_transformer_layer encoder[] = {layers[0], layers[1], {0}};
     if (h->encoder) {
         layers[2] = layers[1];
         layers[1] = (mtf_transformer_layer){.kind = MTF_ENC_DEC_ATTENTION, .attention = a};
     }
-    mtf_transformer_opts o = {.d_model = 8, .input_vocab = VOCAB, .vocab_divisor = 8, .ensemble = h->ensemble};
-    o.stack = (mtf_stack_opts){.layers = layers, .blocks = 2, .max_length = 24, .recompute = h->recompute,
+    mtf_transformer_opts o = {
+        .d_model = 8, .input_vocab = VOCAB, .vocab_divisor = 8, .ensemble = h->ensemble};
+    o.stack = (mtf_stack_opts){.layers = layers,
+                               .blocks = 2,
+                               .max_length = 24,
+                               .recompute = h->recompute,
                                .reversible = h->reversible};
     if (h->encoder) o.encoder = (mtf_stack_opts){.layers = encoder, .blocks = 1, .max_length = 24};
     return mtf_transformer_new(s, &o);
 }
 
-static mtf_transformer_result apply(mtf_graph *g, const mtf_transformer *m, bool encoder, bool training)
+static mtf_transformer_result apply(mtf_graph *g, const mtf_transformer *m, bool encoder,
+                                    bool training)
 {
-    mtf_transformer_batch b = {.targets = mtf_input(g, "targets", MTF_I32, mtf_shape(batch, length))};
+    mtf_transformer_batch b = {.targets =
+                                   mtf_input(g, "targets", MTF_I32, mtf_shape(batch, length))};
     if (encoder) b.inputs = mtf_input(g, "inputs", MTF_I32, mtf_shape(batch, length));
     return mtf_transformer_apply(m, &b, &(mtf_transformer_call){.training = training});
 }
@@ -66,9 +75,10 @@ static void feed(mtf_program *p, mtf_graph *g, bool encoder)
 /* The loss of each step of training, and what experts add to it. */
 static void train(const how *h, double loss[STEPS], double auxiliary[STEPS])
 {
-    mtf_session     *s = open_as_asked(&(mtf_session_opts){.mesh = h->mesh, .layout = h->layout, .threads = 2});
-    mtf_graph       *g = mtf_graph_new(s);
-    mtf_transformer *m = model(s, h);
+    mtf_session *s =
+        open_as_asked(&(mtf_session_opts){.mesh = h->mesh, .layout = h->layout, .threads = 2});
+    mtf_graph             *g = mtf_graph_new(s);
+    mtf_transformer       *m = model(s, h);
     mtf_transformer_result r = apply(g, m, h->encoder, true);
     mtf_sgd(g, r.loss, &(mtf_sgd_opts){.rate = 0.1f});
     if (h->parts) mtf_microbatches(g, batch, h->parts);
@@ -89,8 +99,8 @@ static void check_same(const how *h, const double want[STEPS], const char *what)
     train(h, loss, more);
     for (int i = 0; i < STEPS; i++)
         if (!(fabs(loss[i] - want[i]) < 2e-5))
-            fail_msg("%s, %s: the loss is %.9g, not %.9g", h->moe.gating ? h->moe.gating : "top_2", what,
-                     loss[i], want[i]);
+            fail_msg("%s, %s: the loss is %.9g, not %.9g", h->moe.gating ? h->moe.gating : "top_2",
+                     what, loss[i], want[i]);
 }
 
 /* Layouts, recomputing and micro-batches change nothing. */
@@ -146,21 +156,22 @@ enum { PROMPT = 5, NEW = LENGTH - PROMPT };
 static void test_decoding(void **state)
 {
     (void)state;
-    static const char *const places[][2] = {{"", ""}, {"x:2", "batch:x,experts:x"}, {"x:3", "experts:x"}};
-    static const int32_t     never[] = {-1};
+    static const char *const places[][2] = {
+        {"", ""}, {"x:2", "batch:x,experts:x"}, {"x:3", "experts:x"}};
+    static const int32_t never[] = {-1};
     for (int k = 0; k < 3 * 4; k++) {
-        how              h = {.moe = kinds[k / 3], .mesh = places[k % 3][0], .layout = places[k % 3][1]};
-        mtf_decode_job   jobs[2] = {{0}}, *both[2] = {&jobs[0], &jobs[1]};
-        int32_t          prompts[2][PROMPT], ids[BATCH * LENGTH] = {0};
+        how h = {.moe = kinds[k / 3], .mesh = places[k % 3][0], .layout = places[k % 3][1]};
+        mtf_decode_job jobs[2] = {{0}}, *both[2] = {&jobs[0], &jobs[1]};
+        int32_t        prompts[2][PROMPT], ids[BATCH * LENGTH] = {0};
         h.moe.capacity_eval = 5; /* drops nothing */
         mtf_session     *s = open_as_asked(&(mtf_session_opts){.mesh = h.mesh, .layout = h.layout});
         mtf_graph       *g = mtf_graph_new(s);
         mtf_transformer *m = model(s, &h);
-        mtf_decoder     *d = mtf_decoder_new(m, &(mtf_decoder_opts){.batch = 2, .max_length = LENGTH});
+        mtf_decoder *d = mtf_decoder_new(m, &(mtf_decoder_opts){.batch = 2, .max_length = LENGTH});
         for (int j = 0; j < 2; j++) {
             for (int i = 0; i < PROMPT; i++) prompts[j][i] = 2 + (i * 7 + j * 11) % (VOCAB - 3);
-            jobs[j] = (mtf_decode_job){.prompt = prompts[j], .length = PROMPT,
-                                       .how = {.max_tokens = NEW, .stop = never}};
+            jobs[j] = (mtf_decode_job){
+                .prompt = prompts[j], .length = PROMPT, .how = {.max_tokens = NEW, .stop = never}};
         }
         if (!mtf_decode(d, 2, both)) fail_msg("%s", mtf_error(s));
         for (int j = 0; j < 2; j++)
@@ -194,14 +205,15 @@ static void test_errors(void **state)
 {
     (void)state;
     refuse(&(how){.ensemble = 2}, "value: the members of an ensemble have no mixtures of experts");
-    refuse(&(how){.reversible = true},
-           "value: transformer: the layers of a reversible stack give nothing but their result, and MoE1D has a "
-           "loss besides; use recompute");
+    refuse(&(how){.reversible = true}, "value: transformer: the layers of a reversible stack give "
+                                       "nothing but their result, and MoE1D has a "
+                                       "loss besides; use recompute");
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_training), cmocka_unit_test(test_one_pass),
-                                       cmocka_unit_test(test_decoding), cmocka_unit_test(test_errors)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_training), cmocka_unit_test(test_one_pass),
+        cmocka_unit_test(test_decoding), cmocka_unit_test(test_errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

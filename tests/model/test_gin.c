@@ -214,8 +214,9 @@ static void test_wrong_values(void **state)
            "name: parameter 1:4:18: run.model_type: there is no \"ml\"; did you mean \"lm\"?");
     refuse(LM "make_layer_stack.layers = [@SelfAttention,\n  @MoE2D]",
            "value: parameter 1:5:3: MoE2D is not available in mtf yet");
-    refuse(LM "make_layer_stack.layers = [@SelfAttention, @MoE1D]\nMoE1D.moe_gating = 'top2'",
-           "name: parameter 1:5:20: MoE1D.moe_gating: there is no \"top2\"; did you mean \"top_2\"?");
+    refuse(
+        LM "make_layer_stack.layers = [@SelfAttention, @MoE1D]\nMoE1D.moe_gating = 'top2'",
+        "name: parameter 1:5:20: MoE1D.moe_gating: there is no \"top2\"; did you mean \"top_2\"?");
     refuse(LM "make_layer_stack.layers = [@SelfAtention]",
            "name: parameter 1:4:28: there is no configurable \"SelfAtention\"; did you mean "
            "\"SelfAttention\"?");
@@ -235,19 +236,20 @@ static void test_wrong_values(void **state)
         LM "SelfAttention.keep_query_heads_dims = True",
         "value: parameter 1:4:39: keep_query_heads_dims leaves the heads in the result, which no "
         "stack of layers takes; it is for BranchedSelfAttention, which is not available in mtf");
-    refuse(
-        LM "VarianceScalingInitializer.scale = 2.0",
-        "value: parameter 1:4:36: VarianceScalingInitializer.scale is not available in mtf with any "
-        "value but 1.0");
+    refuse(LM "VarianceScalingInitializer.scale = 2.0",
+           "value: parameter 1:4:36: VarianceScalingInitializer.scale is not available in mtf with "
+           "any "
+           "value but 1.0");
     refuse(LM "infer_model.decode_fn = @save_scores",
            "value: parameter 1:4:25: infer_model.decode_fn takes @decode_from_file or "
            "@decode_from_dataset, not @save_scores");
     refuse(LM "run.mesh_shape = 'a:2,b:zwei'",
            "value: parameter 1:4:18: run.mesh_shape: the size of an axis is a whole number from 1 "
            "on, not \"zwei\"");
-    refuse(LM "run.mesh_shape = 'a:2 b'",
-           "value: parameter 1:4:18: run.mesh_shape is a list as in 'batch:4,model:2'; \"b\" is not "
-           "name:value");
+    refuse(
+        LM "run.mesh_shape = 'a:2 b'",
+        "value: parameter 1:4:18: run.mesh_shape is a list as in 'batch:4,model:2'; \"b\" is not "
+        "name:value");
     refuse(
         LM "run.batch_size = ('tokens_per_batch', 100)\n"
            "run.sequence_length = {'targets': 30}",
@@ -307,9 +309,8 @@ static void test_wrong_values(void **state)
               "LayerStack.sublayers_per_layer = [@sublayer_call_layer, @sublayer_residual]",
            "value: parameter 1:5:34: a ReversibleLayerStack adds what its layers give; bind "
            "ReversibleLayerStack.sublayers_per_layer without sublayer_residual");
-    refuse(
-        LM "shift_targets.bos_id = 5",
-        "value: parameter 1:4:24: shift_targets.bos_id is not available in mtf with any value but 0");
+    refuse(LM "shift_targets.bos_id = 5", "value: parameter 1:4:24: shift_targets.bos_id is not "
+                                          "available in mtf with any value but 0");
     refuse(LM "Unitransformer.sample_autoregressive.bos_id = -1",
            "value: parameter 1:4:47: bos_id takes a token, not -1");
     refuse(LM "Unitransformer.loss_on_targets_only = True\ndelimited_lm_inputs_mask.eos_id = -1",

@@ -61,7 +61,8 @@ static void test_names(void **state)
     check_shape(g, "transformer/embedding", 50257, 768);
     check_shape(g, "transformer/positional_embedding", 1024, 768);
     check_shape(g, "transformer/block_011/layer_000/SelfAttention/q_bias", 768, 0);
-    check_shape(g, "transformer/true_layer_norm/layer_prepostprocess/layer_norm/layer_norm_bias", 768, 0);
+    check_shape(g, "transformer/true_layer_norm/layer_prepostprocess/layer_norm/layer_norm_bias",
+                768, 0);
     close_well(o.session);
 }
 
@@ -425,20 +426,24 @@ static void test_all_again(void **state)
 static void test_experts(void **state)
 {
     (void)state;
-    const int64_t experts = 32 * 2 * 1024 * (int64_t)4096, attention = 4 * 1024 * 2048, dense = 2 * 1024 * 8192;
-    opened        o = open_names("lm_moe.gin", NULL, NULL, 1000);
-    mtf_graph    *g = build(&o);
+    const int64_t experts = 32 * 2 * 1024 * (int64_t)4096, attention = 4 * 1024 * 2048,
+                  dense = 2 * 1024 * 8192;
+    opened     o = open_names("lm_moe.gin", NULL, NULL, 1000);
+    mtf_graph *g = build(&o);
     assert_int_equal(3 * experts, (int64_t)768 << 20);
-    assert_int_equal(count_parameters(g), 3 * (experts + 1024 * 32 + 2 * attention + dense + 4 * 1024) + 1024 +
-                                              1024 * 1024 + 512 * 1024);
+    assert_int_equal(count_parameters(g),
+                     3 * (experts + 1024 * 32 + 2 * attention + dense + 4 * 1024) + 1024 +
+                         1024 * 1024 + 512 * 1024);
     const mtf_moe_opts *m = &o.model.model.stack.layers[1].moe;
-    assert_true(m->experts == 32 && m->hidden == 4096 && m->loss_coef == 0.01 && m->least_capacity == 4);
+    assert_true(m->experts == 32 && m->hidden == 4096 && m->loss_coef == 0.01 &&
+                m->least_capacity == 4);
     assert_string_equal(m->gating, "top_2");
     check_same_again(&o, 1000);
     close_well(o.session);
     o = open_names("deepseek_small.gin", NULL, NULL, 1000);
     m = &o.model.model.stack.layers[1].moe;
-    assert_true(m->k == 8 && m->sigmoid && m->shared == 1 && m->scale == 2.5 && m->bias_rate == 0.001);
+    assert_true(m->k == 8 && m->sigmoid && m->shared == 1 && m->scale == 2.5 &&
+                m->bias_rate == 0.001);
     assert_true(!m->unnormalised && !m->one_hot && !m->across && m->group_size == 1024);
     assert_string_equal(m->activation[1], "linear");
     close_well(o.session);
@@ -650,11 +655,10 @@ int main(void)
         cmocka_unit_test(test_presets),         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_rates),           cmocka_unit_test(test_data),
         cmocka_unit_test(test_t5_operative),    cmocka_unit_test(test_all_again),
-        cmocka_unit_test(test_experts),
-        cmocka_unit_test(test_other_models),    cmocka_unit_test(test_sublayers),
-        cmocka_unit_test(test_texts),           cmocka_unit_test(test_on_mesh),
-        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_minimize),
-        cmocka_unit_test(test_all_at_once),
+        cmocka_unit_test(test_experts),         cmocka_unit_test(test_other_models),
+        cmocka_unit_test(test_sublayers),       cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_on_mesh),         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_minimize),        cmocka_unit_test(test_all_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,9 +17,9 @@ static void refuse(const char *text, const char *piece)
     mtf_session     *s = mtf_open_with(NULL);
     mtf_config_run   run;
     mtf_config_model model;
-    mtf_config      *c = mtf_config_open(
-             s, &(mtf_config_opts){.files = (const char *const[]){"tiny", NULL},
-                                   .params = (const char *const[]){text, NULL}});
+    mtf_config      *c =
+        mtf_config_open(s, &(mtf_config_opts){.files = (const char *const[]){"tiny", NULL},
+                                              .params = (const char *const[]){text, NULL}});
     bool ok = c && mtf_config_get_run(c, &run) && mtf_config_get_model(c, VOCAB, VOCAB, &model);
     if (ok) fail_msg("%s: it is accepted", text);
     assert_contains(mtf_error(s), piece);
@@ -43,10 +43,10 @@ static bool has_variable(mtf_graph *g, const char *name)
 static void test_layer_items(void **state)
 {
     (void)state;
-    opened o = open_text("run.model_type = 'lm'\nd_model = 8\n"
-                         "make_layer_stack.layers = [('look', @SelfAttention), @DenseReluDense,\n"
-                         "  ({'hidden_size': 24}, @DenseReluDense),\n"
-                         "  ({'hidden_size': 40}, 'wide', @DenseReluDense)]");
+    opened     o = open_text("run.model_type = 'lm'\nd_model = 8\n"
+                                 "make_layer_stack.layers = [('look', @SelfAttention), @DenseReluDense,\n"
+                                 "  ({'hidden_size': 24}, @DenseReluDense),\n"
+                                 "  ({'hidden_size': 40}, 'wide', @DenseReluDense)]");
     mtf_graph *g = build(&o);
     check_shape(g, "transformer/block_000/look/rms_norm/scale", 8, 0);
     assert_true(has_variable(g, "transformer/block_001/look/SelfAttention/q"));
@@ -89,15 +89,17 @@ static void test_one_stack_for_both(void **state)
 static void test_shared_tables(void **state)
 {
     (void)state;
-    opened o = open_text("run.model_type = 'lm'\n"
-                         "SelfAttention.relative_attention_type = 'bias_shared'\n"
-                         "LocalSelfAttention.radius = 4\n"
-                         "make_layer_stack.layers = [({'num_heads': 2}, @SelfAttention), @SelfAttention,\n"
-                         "  ({'num_heads': 2}, @SelfAttention), @SelfAttention, @LocalSelfAttention]");
+    opened o =
+        open_text("run.model_type = 'lm'\n"
+                  "SelfAttention.relative_attention_type = 'bias_shared'\n"
+                  "LocalSelfAttention.radius = 4\n"
+                  "make_layer_stack.layers = [({'num_heads': 2}, @SelfAttention), @SelfAttention,\n"
+                  "  ({'num_heads': 2}, @SelfAttention), @SelfAttention, @LocalSelfAttention]");
     mtf_graph *g = build(&o);
     check_shape(g, "transformer/block_000/layer_000/SelfAttention/relative_attention_bias", 2, 32);
     check_shape(g, "transformer/block_000/layer_001/SelfAttention/relative_attention_bias", 4, 32);
-    check_shape(g, "transformer/block_000/layer_004/LocalSelfAttention/relative_attention_bias", 8, 32);
+    check_shape(g, "transformer/block_000/layer_004/LocalSelfAttention/relative_attention_bias", 8,
+                32);
     assert_false(
         has_variable(g, "transformer/block_000/layer_002/SelfAttention/relative_attention_bias"));
     assert_false(
@@ -164,7 +166,8 @@ static void test_lengths_of_spans(void **state)
     check_same_again(&o, VOCAB);
     close_well(o.session);
     snprintf(text, sizeof text, spans, "512", "0.0");
-    refuse(text, "@preprocessors.random_spans_targets_length() needs random_spans_helper.inputs_length");
+    refuse(text,
+           "@preprocessors.random_spans_targets_length() needs random_spans_helper.inputs_length");
 }
 
 static void check_vocabulary(const char *text, const char *means)
@@ -184,7 +187,8 @@ static void test_vocabularies(void **state)
 {
     (void)state;
     check_vocabulary("", "sentencepiece:words.model");
-    check_vocabulary("vocabularies.Vocabulary.extra_ids = 100", "sentencepiece:words.model:extra=100");
+    check_vocabulary("vocabularies.Vocabulary.extra_ids = 100",
+                     "sentencepiece:words.model:extra=100");
     check_vocabulary("Vocabulary.extra_ids = 100\nSentencePieceVocabulary.extra_ids = 7",
                      "sentencepiece:words.model:extra=7");
 }
@@ -224,7 +228,8 @@ static void test_operative_names(void **state)
         "dataset.get_tfds_vocabulary.dataset_name = 'lm1b'",
     };
     (void)state;
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) close_well(open_text(lines[i]).session);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        close_well(open_text(lines[i]).session);
     refuse("sublayer_rms_norm.name = 'other'",
            "sublayer_rms_norm.name is not available in mtf with any value but 'rms_norm'");
 }
@@ -232,10 +237,10 @@ static void test_operative_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layer_items),      cmocka_unit_test(test_one_stack_for_both),
-        cmocka_unit_test(test_shared_tables),    cmocka_unit_test(test_lengths_of_spans),
-        cmocka_unit_test(test_vocabularies),     cmocka_unit_test(test_t5_model),
-        cmocka_unit_test(test_operative_names),  cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_layer_items),     cmocka_unit_test(test_one_stack_for_both),
+        cmocka_unit_test(test_shared_tables),   cmocka_unit_test(test_lengths_of_spans),
+        cmocka_unit_test(test_vocabularies),    cmocka_unit_test(test_t5_model),
+        cmocka_unit_test(test_operative_names), cmocka_unit_test(test_positions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,13 +23,13 @@ static model start(const char *preset, const char *more)
                                 "dropout_rate = 0.0\nmax_length = 64\nd_kv = 64\n"
                                 "Unitransformer.input_vocab_size = 997\n"
                                 "Unitransformer.output_vocab_size = 997\n";
-    model            m = {.session = mtf_open_with(&(mtf_session_opts){.threads = 1})};
-    mtf_config_run   run;
-    mtf_config_model made;
-    int32_t          ids[BATCH * LENGTH];
-    mtf_config_opts  o = {.files = (const char *const[]){preset, NULL},
-                          .params = (const char *const[]){small, more, NULL}};
-    mtf_config      *c = mtf_config_open(m.session, &o);
+    model             m = {.session = mtf_open_with(&(mtf_session_opts){.threads = 1})};
+    mtf_config_run    run;
+    mtf_config_model  made;
+    int32_t           ids[BATCH * LENGTH];
+    mtf_config_opts   o = {.files = (const char *const[]){preset, NULL},
+                           .params = (const char *const[]){small, more, NULL}};
+    mtf_config       *c = mtf_config_open(m.session, &o);
     if (!c || !mtf_config_get_run(c, &run) || !mtf_config_get_model(c, 0, 0, &made))
         fail_msg("%s", mtf_error(m.session));
     m.graph = mtf_graph_new(m.session);
@@ -101,7 +101,7 @@ static void test_own_logits(void **state)
 {
     (void)state;
     model m = start("lm_base", "Unitransformer.initializer_range = 0.05\n"
-                             "Unitransformer.shared_embedding_and_softmax_weights = False");
+                               "Unitransformer.shared_embedding_and_softmax_weights = False");
     assert_near(deviation(&m, "transformer/logits/kernel"), 0.05, 1e-3);
     assert_near(deviation(&m, "transformer/embedding"), 0.05, 1e-3);
     close_well(m.session);

@@ -103,8 +103,8 @@ static void known_open_as(known *k, const char *model, const char *config)
 {
     char path[PATH];
     *k = (known){.name = model, .folder = scratch_make()};
-    k->config = import_as(theirs(model, "", path), config,
-                          in_scratch(&k->folder, "weights", k->weights));
+    k->config =
+        import_as(theirs(model, "", path), config, in_scratch(&k->folder, "weights", k->weights));
     import_as(theirs(model, "gradients.safetensors", path), config,
               in_scratch(&k->folder, "gradients", k->gradients));
     tensor_file_open(&k->answers, theirs(model, "answers.safetensors", path));
@@ -262,7 +262,8 @@ static void test_values(void **state)
 static void test_head_of_its_own(void **state)
 {
     static const char text[] =
-        "{\"model_type\":\"mt5\",\"vocab_size\":60,\"d_model\":12,\"d_kv\":6,\"d_ff\":20,\"num_heads\":3,"
+        "{\"model_type\":\"mt5\",\"vocab_size\":60,\"d_model\":12,\"d_kv\":6,\"d_ff\":20,\"num_"
+        "heads\":3,"
         "\"num_layers\":2,\"dropout_rate\":0,\"relative_attention_num_buckets\":8,"
         "\"relative_attention_max_distance\":20,\"tie_word_embeddings\":true,"
         "\"transformers_version\":\"5.23.0\"}";
@@ -307,7 +308,8 @@ static void test_scaled_logits(void **state)
         assert_true(published_parse(s, "config.json", cases[i].config, &c));
         c.tied = true;
         if (published_opts(&c, &room).unscaled_softmax == cases[i].scaled)
-            fail_msg("logits of %s are %s", cases[i].config, cases[i].scaled ? "unscaled" : "scaled");
+            fail_msg("logits of %s are %s", cases[i].config,
+                     cases[i].scaled ? "unscaled" : "scaled");
         close_well(s);
     }
 }
@@ -527,8 +529,8 @@ int main(int argc, char **argv)
 {
     share_read(argc > 1 ? argv[1] : NULL, &mine);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_head_of_its_own),
-        cmocka_unit_test(test_scaled_logits), cmocka_unit_test(test_decoding),
+        cmocka_unit_test(test_values),         cmocka_unit_test(test_head_of_its_own),
+        cmocka_unit_test(test_scaled_logits),  cmocka_unit_test(test_decoding),
         cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_one_head)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,8 +110,9 @@ static void test_tokens_have_their_probabilities(void **state)
     (void)state;
     mtf_session *s = open_as_asked(&(mtf_session_opts){.seed = 11});
     mtf_decoder *d = decoder_on(s, BATCH);
-    asked        a = {.job = {.prompt = prompt, .length = 3, .token = keep_probabilities, .context = &a}};
-    a.job.how = (mtf_sampling){.temperature = 1, .max_tokens = 1, .stop = never, .alternatives = VOCAB};
+    asked a = {.job = {.prompt = prompt, .length = 3, .token = keep_probabilities, .context = &a}};
+    a.job.how =
+        (mtf_sampling){.temperature = 1, .max_tokens = 1, .stop = never, .alternatives = VOCAB};
     decode_all(d, s, 1, &a.job);
     mtf_decode_free(d, &a.job);
     for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
@@ -147,12 +148,14 @@ static void texts(int64_t batch, int n, const mtf_sampling *ways, int32_t ids[][
 /* Neighbours, and what they ask for, change nothing; nor does what is shown. */
 static void test_a_seed_gives_a_text(void **state)
 {
-    static const mtf_sampling plain[BATCH] = {
-        {.temperature = 1, .seed = 5}, {.temperature = 0.6, .seed = 5},
-        {.temperature = 1, .seed = 6}, {.temperature = 3, .seed = 5, .row = 1}, {.seed = 1},
-        {.temperature = 1, .seed = 9}};
-    mtf_sampling other[BATCH];
-    int32_t      alone[BATCH][TOKENS], together[BATCH][TOKENS], shown[BATCH][TOKENS];
+    static const mtf_sampling plain[BATCH] = {{.temperature = 1, .seed = 5},
+                                              {.temperature = 0.6, .seed = 5},
+                                              {.temperature = 1, .seed = 6},
+                                              {.temperature = 3, .seed = 5, .row = 1},
+                                              {.seed = 1},
+                                              {.temperature = 1, .seed = 9}};
+    mtf_sampling              other[BATCH];
+    int32_t                   alone[BATCH][TOKENS], together[BATCH][TOKENS], shown[BATCH][TOKENS];
     (void)state;
     memcpy(other, plain, sizeof other);
     other[5].top_p = 0.999999; /* of a row: all have another program */
@@ -170,18 +173,20 @@ static void test_a_seed_gives_a_text(void **state)
 /* A narrow choice is the most probable token, a wide one leaves nothing out. */
 static void test_ends_of_the_choices(void **state)
 {
-    static const mtf_sampling narrow[] = {{.temperature = 2, .top_k = 1, .seed = 4},
-                                          {.temperature = 2, .top_p = 1e-9, .seed = 4},
-                                          {.temperature = 1e-6, .seed = 4},
-                                          {.temperature = 1e-30, .top_k = 9, .top_p = 0.9, .seed = 4}},
+    static const mtf_sampling narrow[] =
+        {{.temperature = 2, .top_k = 1, .seed = 4},
+         {.temperature = 2, .top_p = 1e-9, .seed = 4},
+         {.temperature = 1e-6, .seed = 4},
+         {.temperature = 1e-30, .top_k = 9, .top_p = 0.9, .seed = 4}},
                               wide[] = {{.temperature = 2, .top_k = VOCAB, .seed = 4},
                                         {.temperature = 2, .top_k = (int64_t)1 << 40, .seed = 4},
                                         {.temperature = 2, .top_p = 1, .seed = 4},
                                         {.temperature = 2, .top_k = 100, .top_p = 1, .seed = 4}},
-                              best[4] = {{0}}, all[] = {{.temperature = 2, .seed = 4},
-                                                        {.temperature = 2, .seed = 4},
-                                                        {.temperature = 2, .seed = 4},
-                                                        {.temperature = 2, .seed = 4}};
+                              best[4] = {{0}},
+                              all[] = {{.temperature = 2, .seed = 4},
+                                       {.temperature = 2, .seed = 4},
+                                       {.temperature = 2, .seed = 4},
+                                       {.temperature = 2, .seed = 4}};
     int32_t a[4][TOKENS], b[4][TOKENS];
     (void)state;
     texts(4, 4, narrow, a);

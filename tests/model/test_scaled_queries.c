@@ -11,15 +11,15 @@ static double scale_of(mtf_attention_layer attention, mtf_dtype type)
     mtf_session                *s = open_two_threads();
     mtf_graph                  *g = mtf_graph_new(s);
     const mtf_transformer_layer layers[] = {{MTF_SELF_ATTENTION, .attention = attention}, {0}};
-    mtf_shape             ids = mtf_shape((mtf_dim){"batch", 1}, (mtf_dim){"length", 3});
-    static const int32_t  text[] = {3, 5, 1};
-    mtf_transformer_batch b = {.targets = mtf_constant_data(g, text, MTF_I32, ids)};
-    mtf_transformer      *model = mtf_transformer_new(
-        s, &(mtf_transformer_opts){.d_model = 8,
-                                        .input_vocab = 8,
-                                        .vocab_divisor = 8,
-                                        .activation = type,
-                                        .stack = {.layers = layers, .blocks = 1}});
+    mtf_shape                   ids = mtf_shape((mtf_dim){"batch", 1}, (mtf_dim){"length", 3});
+    static const int32_t        text[] = {3, 5, 1};
+    mtf_transformer_batch       b = {.targets = mtf_constant_data(g, text, MTF_I32, ids)};
+    mtf_transformer            *model =
+        mtf_transformer_new(s, &(mtf_transformer_opts){.d_model = 8,
+                                                       .input_vocab = 8,
+                                                       .vocab_divisor = 8,
+                                                       .activation = type,
+                                                       .stack = {.layers = layers, .blocks = 1}});
     mtf_transformer_apply(model, &b, NULL);
     assert_string_equal(mtf_error(s), "");
     double scale = 0;

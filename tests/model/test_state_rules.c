@@ -140,8 +140,7 @@ static void try_found(sample *t, const layout *l)
     int64_t          without = peak_under(t, l);
     textbuf          rules = {.arena = &t->graph->session->arena}, axes = rules;
     automatic_answer found;
-    for (int r = 0; r < l->nrules; r++)
-        text_add(&rules, "%s%s", r ? "," : "", l->rules[r].text);
+    for (int r = 0; r < l->nrules; r++) text_add(&rules, "%s%s", r ? "," : "", l->rules[r].text);
     for (int a = 0; a < l->mesh->naxes; a++)
         text_add(&axes, "%s%s:%d", a ? "," : "", l->mesh->name[a], l->mesh->size[a]);
     automatic_opts o = {.mesh = text_done(&axes),
@@ -299,7 +298,8 @@ static int list_ends(mtf_graph *g, mtf_tensor **list, int room)
         mtf_tensor *x = g->root.nodes[k]->out[0];
         bool        is_read = x == list[0];
         for (int i = 0; i < g->root.nnodes && !is_read; i++)
-            for (int j = 0; j < g->root.nodes[i]->nin; j++) is_read = is_read || g->root.nodes[i]->in[j] == x;
+            for (int j = 0; j < g->root.nodes[i]->nin; j++)
+                is_read = is_read || g->root.nodes[i]->in[j] == x;
         if (!is_read && n < room) list[n++] = x;
     }
     return n;
@@ -314,7 +314,7 @@ static void try_harness_models(int most, int first_mesh, try_under *what, bool s
         mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
         mtf_graph   *g = read_graph(s, files.gl_pathv[i / 2]);
         mtf_tensor  *ends[40];
-        sample       t = {.name = files.gl_pathv[i / 2], .graph = g, .fetches = ends, .declines = true};
+        sample t = {.name = files.gl_pathv[i / 2], .graph = g, .fetches = ends, .declines = true};
         t.nfetches = list_ends(g, ends, i % 2 ? 40 : 1);
         for (int k = first_mesh; k < MESHES; k++) try_mesh(&t, meshes[k], most, what);
         assert_true(t.tried > 0);
@@ -351,9 +351,8 @@ static void test_found_rules(void **state)
         sample       t = {.name = model_nth(i)->name, .fetches = &n.loss, .nfetches = 1};
         assert_true(model_nth(i)->build(&v, true, &n));
         mtf_minimize(n.graph, n.loss,
-                     &(mtf_minimize_opts){.optimizer = "adam",
-                                          .schedule = setting_text(&v, "rate"),
-                                          .steps = 100});
+                     &(mtf_minimize_opts){
+                         .optimizer = "adam", .schedule = setting_text(&v, "rate"), .steps = 100});
         t.graph = n.graph;
         for (int k = 0; k < MESHES; k++) try_mesh(&t, meshes[k], 2, try_found);
         assert_true(t.tried > 0);
@@ -365,12 +364,9 @@ static void test_found_rules(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ready_models),
-        cmocka_unit_test(test_mixture_of_experts),
-        cmocka_unit_test(test_language_models),
-        cmocka_unit_test(test_harness_models),
-        cmocka_unit_test(test_two_rules),
-        cmocka_unit_test(test_found_rules),
+        cmocka_unit_test(test_ready_models),    cmocka_unit_test(test_mixture_of_experts),
+        cmocka_unit_test(test_language_models), cmocka_unit_test(test_harness_models),
+        cmocka_unit_test(test_two_rules),       cmocka_unit_test(test_found_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

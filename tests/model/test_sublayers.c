@@ -76,9 +76,12 @@ static void test_annealed(void **state)
     static const struct {
         int64_t     step;
         const char *same;
-    } steps[] = {{0, "annealed_dropout(0.5,2000,3000)"},  {10, "annealed_dropout(0.5,2000,3000)"},
-                 {15, "annealed_dropout(0.375,2000,3000)"}, {20, "annealed_dropout(0.25,2000,3000)"},
-                 {30, "dropout(0)"},                      {1000, "dropout(0)"}};
+    } steps[] = {{0, "annealed_dropout(0.5,2000,3000)"},
+                 {10, "annealed_dropout(0.5,2000,3000)"},
+                 {15, "annealed_dropout(0.375,2000,3000)"},
+                 {20, "annealed_dropout(0.25,2000,3000)"},
+                 {30, "dropout(0)"},
+                 {1000, "dropout(0)"}};
     (void)state;
     for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
         float y = trained_at((const char *const[]){"rms_norm", "annealed_dropout(0.5,10,30)", NULL},

@@ -72,11 +72,11 @@ static void test_layouts(void **state)
     static const struct {
         const char *mesh, *layout;
     } places[6] = {{"a:2", "batch:a"},
-                  {"a:3", "heads:a?,d_ff:a,vocab:a"},
-                  {"a:2,b:2", "batch:a,heads:b?,d_ff:b,vocab:b"},
-                  {"a:2", "length:a"},
-                  {"a:2", "memory_length:a?"},
-                  {"a:2,b:3", "length:a,d_model:b"}};
+                   {"a:3", "heads:a?,d_ff:a,vocab:a"},
+                   {"a:2,b:2", "batch:a,heads:b?,d_ff:b,vocab:b"},
+                   {"a:2", "length:a"},
+                   {"a:2", "memory_length:a?"},
+                   {"a:2,b:3", "length:a,d_model:b"}};
     (void)state;
     for (int k = 0; k < small_models(); k++) {
         const char *what;

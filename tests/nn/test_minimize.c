@@ -375,12 +375,17 @@ static void test_order_of_updates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dynamic_scale),   cmocka_unit_test(test_static_scale),
-        cmocka_unit_test(test_small_gradients), cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_dynamic_scale),
+        cmocka_unit_test(test_static_scale),
+        cmocka_unit_test(test_small_gradients),
+        cmocka_unit_test(test_scalars),
         cmocka_unit_test(test_common_norm),
-        cmocka_unit_test(test_global_step),     cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_averages),        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_refused_twice),   cmocka_unit_test(test_order_of_updates),
+        cmocka_unit_test(test_global_step),
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_averages),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused_twice),
+        cmocka_unit_test(test_order_of_updates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,12 @@ static share mine; /* of the gatings */
 static void test_sizes(void **state)
 {
     (void)state;
-    static const int64_t facts[][4] = {{1048576, 1024, 256, 1024}, {4096, 1024, 8, 8},
-                                       {6000, 1024, 16, 16},       {1500, 1024, 1, 1},
-                                       {12, 5, 1, 2},              {7, 1024, 1, 1},
+    static const int64_t facts[][4] = {{1048576, 1024, 256, 1024},
+                                       {4096, 1024, 8, 8},
+                                       {6000, 1024, 16, 16},
+                                       {1500, 1024, 1, 1},
+                                       {12, 5, 1, 2},
+                                       {7, 1024, 1, 1},
                                        {10, 4, 3, 0}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         assert_int_equal(moe_groups(facts[i][0], facts[i][1], facts[i][2]), facts[i][3]);
@@ -28,7 +31,8 @@ static void test_sizes(void **state)
 /* ---- known routes: one group of 4 tokens, 3 experts ---- */
 
 enum { TOKENS = 4, EXPERTS = 3, MOST = 8 };
-static const float gates[TOKENS * EXPERTS] = {.5f, .3f, .2f, .6f, .3f, .1f, .7f, .1f, .2f, .2f, .7f, .1f};
+static const float gates[TOKENS * EXPERTS] = {.5f, .3f, .2f, .6f, .3f, .1f,
+                                              .7f, .1f, .2f, .2f, .7f, .1f};
 
 typedef struct entry {
     int    token, expert, place;
@@ -93,18 +97,22 @@ static void check_fact(const fact *f)
 {
     mtf_session *s = open_two_threads();
     mtf_graph   *g = mtf_graph_new(s);
-    moe_call     c = {.graph = g, .o = f->o, .training = true, .threshold = f->o.second_threshold_train};
-    mtf_dim      a = {"a", EXPERTS};
-    float        x[TOKENS * EXPERTS], identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    const char  *second = f->o.second_policy_train;
+    moe_call     c = {
+            .graph = g, .o = f->o, .training = true, .threshold = f->o.second_threshold_train};
+    mtf_dim     a = {"a", EXPERTS};
+    float       x[TOKENS * EXPERTS], identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    const char *second = f->o.second_policy_train;
     while (second && strcmp(moe_second_policies[c.second_policy], second) != 0) c.second_policy++;
     c.switch_policy = MOE_ARGMAX;
-    c.dims = (moe_dims){.group = {"group", TOKENS}, .model = a, .expert = {"expert_unsplit", EXPERTS},
+    c.dims = (moe_dims){.group = {"group", TOKENS},
+                        .model = a,
+                        .expert = {"expert_unsplit", EXPERTS},
                         .capacity = {"expert_capacity", f->capacity}};
     mtf_tensor *in = mtf_input(g, "x", MTF_F32, mtf_shape(c.dims.group, a));
     moe_routing r = {0};
     c.o.experts = EXPERTS;
-    if (!moe_gating_find(f->o.gating)->route(&c, in, &r)) fail_msg("%s: %s", f->o.gating, mtf_error(s));
+    if (!moe_gating_find(f->o.gating)->route(&c, in, &r))
+        fail_msg("%s: %s", f->o.gating, mtf_error(s));
     mtf_program *p = mtf_compile(g, r.weight, r.token ? r.token : r.slot, r.balance);
     mtf_tensor  *kernel;
     assert_int_equal(mtf_variables(g, &kernel, 1), 1);
@@ -204,7 +212,8 @@ static void by_loops(mixture *m, int choices, int64_t capacity, bool normalised)
                 gates_of(m, b, t, p);
                 for (int j = 0; j < choices; j++) sum += p[nth_best(p, j)];
                 int e = nth_best(p, k);
-                if (taken[e]++ < capacity) add_expert(m, b, t, e, normalised ? p[e] / (sum + 1e-9) : p[e]);
+                if (taken[e]++ < capacity)
+                    add_expert(m, b, t, e, normalised ? p[e] / (sum + 1e-9) : p[e]);
             }
     }
 }
@@ -225,8 +234,9 @@ static void set(mtf_graph *g, const mixture *m)
     assert_int_equal(mtf_variables(g, w, 3), 3);
     for (int i = 0; i < 3; i++) {
         const char *name = mtf_name_of_tensor(w[i]);
-        const void *data = strstr(name, "/wi/") ? (const void *)m->wi
-                           : strstr(name, "/wo/") ? (const void *)m->wo : (const void *)m->router;
+        const void *data = strstr(name, "/wi/")   ? (const void *)m->wi
+                           : strstr(name, "/wo/") ? (const void *)m->wo
+                                                  : (const void *)m->router;
         assert_true(mtf_variable_set(w[i], data));
     }
 }
@@ -234,18 +244,20 @@ static void set(mtf_graph *g, const mixture *m)
 /* Compares with the loops; returns the share of choices that were dropped. */
 static double check_mixture(mixture *m, int choices, int64_t capacity, bool normalised)
 {
-    mtf_session *s = open_as_asked(&(mtf_session_opts){.mesh = m->mesh, .layout = m->layout, .threads = 2});
-    mtf_graph   *g = mtf_graph_new(s);
-    mtf_moe_told told;
-    mtf_tensor  *y = build(g, m, &told);
-    mtf_program *p = mtf_compile(g, y, told.dropped);
+    mtf_session *s =
+        open_as_asked(&(mtf_session_opts){.mesh = m->mesh, .layout = m->layout, .threads = 2});
+    mtf_graph    *g = mtf_graph_new(s);
+    mtf_moe_told  told;
+    mtf_tensor   *y = build(g, m, &told);
+    mtf_program  *p = mtf_compile(g, y, told.dropped);
     static double got[ROWS * LENGTH * CHANNELS];
     if (!p) fail_msg("%s", mtf_error(s));
     set(g, m);
     mtf_feed(p, mtf_find(g, "real"), m->real);
     assert_true(mtf_feed(p, mtf_find(g, "x"), m->x) && mtf_step(p) && mtf_fetch(p, y, got));
     by_loops(m, choices, capacity, normalised);
-    for (int i = 0; i < ROWS * LENGTH * CHANNELS; i++) assert_near(got[i], (&m->y[0][0][0])[i], 1e-9);
+    for (int i = 0; i < ROWS * LENGTH * CHANNELS; i++)
+        assert_near(got[i], (&m->y[0][0][0])[i], 1e-9);
     double dropped = mtf_fetch_scalar(p, told.dropped);
     close_well(s);
     return dropped;
@@ -270,11 +282,16 @@ static void test_loops(void **state)
         int64_t capacity = how % 2 ? 1 : 6;
         if (!share_has(mine, i)) continue;
         mixture m = {.mesh = places[place][0], .layout = places[place][1], .padded = how >= 2};
-        m.o = (mtf_moe_opts){.capacity_train = (double)capacity * E / LENGTH + 1e-6, .least_capacity = 1,
+        m.o = (mtf_moe_opts){.capacity_train = (double)capacity * E / LENGTH + 1e-6,
+                             .least_capacity = 1,
                              .one_hot = gating % 2 != how % 2,
-                             .gating = gating == 0 ? "top_2" : gating == 1 ? "switch" : "top_k",
-                             .second_policy_train = "all", .switch_policy_train = "argmax",
-                             .k = gating == 3 ? E : 3, .sigmoid = gating == 2};
+                             .gating = gating == 0   ? "top_2"
+                                       : gating == 1 ? "switch"
+                                                     : "top_k",
+                             .second_policy_train = "all",
+                             .switch_policy_train = "argmax",
+                             .k = gating == 3 ? E : 3,
+                             .sigmoid = gating == 2};
         int choices = gating == 0 ? 2 : gating == 1 ? 1 : gating == 2 ? 3 : E;
         draw(&m, how == 1 ? 0.5 : 0);
         double dropped = check_mixture(&m, choices, capacity, gating != 1);
@@ -290,7 +307,8 @@ static void test_neighbours(void **state)
     (void)state;
     static double before[ROWS * LENGTH * CHANNELS], after[ROWS * LENGTH * CHANNELS];
     for (int n = 0; moe_gating_nth(n); n++) {
-        mixture m = {.o = {.gating = moe_gating_nth(n)->name, .capacity_eval = 1, .least_capacity = 1}};
+        mixture m = {
+            .o = {.gating = moe_gating_nth(n)->name, .capacity_eval = 1, .least_capacity = 1}};
         mtf_layer_context later = {.inference = true};
         m.o.context = &later;
         m.o.second_policy_eval = "all";
@@ -325,9 +343,13 @@ static void test_forms(void **state)
         mtf_graph   *g[2];
         mtf_tensor  *fetches[2][5];
         for (int form = 0; form < 2; form++) {
-            mixture m = {.padded = true, .o = {.gating = moe_gating_nth(n)->name, .one_hot = form,
-                                               .least_capacity = 2, .second_policy_train = "all",
-                                               .switch_policy_train = "argmax", .activation = {"square"}}};
+            mixture m = {.padded = true,
+                         .o = {.gating = moe_gating_nth(n)->name,
+                               .one_hot = form,
+                               .least_capacity = 2,
+                               .second_policy_train = "all",
+                               .switch_policy_train = "argmax",
+                               .activation = {"square"}}};
             g[form] = mtf_graph_new(s);
             mtf_tensor *y = build(g[form], &m, NULL), *xs[4] = {mtf_find(g[form], "x")};
             mtf_tensor *loss = mtf_reduce_sum(mtf_square(y), MTF_ALL);
@@ -348,7 +370,8 @@ static void test_forms(void **state)
 static void test_bias(void **state)
 {
     (void)state;
-    mixture m = {.o = {.gating = "top_k", .k = 2, .sigmoid = true, .bias_rate = 0.0625, .name = "m"}};
+    mixture m = {
+        .o = {.gating = "top_k", .k = 2, .sigmoid = true, .bias_rate = 0.0625, .name = "m"}};
     draw(&m, 0.5);
     mtf_session *s = open_two_threads();
     mtf_graph   *g = mtf_graph_new(s);
@@ -393,7 +416,8 @@ static void refuse(mtf_moe_opts o, const char *sentence)
 static void test_errors(void **state)
 {
     (void)state;
-    refuse((mtf_moe_opts){.gating = "top2"}, "name: moe: there is no gating \"top2\"; did you mean \"top_2\"?");
+    refuse((mtf_moe_opts){.gating = "top2"},
+           "name: moe: there is no gating \"top2\"; did you mean \"top_2\"?");
     refuse((mtf_moe_opts){.gating = "top_k", .k = 6},
            "value: moe: top_k makes 6 choices of 5 experts; there must be as many experts");
     refuse((mtf_moe_opts){.second_policy_train = "some"},
@@ -406,8 +430,9 @@ int main(int argc, char **argv)
 {
     share_read(argc > 1 ? argv[1] : NULL, &mine);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_facts), cmocka_unit_test(test_loops),
-        cmocka_unit_test(test_neighbours), cmocka_unit_test(test_forms), cmocka_unit_test(test_bias),
+        cmocka_unit_test(test_sizes),  cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_loops),  cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_forms),  cmocka_unit_test(test_bias),
         cmocka_unit_test(test_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

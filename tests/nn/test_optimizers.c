@@ -82,8 +82,8 @@ static void compare(const run *r, const char *where, int variable, mtf_tensor *v
     for (int k = 0; k < sizes[variable]; k++) {
         double is = wide ? got[k] : (double)narrow[k];
         if (!(fabs(is - want[k]) <= (wide ? 1e-11 : 1e-5 * largest)))
-            fail_msg("run %d, %s, variable %d, element %d: %.17g is not %.17g", (int)(r - runs), where,
-                     variable, k, is, want[k]);
+            fail_msg("run %d, %s, variable %d, element %d: %.17g is not %.17g", (int)(r - runs),
+                     where, variable, k, is, want[k]);
     }
 }
 
@@ -139,7 +139,8 @@ static void train_all(void *context, const mtf_session_opts *opts)
     for (int i = 0; i < RUNS; i++) {
         mtf_session_opts on = *opts;
         on.device = asked_device();
-        if (on.device ? (i + *layouts) % 3 || !share_has(mine, i / 3 + *layouts) : !share_has(mine, i))
+        if (on.device ? (i + *layouts) % 3 || !share_has(mine, i / 3 + *layouts)
+                      : !share_has(mine, i))
             continue;
         train(&runs[i], on.device ? MTF_F32 : MTF_F64, &on);
     }
@@ -303,8 +304,8 @@ int main(int argc, char **argv)
 {
     share_read(argc > 1 ? argv[1] : NULL, &mine);
     asked_hold_gpu();
-    const struct CMUnitTest shared[] = {
-        cmocka_unit_test(test_one_processor), cmocka_unit_test(test_layouts)};
+    const struct CMUnitTest shared[] = {cmocka_unit_test(test_one_processor),
+                                        cmocka_unit_test(test_layouts)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_processor), cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_direct),        cmocka_unit_test(test_momentum),

@@ -89,7 +89,8 @@ static void test_constant_true(void **state)
     static const char *const rows[][2] = {
         {"y: bool[a=2] = constant(value=true)", "y: bool[a=2] = constant(value=1)"},
         {"y: bool[a=2] = constant(value=false)", "y: bool[a=2] = constant\n"},
-        {"y = pad(c, dim=a, after=1, value=true)", "y: bool[a=4] = pad(c, dim=a, after=1, value=1)"},
+        {"y = pad(c, dim=a, after=1, value=true)",
+         "y: bool[a=4] = pad(c, dim=a, after=1, value=1)"},
     };
     ASSERT_EACH(rows, false);
     static const char *const wrong[][2] = {
@@ -121,7 +122,8 @@ static void test_out_of_range(void **state)
          "value: t:5:12: constant: f16 has no number as large as 1000000; write inf for infinity"},
         {"y: f32[] = constant(value=-1e39)",
          "value: t:5:12: constant: f32 has no number as large as -1e+39; write inf for infinity"},
-        {"y = h * 1e6", "syntax: t:5:9: f16 has no number as large as 1000000; write inf for infinity"},
+        {"y = h * 1e6",
+         "syntax: t:5:9: f16 has no number as large as 1000000; write inf for infinity"},
         {"y: bf16[b=1] = constant(data={1e39})",
          "syntax: t:5:31: bf16 has no number as large as 1e+39; write inf for infinity"},
         {"y = pad(n, dim=a, after=1, value=0.5)",
@@ -132,20 +134,25 @@ static void test_out_of_range(void **state)
         {"y: i32[b=2] = variable(init=\"constant(0.5)\")",
          "value: t:5:15: variable: i32 takes whole numbers in its range, not 0.5"},
         {"y: i32[b=2] = random_uniform(low=0.5, high=7)",
-         "value: t:5:15: random_uniform: low is 0.5 and high 7; i32 takes whole numbers in its range"},
+         "value: t:5:15: random_uniform: low is 0.5 and high 7; i32 takes whole numbers in its "
+         "range"},
         {"y: i32[b=2] = random_uniform(low=0, high=7.5)",
-         "value: t:5:15: random_uniform: low is 0 and high 7.5; i32 takes whole numbers in its range"},
+         "value: t:5:15: random_uniform: low is 0 and high 7.5; i32 takes whole numbers in its "
+         "range"},
         {"y: i32[b=2] = random_uniform(low=0, high=3e9)",
-         "value: t:5:15: random_uniform: low is 0 and high 3000000000; i32 takes whole numbers in its range"},
+         "value: t:5:15: random_uniform: low is 0 and high 3000000000; i32 takes whole numbers in "
+         "its range"},
         {"y: f16[b=2] = random_uniform(low=0, high=1e6)",
-         "value: t:5:15: random_uniform: f16 has no number as large as 1000000; write inf for infinity"},
+         "value: t:5:15: random_uniform: f16 has no number as large as 1000000; write inf for "
+         "infinity"},
         {"y: bool[b=2] = random_uniform(high=2)",
          "value: t:5:16: random_uniform: high is 2; a bool is true with a probability from 0 to 1"},
         {"y: i64[b=2] = random_uniform(low=0, high=9007199254740994)",
          "value: t:5:15: random_uniform: high is 9007199254740994; bounds of i64 are whole numbers "
          "between -2^53 and 2^53, or -2^63 and 2^63"},
         {"y: i64[b=2] = random_uniform(low=-4611686018427387904, high=1)",
-         "value: t:5:15: random_uniform: low is -4.611686018427388e+18; bounds of i64 are whole numbers "
+         "value: t:5:15: random_uniform: low is -4.611686018427388e+18; bounds of i64 are whole "
+         "numbers "
          "between -2^53 and 2^53, or -2^63 and 2^63"},
         {"y: i64[b=2] = random_uniform(low=0, high=1e300)",
          "value: t:5:15: random_uniform: high is 1e+300; bounds of i64 are whole numbers "
@@ -166,7 +173,8 @@ static void test_out_of_range(void **state)
         {"y: i32[b=2] = random_uniform(low=-2147483648, high=2147483648)",
          "random_uniform(low=-2147483648, high=2147483648"},
         {"y: i64[b=2] = random_uniform(low=0, high=9223372036854775808)", "y: i64[b=2] = random_"},
-        {"y: i64[b=2] = random_uniform(low=-9007199254740991, high=9007199254740991)", "y: i64[b=2] = random_"},
+        {"y: i64[b=2] = random_uniform(low=-9007199254740991, high=9007199254740991)",
+         "y: i64[b=2] = random_"},
         {"y: f32[b=2] = random_normal(stddev=0)", "y: f32[b=2] = random_normal"},
         {"y: f32[b=2] = random_normal(once=true)", "y: f32[b=2] = random_normal"},
         {"y: i32[] = constant(value=-2147483648)", "constant(value=-2147483648)"},
@@ -186,8 +194,9 @@ static void test_bounds_from_c(void **state)
     assert_non_null(mtf_random_uniform(g, MTF_I64, mtf_shape(a), -0x1p63, 0x1p63));
     assert_non_null(mtf_random_uniform(g, MTF_I64, mtf_shape(a), 1 - 0x1p53, 0x1p53 - 1));
     assert_null(mtf_random_uniform(g, MTF_I64, mtf_shape(a), 0, (double)9007199254740993));
-    close_with(s, "value: random_uniform: high is 9007199254740992; bounds of i64 are whole numbers "
-                  "between -2^53 and 2^53, or -2^63 and 2^63");
+    close_with(s,
+               "value: random_uniform: high is 9007199254740992; bounds of i64 are whole numbers "
+               "between -2^53 and 2^53, or -2^63 and 2^63");
 }
 
 /* ---- dimensions and loops ---- */
@@ -261,7 +270,8 @@ int main(void)
         cmocka_unit_test(test_constant_true),
         cmocka_unit_test(test_out_of_range),
         cmocka_unit_test(test_one_hot_needs_a_new_dimension),
-        cmocka_unit_test(test_trips), cmocka_unit_test(test_bounds_from_c),
+        cmocka_unit_test(test_trips),
+        cmocka_unit_test(test_bounds_from_c),
         cmocka_unit_test(test_second_names),
         cmocka_unit_test(test_byte_order_mark),
     };

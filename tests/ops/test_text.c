@@ -63,8 +63,7 @@ static void assert_same_block(const block *a, const block *b)
         for (int j = 0; m->op->blocks && m->op->blocks[j]; j++)
             assert_same_block(m->blocks[j], n->blocks[j]);
     }
-    for (int i = 0; i < a->nresults; i++)
-        assert_int_equal(a->results[i]->id, b->results[i]->id);
+    for (int i = 0; i < a->nresults; i++) assert_int_equal(a->results[i]->id, b->results[i]->id);
 }
 
 /* Reads, prints, reads and prints again; the printed text goes to the caller, to be freed. */
@@ -127,42 +126,41 @@ static void test_network(void **state)
     free(round_trip(network));
 }
 
-static const char blocks[] =
-    "x0: f32[a=3] = input\n"
-    "n0: i32[] = input\n"
-    "s0: f32[a=3] = input\n"
-    "w: f32[a=3, b=2] = variable\n"
-    "x1, n1 = while(x0, n0) {\n"
-    "    cond(x, n) { yield less(n, 10) }\n"
-    "    body(x, n) {\n"
-    "        yield x * 2.0, n + 1\n"
-    "    }\n"
-    "}\n"
-    "s, total = loop(s0, trips=5) {\n"
-    "    body(s; i) {\n"
-    "        t = tanh(s) + cast(i, type=f32)\n"
-    "        yield t; t * t\n"
-    "    }\n"
-    "}\n"
-    "h = history(s)\n"
-    "y = recompute(x0) {\n"
-    "    body(p) {\n"
-    "        yield relu(einsum(p, w))\n"
-    "    }\n"
-    "}\n"
-    "z = custom_gradient(x0) {\n"
-    "    forward(p) { yield sign(p) }\n"
-    "    backward(p, q, dq) { yield dq }\n"
-    "}\n";
+static const char blocks[] = "x0: f32[a=3] = input\n"
+                             "n0: i32[] = input\n"
+                             "s0: f32[a=3] = input\n"
+                             "w: f32[a=3, b=2] = variable\n"
+                             "x1, n1 = while(x0, n0) {\n"
+                             "    cond(x, n) { yield less(n, 10) }\n"
+                             "    body(x, n) {\n"
+                             "        yield x * 2.0, n + 1\n"
+                             "    }\n"
+                             "}\n"
+                             "s, total = loop(s0, trips=5) {\n"
+                             "    body(s; i) {\n"
+                             "        t = tanh(s) + cast(i, type=f32)\n"
+                             "        yield t; t * t\n"
+                             "    }\n"
+                             "}\n"
+                             "h = history(s)\n"
+                             "y = recompute(x0) {\n"
+                             "    body(p) {\n"
+                             "        yield relu(einsum(p, w))\n"
+                             "    }\n"
+                             "}\n"
+                             "z = custom_gradient(x0) {\n"
+                             "    forward(p) { yield sign(p) }\n"
+                             "    backward(p, q, dq) { yield dq }\n"
+                             "}\n";
 
 static void test_blocks(void **state)
 {
     (void)state;
     char *text = round_trip(blocks);
     assert_non_null(strstr(text, "x1: f32[a=3], n1: i32[] = while(x0, n0) {\n    cond(x, n) {\n"));
-    assert_non_null(strstr(text, "    body(x_1, n_1) {\n"));      /* unique in the graph */
-    assert_non_null(strstr(text, "= loop(s0, trips=5) {\n"));     /* sums are not written */
-    assert_non_null(strstr(text, "; i) {\n"));                    /* somebody uses the turn */
+    assert_non_null(strstr(text, "    body(x_1, n_1) {\n"));  /* unique in the graph */
+    assert_non_null(strstr(text, "= loop(s0, trips=5) {\n")); /* sums are not written */
+    assert_non_null(strstr(text, "; i) {\n"));                /* somebody uses the turn */
     assert_non_null(strstr(text, "}\nh: f32[_turns=5, a=3] = history(s)\n"));
     assert_non_null(strstr(text, "        yield dq\n"));
     free(text);
@@ -180,8 +178,8 @@ static void test_blocks_inside_blocks(void **state)
                             "    }\n"
                             "}\n"
                             "p: f32[] = input\n");
-    assert_null(strstr(text, "; i)"));                      /* nobody uses this turn */
-    assert_non_null(strstr(text, "\np: f32[] = input\n"));  /* outermost names stay */
+    assert_null(strstr(text, "; i)"));                     /* nobody uses this turn */
+    assert_non_null(strstr(text, "\np: f32[] = input\n")); /* outermost names stay */
     assert_non_null(strstr(text, "        old: f32[_turns=3, a=3] = history(q)\n"));
     free(text);
 }
@@ -411,9 +409,9 @@ static void test_finding(void **state)
     mtf_session *s = mtf_open_with(NULL);
     mtf_graph   *g = mtf_parse(s,
                                "x0: f32[] = input\n"
-                               "y = recompute(x0) { body(x) { yield exp(x) } }\n"
-                               "x = relu(y)\n"
-                               "z = identity(x)\n",
+                                 "y = recompute(x0) { body(x) { yield exp(x) } }\n"
+                                 "x = relu(y)\n"
+                                 "z = identity(x)\n",
                                "t");
     assert_non_null(g);
     mtf_tensor *x = mtf_find(g, "x");
@@ -479,10 +477,13 @@ static void test_sentences(void **state)
          "1:10: top_k gives 2 results; it must stand alone on a line that names them"},
         {"y = relu(x", "1:11: the text ends before the \"(\" of line 5, column 9 is closed"},
         {"y = \"abc", "1:5: the text in quotes has no end on its line"},
-        {"y = \"a\\q\"", "1:5: a backslash must be followed by \", another backslash, n, or x and two hexadecimal digits"},
-        {"y = \"a\\x1\"", "1:5: a backslash must be followed by \", another backslash, n, or x and two "
+        {"y = \"a\\q\"", "1:5: a backslash must be followed by \", another backslash, n, or x and "
+                         "two hexadecimal digits"},
+        {"y = \"a\\x1\"",
+         "1:5: a backslash must be followed by \", another backslash, n, or x and two "
          "hexadecimal digits"},
-        {"y = \"a\\x00\"", "1:5: a backslash must be followed by \", another backslash, n, or x and two "
+        {"y = \"a\\x00\"",
+         "1:5: a backslash must be followed by \", another backslash, n, or x and two "
          "hexadecimal digits"},
         {"y = relu(x) relu", "1:13: expected the end of the line, found \"relu\""},
         {"y = relu(x))", "1:12: expected the end of the line, found \")\""},
@@ -519,8 +520,7 @@ static void test_sentences(void **state)
         {"y = gradients(x)",
          "1:16: expected \";\" and the tensors to differentiate by, found \")\""},
         {"y, z = gradients(x; x)", "1:8: gradients gives 1 result but the line names 2"},
-        {"y = gradients(weight; x)",
-         "1:23: no gradient reaches \"x\"; drop its result with \"_\""},
+        {"y = gradients(weight; x)", "1:23: no gradient reaches \"x\"; drop its result with \"_\""},
         {"y = history(x)", "1:13: history takes a value that a loop carries"},
         {"}", "1:1: this \"}\" closes no block"},
         {"y = recompute(x)", "1:17: recompute needs its block in { } after the parentheses"},
@@ -541,7 +541,7 @@ static void test_sentences(void **state)
     };
     static const char before[] = "dim depth = 3; x: f32[a=3, b=2] = input; n: i32[] = input; "
                                  "weight: f32[] = input;";
-    char first[sizeof before];
+    char              first[sizeof before];
     strcpy(first, before);
     for (char *c = first; *c; c++)
         if (*c == ';') *c = '\n';
@@ -588,14 +588,15 @@ static void test_rename(void **state)
 {
     (void)state;
     static const char *const rows[][2] = {
-        {"rename(x, from=a, to=b)",
-         "shape: t:2:5: rename: \"x\" [a=3, b=2] has a dimension \"b\" already; give \"a\" another name"},
-        {"rename(x, from=(a, b), to=(c, c))",
-         "shape: t:2:5: rename: \"x\" [a=3, b=2] would have two dimensions \"c\"; give \"a\" another name"},
+        {"rename(x, from=a, to=b)", "shape: t:2:5: rename: \"x\" [a=3, b=2] has a dimension \"b\" "
+                                    "already; give \"a\" another name"},
+        {"rename(x, from=(a, b), to=(c, c))", "shape: t:2:5: rename: \"x\" [a=3, b=2] would have "
+                                              "two dimensions \"c\"; give \"a\" another name"},
         {"rename(x, from=(a, a), to=(c, d))", "shape: t:2:5: rename: \"a\" gets two new names"},
         {"rename(x, from=(a, b), to=c)", "usage: t:2:5: rename: from has 2 names and to has 1"},
         {"rename(x, from=a, to=())", "usage: t:2:5: rename: from has 1 name and to has 0"},
-        {"rename(x, from=c, to=d)", "shape: t:2:5: rename: \"x\" [a=3, b=2] has no dimension \"c\""},
+        {"rename(x, from=c, to=d)",
+         "shape: t:2:5: rename: \"x\" [a=3, b=2] has no dimension \"c\""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[200];
@@ -608,11 +609,11 @@ static void test_depth(void **state)
 {
     (void)state;
     static const char input[] = "x: f32[] = input\ny = ";
-    char *parentheses = repeated(input, "(", 100000, "x");
+    char             *parentheses = repeated(input, "(", 100000, "x");
     assert_fails(parentheses, "syntax: t:2:205: this is nested deeper than 200 levels");
     char *calls = repeated(input, "exp(", 100000, "x");
     assert_fails(calls, "syntax: t:2:805: this is nested deeper than 200 levels");
-    char *loops = repeated(input, "recompute(x) { body(_) { z = ", 100000, "x");
+    char        *loops = repeated(input, "recompute(x) { body(_) { z = ", 100000, "x");
     mtf_session *s = mtf_open_with(NULL);
     assert_null(mtf_parse(s, loops, "t"));
     assert_non_null(strstr(mtf_error(s), "this is nested deeper than 200 levels"));
@@ -637,8 +638,10 @@ static void test_no_memory(void **state)
             mtf_graph   *g = mtf_parse(s, texts[t], "t");
             char        *text = mtf_print(g);
             bool         ok = mtf_ok(s);
-            if (ok) assert_true(g && text);
-            else assert_int_equal(strncmp(mtf_error(s), "memory: ", 8), 0);
+            if (ok)
+                assert_true(g && text);
+            else
+                assert_int_equal(strncmp(mtf_error(s), "memory: ", 8), 0);
             if (s) mtf_close(s);
             assert_int_equal(c.alive, 0);
             if (ok) break;

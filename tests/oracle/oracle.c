@@ -6,9 +6,9 @@
 
 #include "rules.h"
 
-static const named_rule *const tables[] = {sum_rules,    extreme_rules, shape_rules, index_rules,
-                                           window_rules, control_rules, state_rules, random_rules,
-                                           attention_rules};
+static const named_rule *const tables[] = {sum_rules,   extreme_rules, shape_rules,
+                                           index_rules, window_rules,  control_rules,
+                                           state_rules, random_rules,  attention_rules};
 
 static rule *rule_of(const char *name)
 {

@@ -353,24 +353,15 @@ static number b_or(number x, number y, mtf_dtype type)
 static const struct {
     const char *name;
     binary     *f;
-} binaries[] = {{"add", b_add},
-                {"sub", b_sub},
-                {"multiply", b_multiply},
-                {"divide", b_divide},
-                {"floordiv", b_floordiv},
-                {"mod", b_mod},
-                {"pow", b_pow},
-                {"random_bits", b_random_bits},
-                {"minimum", b_minimum},
-                {"maximum", b_maximum},
-                {"less", b_less},
-                {"less_equal", b_less_equal},
-                {"greater", b_greater},
-                {"greater_equal", b_greater_equal},
-                {"equal", b_equal},
-                {"not_equal", b_not_equal},
-                {"logical_and", b_and},
-                {"logical_or", b_or}};
+} binaries[] = {{"add", b_add},           {"sub", b_sub},
+                {"multiply", b_multiply}, {"divide", b_divide},
+                {"floordiv", b_floordiv}, {"mod", b_mod},
+                {"pow", b_pow},           {"random_bits", b_random_bits},
+                {"minimum", b_minimum},   {"maximum", b_maximum},
+                {"less", b_less},         {"less_equal", b_less_equal},
+                {"greater", b_greater},   {"greater_equal", b_greater_equal},
+                {"equal", b_equal},       {"not_equal", b_not_equal},
+                {"logical_and", b_and},   {"logical_or", b_or}};
 
 static void rule_binary(oracle *o, const node *n, const value *const *in, value *out)
 {

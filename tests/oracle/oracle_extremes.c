@@ -205,7 +205,8 @@ static void rule_nucleus(oracle *o, const node *n, const value *const *in, value
         if (known) sort_row(row, size, MTF_F32, true, loose);
         for (int64_t i = 0; known && i < size; i++) known = !loose[i];
         int64_t found = known ? nucleus_of(row, size, k.i, p.v) : 0;
-        int64_t best = found ? best_of(row, found, in[0]->at + track_at(&w, &at[0]), score_step) : -1;
+        int64_t best =
+            found ? best_of(row, found, in[0]->at + track_at(&w, &at[0]), score_step) : -1;
         out->at[track_at(&w, &to)] = best < 0 ? number_unknown() : number_int(best, MTF_I32);
         if (!walk_next(&w)) break;
     }
@@ -213,8 +214,13 @@ static void rule_nucleus(oracle *o, const node *n, const value *const *in, value
     free(loose);
 }
 
-const named_rule extreme_rules[] = {
-    {"reduce_max", rule_extreme}, {"reduce_min", rule_extreme}, {"reduce_all", rule_extreme},
-    {"reduce_any", rule_extreme}, {"argmax_over", rule_arg},    {"argmin_over", rule_arg},
-    {"sort", rule_sort},          {"top_k", rule_top_k},
-    {"nucleus_argmax", rule_nucleus}, {NULL, NULL}};
+const named_rule extreme_rules[] = {{"reduce_max", rule_extreme},
+                                    {"reduce_min", rule_extreme},
+                                    {"reduce_all", rule_extreme},
+                                    {"reduce_any", rule_extreme},
+                                    {"argmax_over", rule_arg},
+                                    {"argmin_over", rule_arg},
+                                    {"sort", rule_sort},
+                                    {"top_k", rule_top_k},
+                                    {"nucleus_argmax", rule_nucleus},
+                                    {NULL, NULL}};

@@ -33,9 +33,10 @@ static stream inside(stream s, int n, const value *const *turns)
 static uint32_t flag_of(const stream *s, uint64_t g)
 {
     uint64_t     n = g / 8;
-    philox_block b = philox_rounds((philox_block){{(uint32_t)n, (uint32_t)(n >> 32), s->op, s->step}},
-                                   (uint32_t)s->seed, (uint32_t)(s->seed >> 32), 7);
-    uint32_t     word = b.word[g % 8 / 2];
+    philox_block b =
+        philox_rounds((philox_block){{(uint32_t)n, (uint32_t)(n >> 32), s->op, s->step}},
+                      (uint32_t)s->seed, (uint32_t)(s->seed >> 32), 7);
+    uint32_t word = b.word[g % 8 / 2];
     return (g % 2 ? word >> 16 : word) & 0x7fff;
 }
 
@@ -179,7 +180,8 @@ static void rule_random(oracle *o, const node *n, const value *const *in, value 
     for (int i = 0; i < n->nargs; i++) known = known && number_known(in[i]->at[0]);
     int     turns = n->nargs - (*part_of(n) != 0);
     int64_t part = turns < n->nargs ? in[turns]->at[0].i : 0;
-    stream  s = inside((stream){o->seed, (uint32_t)node_attr(n, "key")->i, (uint32_t)o->step}, turns, in);
+    stream  s =
+        inside((stream){o->seed, (uint32_t)node_attr(n, "key")->i, (uint32_t)o->step}, turns, in);
     /* What stands in a loop is another number in each turn of it.  Copies, which have no name yet, are
      * those of a gradient: they repeat what was drawn where the original stands. */
     if (n->out[0]->name && turns != o->loops && !o->complaint[0])

@@ -93,8 +93,7 @@ static void rule_assign(oracle *o, const node *n, const value *const *in, value 
     o->now[n->in[0]->id] = fresh;
 }
 
-const named_rule state_rules[] = {{"input", rule_input}, {"constant", rule_constant},
-                                  {"range", rule_range}, {"training", rule_training},
-                                  {"variable", rule_variable},
-                                  {"read", rule_read},   {"assign", rule_assign},
-                                  {NULL, NULL}};
+const named_rule state_rules[] = {{"input", rule_input},       {"constant", rule_constant},
+                                  {"range", rule_range},       {"training", rule_training},
+                                  {"variable", rule_variable}, {"read", rule_read},
+                                  {"assign", rule_assign},     {NULL, NULL}};

@@ -14,8 +14,8 @@ typedef struct named_rule {
 } named_rule;
 
 /* NULL-ended tables, one for each file; elementwise operations have rows of their own. */
-extern const named_rule attention_rules[], sum_rules[], extreme_rules[], shape_rules[], index_rules[], window_rules[],
-    control_rules[], state_rules[], random_rules[];
+extern const named_rule attention_rules[], sum_rules[], extreme_rules[], shape_rules[],
+    index_rules[], window_rules[], control_rules[], state_rules[], random_rules[];
 
 rule *elementwise_rule(const char *name); /* NULL where there is none */
 

@@ -7,13 +7,20 @@
 
 #include "ground.h"
 
-#define HEADS "q: $[b=4, h=2, i=6, d=4] = input\nk: $[b=4, h=2, m=6, d=4] = input\nv: $[b=4, h=2, m=6, d=4] = input\n"
-#define ONE_HEAD "q: $[b=4, h=2, i=6, d=4] = input\nk: $[b=4, m=6, d=4] = input\nv: $[b=4, m=6, d=4] = input\n"
-#define ITSELF "q: $[b=4, h=2, i=6, d=4] = input\nk: $[b=4, h=2, i=6, d=4] = input\nv: $[b=4, h=2, i=6, d=4] = input\n"
+#define HEADS                                                                                      \
+    "q: $[b=4, h=2, i=6, d=4] = input\nk: $[b=4, h=2, m=6, d=4] = input\nv: $[b=4, h=2, m=6, "     \
+    "d=4] = input\n"
+#define ONE_HEAD                                                                                   \
+    "q: $[b=4, h=2, i=6, d=4] = input\nk: $[b=4, m=6, d=4] = input\nv: $[b=4, m=6, d=4] = input\n"
+#define ITSELF                                                                                     \
+    "q: $[b=4, h=2, i=6, d=4] = input\nk: $[b=4, h=2, i=6, d=4] = input\nv: $[b=4, h=2, i=6, "     \
+    "d=4] = input\n"
 #define BIASED HEADS "n: $[h=2, i=6, m=6] = input\n"
 #define ATTEND "y, l = attention(q, k, v, query=i, memory=m, key=d, value=d)\n"
-#define ATTEND_ITSELF "y, l = attention(q, k, v, query=i, memory=i, key=d, value=d, max_relative=0)\n"
-#define ATTEND_BIASED "y, l = attention(q, k, v, n, query=i, memory=m, key=d, value=d, with=(bias))\n"
+#define ATTEND_ITSELF                                                                              \
+    "y, l = attention(q, k, v, query=i, memory=i, key=d, value=d, max_relative=0)\n"
+#define ATTEND_BIASED                                                                              \
+    "y, l = attention(q, k, v, n, query=i, memory=m, key=d, value=d, with=(bias))\n"
 
 /* S: a result of the inputs' type; W: of the type of its sum. */
 typedef struct row {
@@ -43,8 +50,8 @@ static void write_text(const row *r, const char *type, char *text, size_t size)
     char   both[1000];
     bool   biased = strlen(r->types) == 4;
     snprintf(both, sizeof both,
-             "%sz: f64 = cast(y)\ndq, dk, dv%s = gradients(reduce_sum(z * z); q, k, v%s)\n", r->text,
-             biased ? ", dn" : "", biased ? ", n" : "");
+             "%sz: f64 = cast(y)\ndq, dk, dv%s = gradients(reduce_sum(z * z); q, k, v%s)\n",
+             r->text, biased ? ", dn" : "", biased ? ", n" : "");
     for (const char *p = both; *p; p++)
         used += (size_t)snprintf(text + used, size - used, "%.*s", *p == '$' ? 9 : 1,
                                  *p == '$' ? type : p);
@@ -89,8 +96,8 @@ static void test_rounded_where_nothing_is_owed(void **state)
             for (int o = 0; o < n; o++) all[o] = mtf_find(g, names[o]);
             assert_true(mesh_parse(s, r->mesh, &m) && layout_parse(s, r->layout, &m, &l));
             for (int here = 0; here < mesh_size(&m); here++) {
-                program *p = plan_program(
-                    g, n, all, &(plan_opts){.layout = &l, .here = mesh_place(&m, here)});
+                program *p = plan_program(g, n, all,
+                                          &(plan_opts){.layout = &l, .here = mesh_place(&m, here)});
                 assert_string_equal(mtf_error(s), "");
                 check_types(r, p, types[t]);
                 program_free(p);

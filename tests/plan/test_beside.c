@@ -70,9 +70,9 @@ static void expect_longer(double wire)
     const program *q = e->program;
     int            dv = place_of(q, INSTR_REDUCE, "dv"), dw = place_of(q, INSTR_REDUCE, "dw");
     double         before = sum_between(p, 0, dv), after = sum_between(p, dw + 1, q->ninstrs);
-    double         work = sum_between(p, dv + 1, dw), 
-                   sums = p->lines[dv].seconds + p->lines[dw].seconds;
-    assert_int_equal(p->beside->awaits[dw], dv); /* it stays in the first queue: its reader is next */
+    double work = sum_between(p, dv + 1, dw), sums = p->lines[dv].seconds + p->lines[dw].seconds;
+    assert_int_equal(p->beside->awaits[dw],
+                     dv); /* it stays in the first queue: its reader is next */
     double expected = before + fmax(work, p->lines[dv].seconds) + p->lines[dw].seconds + after;
     assert_near(p->seconds, expected, 1e-12);
     assert_near(p->hidden_seconds, fmin(work, p->lines[dv].seconds), 1e-12);
@@ -107,12 +107,14 @@ static void test_sums_wait_for_one_another(void **state)
     scene        c;
     estimate    *e = priced(&c, text, true, 1e5);
     const price *p = &e->price;
-    int          dw = place_of(e->program, INSTR_REDUCE, "dw"), dv = place_of(e->program, INSTR_REDUCE, "dv"),
+    int          dw = place_of(e->program, INSTR_REDUCE, "dw"),
+        dv = place_of(e->program, INSTR_REDUCE, "dv"),
         du = place_of(e->program, INSTR_REDUCE, "du");
     assert_true(dw < dv && dv < du && p->beside->beside[dw] && p->beside->beside[dv]);
     double sums = p->lines[dw].seconds + p->lines[dv].seconds + p->lines[du].seconds;
     double least = sum_between(p, 0, dw) + sums;
-    assert_true(p->seconds >= least && p->seconds <= least + sum_between(p, du + 1, e->program->ninstrs) + 1e-12);
+    assert_true(p->seconds >= least &&
+                p->seconds <= least + sum_between(p, du + 1, e->program->ninstrs) + 1e-12);
     estimate_free(e);
     close_well(c.s);
 }
@@ -134,7 +136,7 @@ static bool waits_for_other_gradient(const char *text)
 {
     scene     c;
     estimate *e = priced(&c, text, true, 1e9);
-    bool      later = place_of(e->program, INSTR_SCAN, "s") > place_of(e->program, INSTR_CONTRACT, "dw");
+    bool later = place_of(e->program, INSTR_SCAN, "s") > place_of(e->program, INSTR_CONTRACT, "dw");
     estimate_free(e);
     close_well(c.s);
     return later;
@@ -149,25 +151,27 @@ static void test_what_is_stored_is_late(void **state)
 }
 
 /* The sums of biases, which are short, are begun in between the long ones of weights. */
-static const char biases[] = "x: bf16[batch=64, in=80] = random_uniform\n"
-                             "w: f32[in=80, mid=80] = variable(init=\"ones\")\n"
-                             "v: f32[mid=80, out=80] = variable(init=\"ones\")\n"
-                             "b: f32[mid=80] = variable(init=\"ones\")\n"
-                             "c: f32[out=80] = variable(init=\"ones\")\n"
-                             "h: [batch, mid] = tanh(einsum(x, cast(w, type=bf16)) + cast(b, type=bf16))\n"
-                             "z: [batch, out] = einsum(h, cast(v, type=bf16)) + cast(c, type=bf16)\n"
-                             "dw, dv, db, dc = gradients(reduce_sum(square(z)); w, v, b, c)\n"
-                             "nc = assign(c, c - 0.1 * dc)\n"
-                             "nv = assign(v, v - 0.1 * dv)\n"
-                             "nb = assign(b, b - 0.1 * db)\n"
-                             "y = assign(w, w - 0.1 * dw)\n";
+static const char biases[] =
+    "x: bf16[batch=64, in=80] = random_uniform\n"
+    "w: f32[in=80, mid=80] = variable(init=\"ones\")\n"
+    "v: f32[mid=80, out=80] = variable(init=\"ones\")\n"
+    "b: f32[mid=80] = variable(init=\"ones\")\n"
+    "c: f32[out=80] = variable(init=\"ones\")\n"
+    "h: [batch, mid] = tanh(einsum(x, cast(w, type=bf16)) + cast(b, type=bf16))\n"
+    "z: [batch, out] = einsum(h, cast(v, type=bf16)) + cast(c, type=bf16)\n"
+    "dw, dv, db, dc = gradients(reduce_sum(square(z)); w, v, b, c)\n"
+    "nc = assign(c, c - 0.1 * dc)\n"
+    "nv = assign(v, v - 0.1 * dv)\n"
+    "nb = assign(b, b - 0.1 * db)\n"
+    "y = assign(w, w - 0.1 * dw)\n";
 
 /* The first instruction that reads a result of collective c or of a later one. */
 static int awaited(const program *p, int c)
 {
     for (int k = c + 1; k < p->ninstrs; k++)
         for (int from = c; from < k; from++)
-            if (instr_is_collective(&p->instrs[from]) && instr_reads(&p->instrs[k], p->instrs[from].out[0].buffer))
+            if (instr_is_collective(&p->instrs[from]) &&
+                instr_reads(&p->instrs[k], p->instrs[from].out[0].buffer))
                 return k;
     return p->ninstrs - 1;
 }

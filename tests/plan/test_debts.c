@@ -149,18 +149,12 @@ static void test_paid_while_small(void **state)
         const char *then;
         int         elements;
     } rows[] = {
-        {"y: [b] = s * 2\n", 8},
-        {"y = reduce_sum(s)\n", 1},
-        {"y: [b, m] = s * t\n", 8},
-        {"y: [b, m] = einsum(s, t)\n", 8},
-        {"y: [m] = einsum(s, t)\n", 8},
-        {"y = reduce_sum(s * 0.5)\n", 1},
-        {"y = reduce_sum(s * -1)\n", 1},
-        {"y = reduce_sum(s / 4)\n", 1},
-        {"y = reduce_mean(s)\n", 1},
-        {"y = reduce_sum(s * 1.5)\n", 8},
-        {"y = reduce_sum(s / 0.5)\n", 8},
-        {"y: [b, m=5] = broadcast(s)\n", 8},
+        {"y: [b] = s * 2\n", 8},          {"y = reduce_sum(s)\n", 1},
+        {"y: [b, m] = s * t\n", 8},       {"y: [b, m] = einsum(s, t)\n", 8},
+        {"y: [m] = einsum(s, t)\n", 8},   {"y = reduce_sum(s * 0.5)\n", 1},
+        {"y = reduce_sum(s * -1)\n", 1},  {"y = reduce_sum(s / 4)\n", 1},
+        {"y = reduce_mean(s)\n", 1},      {"y = reduce_sum(s * 1.5)\n", 8},
+        {"y = reduce_sum(s / 0.5)\n", 8}, {"y: [b, m=5] = broadcast(s)\n", 8},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         cost c = owed_sum(rows[k].then);

@@ -13,12 +13,12 @@ static void list(const char *device, const char *text, const char *mesh_text,
                  const char *layout_text, char to[ROOM])
 {
     static const char *const names[] = {"y", "z"};
-    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = device});
-    mtf_graph   *g = mtf_parse(s, text, "test");
-    mtf_tensor  *fetches[2];
-    int          n = 0;
-    mesh         m;
-    layout       l;
+    mtf_session             *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = device});
+    mtf_graph               *g = mtf_parse(s, text, "test");
+    mtf_tensor              *fetches[2];
+    int                      n = 0;
+    mesh                     m;
+    layout                   l;
     assert_string_equal(mtf_error(s), "");
     for (int k = 0; k < 2; k++)
         if (strstr(text, k ? "\nz" : "\ny")) fetches[n++] = mtf_find(g, names[k]);
@@ -38,7 +38,8 @@ static void list(const char *device, const char *text, const char *mesh_text,
 
 #define MATRICES(type)                                                                             \
     "x: " type "[r=64, c=32] = input()\nw: " type "[c=32, d=48] = input()\n"                       \
-    "b: " type "[d=48] = input()\ne: " type "[r=64] = input()\nm: " type "[r=64, d=48] = input()\n"
+    "b: " type "[d=48] = input()\ne: " type "[r=64] = input()\nm: " type                           \
+    "[r=64, d=48] = input()\n"
 
 typedef struct pattern {
     const char *text;
@@ -199,7 +200,7 @@ static void test_gelu_again(void **state)
 
 #define THREE                                                                                      \
     "a: f32[r=64, c=32] = input()\nb: f32[r=64, e=16] = input()\nf: f32[r=64, k=24] = input()\n"   \
-    "u: f32[c=32, d=48] = input()\nv: f32[e=16, d=48] = input()\nw: f32[k=24, d=48] = input()\n"  \
+    "u: f32[c=32, d=48] = input()\nv: f32[e=16, d=48] = input()\nw: f32[k=24, d=48] = input()\n"   \
     "p: [r, d] = einsum(a, u)\nq: [r, d] = einsum(b, v)\no: [r, d] = einsum(f, w)\n"
 
 /* In a map that does more, each product adds the one before, in its place. */
@@ -304,14 +305,16 @@ static void test_into_sums(void **state)
     };
     (void)state;
     for (size_t k = 0; k < 2 * sizeof cases / sizeof *cases; k++) {
-        mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .device = k % 2 ? "cuda" : "cpu"});
-        mtf_graph   *g = mtf_parse(s, cases[k / 2].text, "sums");
+        mtf_session *s =
+            mtf_open_with(&(mtf_session_opts){.threads = 1, .device = k % 2 ? "cuda" : "cpu"});
+        mtf_graph *g = mtf_parse(s, cases[k / 2].text, "sums");
         assert_string_equal(mtf_error(s), "");
         program *p = plan_program(g, 1, (mtf_tensor *[]){mtf_find(g, "y")}, NULL);
         assert_non_null(p);
         int products = adders(p, INSTR_CONTRACT), maps = adders(p, INSTR_MAP);
         if (products != cases[k / 2].products || maps != cases[k / 2].maps)
-            fail_msg("%d products and %d maps add into the sum of\n%s", products, maps, cases[k / 2].text);
+            fail_msg("%d products and %d maps add into the sum of\n%s", products, maps,
+                     cases[k / 2].text);
         program_free(p);
         close_well(s);
     }
@@ -327,12 +330,12 @@ static void test_none_on_the_cpu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_patterns),       cmocka_unit_test(test_near_misses),
-        cmocka_unit_test(test_totals),         cmocka_unit_test(test_network),
-        cmocka_unit_test(test_gelu_again),
-        cmocka_unit_test(test_sums),           cmocka_unit_test(test_no_sums),
-        cmocka_unit_test(test_owed_sums),      cmocka_unit_test(test_order),
-        cmocka_unit_test(test_into_sums),      cmocka_unit_test(test_none_on_the_cpu),
+        cmocka_unit_test(test_patterns),        cmocka_unit_test(test_near_misses),
+        cmocka_unit_test(test_totals),          cmocka_unit_test(test_network),
+        cmocka_unit_test(test_gelu_again),      cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_no_sums),         cmocka_unit_test(test_owed_sums),
+        cmocka_unit_test(test_order),           cmocka_unit_test(test_into_sums),
+        cmocka_unit_test(test_none_on_the_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,15 +6,15 @@
 #include "scene.h"
 
 static const char gpu[] = "device cuda\n"
-                           "flops 1e12\nmemory 1e12\nstart 1\nwire 1e9\nlatency 1e-6\n"
-                           "product bf16 64 1e6 1e10\nproduct bf16 64 1e8 4e10\n"
-                           "product bf16 1024 1e6 4e10\n"
-                           "product f32 64 1e6 7e9\nproduct tf32 64 1e6 9e9\n"
-                           "attention bf16 64 3e10 2e10\nattention bf16 128 5e10 4e10\n"
-                           "convolution bf16 64 4e10\nconvolution bf16 16 1e10\n"
-                           "convolution tf32 16 3e9\nwindow f16 16 5e9\n"
-                           "pass rows 5e11\npass gather 1e11\n"
-                           "multiplies bf16\ncapacity 1e9\n";
+                          "flops 1e12\nmemory 1e12\nstart 1\nwire 1e9\nlatency 1e-6\n"
+                          "product bf16 64 1e6 1e10\nproduct bf16 64 1e8 4e10\n"
+                          "product bf16 1024 1e6 4e10\n"
+                          "product f32 64 1e6 7e9\nproduct tf32 64 1e6 9e9\n"
+                          "attention bf16 64 3e10 2e10\nattention bf16 128 5e10 4e10\n"
+                          "convolution bf16 64 4e10\nconvolution bf16 16 1e10\n"
+                          "convolution tf32 16 3e9\nwindow f16 16 5e9\n"
+                          "pass rows 5e11\npass gather 1e11\n"
+                          "multiplies bf16\ncapacity 1e9\n";
 
 static double rate_of(const gpu_rates *c, mtf_dtype type, bool rounded, double terms,
                       double results)

@@ -65,7 +65,8 @@ static void expect(lines *l, const char *beside, const int *awaits)
     find(l);
     for (int k = 0; k <= l->program.ninstrs; k++) {
         if (k < l->program.ninstrs && l->found.beside[k] != (beside[k] == 'x'))
-            fail_msg("instruction %d runs %s", k, l->found.beside[k] ? "beside others" : "in order");
+            fail_msg("instruction %d runs %s", k,
+                     l->found.beside[k] ? "beside others" : "in order");
         if (l->found.awaits[k] != awaits[k])
             fail_msg("instruction %d waits for %d, not %d", k, l->found.awaits[k], awaits[k]);
     }
@@ -77,8 +78,14 @@ static void expect(lines *l, const char *beside, const int *awaits)
     lines             l;                                                                           \
     (void)state;                                                                                   \
     begin(&l, (int)(sizeof list / sizeof *list), list)
-#define WORK(out, in) {INSTR_MAP, out, in}
-#define SUM(out, in) {INSTR_REDUCE, out, in}
+#define WORK(out, in)                                                                              \
+    {                                                                                              \
+        INSTR_MAP, out, in                                                                         \
+    }
+#define SUM(out, in)                                                                               \
+    {                                                                                              \
+        INSTR_REDUCE, out, in                                                                      \
+    }
 
 static void test_a_reader_waits(void **state)
 {

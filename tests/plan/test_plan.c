@@ -303,11 +303,11 @@ static void test_peak_is_what_is_taken(void **state)
 {
     (void)state;
     static allocation_log l;
-    mtf_session       *s = open_counting(&l, 0);
-    mtf_graph         *g = mtf_graph_new(s);
-    mtf_tensor        *x, *loss = two_layers(g, &x);
-    mtf_program       *p = mtf_compile(g, loss);
-    mtf_cost           cost = mtf_program_cost(p);
+    mtf_session          *s = open_counting(&l, 0);
+    mtf_graph            *g = mtf_graph_new(s);
+    mtf_tensor           *x, *loss = two_layers(g, &x);
+    mtf_program          *p = mtf_compile(g, loss);
+    mtf_cost              cost = mtf_program_cost(p);
     assert_int_equal(cost.variable_bytes, 4 * (101 * 203 + 203 * 11));
     assert_int_equal(cost.input_bytes, 4 * 37 * 101);
     assert_int_equal(blocks_of(&l, cost.peak_bytes - cost.variable_bytes), 1); /* the slab */
@@ -324,12 +324,12 @@ static void test_steps_allocate_nothing(void **state)
 {
     (void)state;
     static allocation_log l;
-    static float       data[37 * 101];
-    mtf_session       *s = open_counting(&l, 0);
-    mtf_graph         *g = mtf_graph_new(s);
-    mtf_tensor        *x, *loss = two_layers(g, &x);
-    mtf_program       *p = mtf_compile(g, loss);
-    int                before = l.count;
+    static float          data[37 * 101];
+    mtf_session          *s = open_counting(&l, 0);
+    mtf_graph            *g = mtf_graph_new(s);
+    mtf_tensor           *x, *loss = two_layers(g, &x);
+    mtf_program          *p = mtf_compile(g, loss);
+    int                   before = l.count;
     for (int step = 0; step < 3; step++) {
         assert_true(mtf_feed(p, x, data) && mtf_step(p));
         mtf_fetch_scalar(p, loss);
@@ -342,11 +342,11 @@ static void test_refused_before_running(void **state)
 {
     (void)state;
     static allocation_log l;
-    mtf_session       *s = open_counting(&l, 0);
-    mtf_graph         *g = mtf_graph_new(s);
-    mtf_tensor        *x, *loss = two_layers(g, &x);
-    mtf_cost           cost = mtf_program_cost(mtf_compile(g, loss));
-    int64_t            need = cost.peak_bytes + cost.scratch_bytes;
+    mtf_session          *s = open_counting(&l, 0);
+    mtf_graph            *g = mtf_graph_new(s);
+    mtf_tensor           *x, *loss = two_layers(g, &x);
+    mtf_cost              cost = mtf_program_cost(mtf_compile(g, loss));
+    int64_t               need = cost.peak_bytes + cost.scratch_bytes;
     close_well(s);
 
     s = open_counting(&l, (size_t)need); /* exactly enough */

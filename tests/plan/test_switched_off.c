@@ -69,8 +69,10 @@ static void own_name(void **state)
 {
     (void)state;
     mtf_session *s = mtf_open_with(NULL);
-    mtf_graph   *g = mtf_parse(s, "training: bool[] = constant(value=true)\n"
-                                  "y = where(training, 1, 2)\n", "t");
+    mtf_graph   *g = mtf_parse(s,
+                               "training: bool[] = constant(value=true)\n"
+                                 "y = where(training, 1, 2)\n",
+                               "t");
     float        y;
     evaluate(g, mtf_find(g, "y"), &y);
     assert_true(y == 1);

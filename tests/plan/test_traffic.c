@@ -186,7 +186,8 @@ static void test_two_stages(void **state)
     assert_false(stages_find(&(site){.ranks = 4, .hosts = 3}, &four, 0, &i, &two));
     assert_false(stages_find(&(site){.ranks = 4, .hosts = 4}, &four, 0, &i, &two));
     assert_false(stages_find(&(site){.ranks = 2, .hosts = 2}, &four, 0, &i, &two));
-    assert_false(stages_find(&(site){.ranks = 4, .hosts = 2, .library = &nccl_collectives}, &four, 0, &i, &two));
+    assert_false(stages_find(&(site){.ranks = 4, .hosts = 2, .library = &nccl_collectives}, &four,
+                             0, &i, &two));
     i = reduction(10, 1); /* is swapped at once */
     assert_false(stages_find(&even, &four, 0, &i, &two));
 }

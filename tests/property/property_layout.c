@@ -100,10 +100,9 @@ static void make_state_layout(property_case *c, dice *d, int ndims, char dims[][
     c->state_layout[0] = 0;
     for (int i = 0; i < ndims && used + NAME_ROOM + 6 < room; i++)
         if (dice_odds(d, 60))
-            used +=
-                (size_t)snprintf(c->state_layout + used, room - used, "%s%s:%c?%s", used ? "," : "",
-                                 dims[(first + i) % ndims], 'x' + dice_below(d, c->naxes),
-                                 firm ? "!" : "");
+            used += (size_t)snprintf(c->state_layout + used, room - used, "%s%s:%c?%s",
+                                     used ? "," : "", dims[(first + i) % ndims],
+                                     'x' + dice_below(d, c->naxes), firm ? "!" : "");
 }
 
 /* What is owed along the second axis is scattered along it, in parts of parts along the first. */

@@ -92,7 +92,8 @@ static bool run_one(property_case *c, uint64_t seed, bool apart, bool shrinks, c
     /* Shrinking starts processes, which a process that has opened a GPU cannot. */
     if (v != VERDICT_SAME && !apart && asked_device()) _exit(1);
     if (v != VERDICT_SAME && shrinks) report(c, seed, v, graph, reason);
-    if (v != VERDICT_SAME && !shrinks) printf("# program %llu: %s\n", (unsigned long long)seed, reason);
+    if (v != VERDICT_SAME && !shrinks)
+        printf("# program %llu: %s\n", (unsigned long long)seed, reason);
     return v == VERDICT_SAME;
 }
 
@@ -157,8 +158,8 @@ int main(int argc, char **argv)
     int            given = 1 + 2 * timed + first;
     uint64_t       seed = argc > given ? strtoull(argv[given], NULL, 10) : SEED;
     uint64_t       count = timed              ? UINT64_MAX
-                            : argc > given + 1 ? strtoull(argv[given + 1], NULL, 10)
-                                               : (uint64_t)asked_much(COUNT, COUNT / 4);
+                           : argc > given + 1 ? strtoull(argv[given + 1], NULL, 10)
+                                              : (uint64_t)asked_much(COUNT, COUNT / 4);
     time_t         end = time(NULL) + (timed ? atoi(argv[2]) : 24 * 3600);
     score          s = {.first = first};
     property_case *c =

@@ -272,8 +272,8 @@ static void test_unknown_device(void **state)
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = "cup"});
     mtf_graph   *g = mtf_graph_new(s);
     assert_null(mtf_compile(g, mtf_ones(g, MTF_F32, mtf_shape(a))));
-    close_with(
-        s, "usage: no device is called \"cup\"; there are cpu, cuda, check and check:cuda; did you mean \"cpu\"?");
+    close_with(s, "usage: no device is called \"cup\"; there are cpu, cuda, check and check:cuda; "
+                  "did you mean \"cpu\"?");
 }
 
 /* NaN in the middle of a run, under the device that looks for it. */
@@ -371,14 +371,21 @@ static void test_layouts_are_read_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unknown_operation),   cmocka_unit_test(test_text_places),
-        cmocka_unit_test(test_wrong_dimension),     cmocka_unit_test(test_size_disagreement),
-        cmocka_unit_test(test_bad_shapes),          cmocka_unit_test(test_type_mismatch),
-        cmocka_unit_test(test_no_type_and_no_data), cmocka_unit_test(test_gradient_of_an_integer),
-        cmocka_unit_test(test_assignments),         cmocka_unit_test(test_feeding_and_fetching),
+        cmocka_unit_test(test_unknown_operation),
+        cmocka_unit_test(test_text_places),
+        cmocka_unit_test(test_wrong_dimension),
+        cmocka_unit_test(test_size_disagreement),
+        cmocka_unit_test(test_bad_shapes),
+        cmocka_unit_test(test_type_mismatch),
+        cmocka_unit_test(test_no_type_and_no_data),
+        cmocka_unit_test(test_gradient_of_an_integer),
+        cmocka_unit_test(test_assignments),
+        cmocka_unit_test(test_feeding_and_fetching),
         cmocka_unit_test(test_bool_variables),
-        cmocka_unit_test(test_freed_program),       cmocka_unit_test(test_unknown_device),
-        cmocka_unit_test(test_first_nan),           cmocka_unit_test(test_options),
+        cmocka_unit_test(test_freed_program),
+        cmocka_unit_test(test_unknown_device),
+        cmocka_unit_test(test_first_nan),
+        cmocka_unit_test(test_options),
         cmocka_unit_test(test_sound_options),
         cmocka_unit_test(test_layouts_are_read_at_once),
     };

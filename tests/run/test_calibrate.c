@@ -19,7 +19,8 @@ static void test_trials(void **state)
         trials[k].pauses = 10 / f, trials[k].pause = 20 / f;
         trials[k].nproducts = 2, trials[k].naxes = 1;
         trials[k].products[1] = (product_rate){MTF_F32, 64, 5 * f};
-        trials[k].nwindows = 2, trials[k].windows[1] = (window_rate){.type = MTF_F32, .channels = 8, .flops = 9 * f};
+        trials[k].nwindows = 2,
+        trials[k].windows[1] = (window_rate){.type = MTF_F32, .channels = 8, .flops = 9 * f};
         trials[k].ncaches = 2, trials[k].caches[1] = (cache_rate){1e6, 7 * f};
         trials[k].axes[0] = (axis_rate){"x", 6 * f, 3 / f};
     }

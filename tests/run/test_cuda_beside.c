@@ -10,7 +10,10 @@
 #include "ground.h"
 #include "run/emulated_gpu.h"
 
-enum { STEPS = 4, MOST_VALUES = 5000 }; /* the first is queued, the second captured, others replayed */
+enum {
+    STEPS = 4,
+    MOST_VALUES = 5000
+}; /* the first is queued, the second captured, others replayed */
 
 /* Four layers: their gradients are summed while those before them are computed, in memory that is used
  * again and again. */
@@ -34,23 +37,22 @@ static const char layers[] =
     "result: f32[in=65, a=70] = n0 + 0.001 * all\n";
 
 /* Collectives in a loop, whose results the next iteration needs, and exchanges after it. */
-static const char turns[] =
-    "x: f32[batch=12, in=10] = random_uniform\n"
-    "w: f32[in=10] = variable(init=\"uniform(-0.4, 0.4)\")\n"
-    "zero: f32[in=10] = constant(value=0)\n"
-    "turned = loop(zero, trips=3) {\n"
-    "    body(p; i) {\n"
-    "        z = sin(x * 3.0 + p)\n"
-    "        s: [in] = reduce_sum(z)\n"
-    "        other = exp(0.1 * x) * tanh(z)\n"
-    "        t: [in] = reduce_sum(other)\n"
-    "        yield p * 0.5 + s + 0.1 * t\n"
-    "    }\n"
-    "}\n"
-    "moved = shift(x * turned, offset=2, dim=batch)\n"
-    "far: [in] = reduce_sum(moved)\n"
-    "n = assign(w, w + 0.01 * far)\n"
-    "result = x * n + moved\n";
+static const char turns[] = "x: f32[batch=12, in=10] = random_uniform\n"
+                            "w: f32[in=10] = variable(init=\"uniform(-0.4, 0.4)\")\n"
+                            "zero: f32[in=10] = constant(value=0)\n"
+                            "turned = loop(zero, trips=3) {\n"
+                            "    body(p; i) {\n"
+                            "        z = sin(x * 3.0 + p)\n"
+                            "        s: [in] = reduce_sum(z)\n"
+                            "        other = exp(0.1 * x) * tanh(z)\n"
+                            "        t: [in] = reduce_sum(other)\n"
+                            "        yield p * 0.5 + s + 0.1 * t\n"
+                            "    }\n"
+                            "}\n"
+                            "moved = shift(x * turned, offset=2, dim=batch)\n"
+                            "far: [in] = reduce_sum(moved)\n"
+                            "n = assign(w, w + 0.01 * far)\n"
+                            "result = x * n + moved\n";
 
 typedef struct situation {
     const char *text, *mesh, *layout;

@@ -36,7 +36,8 @@ static bool has_windows(const price_rates *r, mtf_dtype type, bool library)
 static void test_rates_are_measured(void **state)
 {
     (void)state;
-    static const char *const kinds[] = {"rows", "fold", "move", "gather", "scatter", "scan", "draw"};
+    static const char *const kinds[] = {"rows",    "fold", "move", "gather",
+                                        "scatter", "scan", "draw"};
     static const mtf_dtype   types[] = {MTF_F32, MTF_BF16, MTF_F16, MTF_F64};
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.device = "cuda", .mesh = "x:2"});
     price_rates  r, again;
@@ -50,7 +51,8 @@ static void test_rates_are_measured(void **state)
     for (size_t k = 0; k < sizeof types / sizeof *types; k++)
         assert_true(has_products(r.gpu, types[k], false));
     assert_true(has_products(r.gpu, MTF_F32, true) && r.gpu->nattentions == 4);
-    for (size_t k = 0; k < 3; k++) assert_int_equal(has_windows(&r, types[k], true), MTF_HAVE_CUDNN);
+    for (size_t k = 0; k < 3; k++)
+        assert_int_equal(has_windows(&r, types[k], true), MTF_HAVE_CUDNN);
     assert_true(has_windows(&r, MTF_F32, false) && has_windows(&r, MTF_BF16, false));
     assert_true(abilities_multiply(r.can, MTF_BF16) && abilities_multiply(r.can, MTF_F16));
     /* The wire between two processors is measured: it is not the default GPU's. */

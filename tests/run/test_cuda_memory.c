@@ -35,9 +35,9 @@ typedef struct figures {
 
 static figures run_program(const char *text, const char *on, const char *rules)
 {
-    mtf_session *s = mtf_open_with(
-        &(mtf_session_opts){.device = "cuda", .mesh = on, .layout = rules});
-    mtf_graph   *g = mtf_parse(s, text, "memory");
+    mtf_session *s =
+        mtf_open_with(&(mtf_session_opts){.device = "cuda", .mesh = on, .layout = rules});
+    mtf_graph *g = mtf_parse(s, text, "memory");
     assert_string_equal(mtf_error(s), "");
     store       *all = store_of(s);
     int64_t      wires = 0, left = bytes_left(all);
@@ -66,8 +66,7 @@ static void needs_emulation(void)
 static figures expect_figure(const char *text, const char *on, const char *rules)
 {
     figures f = run_program(text, on, rules);
-    int64_t most = f.planned + (int64_t)f.pieces * UNIT + (int64_t)f.large * PAGE +
-                   bytes_of_code();
+    int64_t most = f.planned + (int64_t)f.pieces * UNIT + (int64_t)f.large * PAGE + bytes_of_code();
     if (f.taken < f.planned || f.taken > most)
         fail_msg("\"%s\" on %s: %lld bytes were planned, and %lld taken", rules, on,
                  (long long)f.planned, (long long)f.taken);
@@ -111,11 +110,10 @@ static void test_one_processor(void **state)
 /* By cuDNN, whose working space is planned. */
 static void test_convolutions(void **state)
 {
-    static const char text[] =
-        "x: bf16[n=4, h=16, w=16, c=32] = random_uniform\n"
-        "f: bf16[fh=3, fw=3, c=32, o=64] = random_uniform\n"
-        "z = conv2d(x, f)\ndx, df = gradients(z; x, f)\n"
-        "y = reduce_sum(z) + reduce_sum(dx) + reduce_sum(df)\n";
+    static const char text[] = "x: bf16[n=4, h=16, w=16, c=32] = random_uniform\n"
+                               "f: bf16[fh=3, fw=3, c=32, o=64] = random_uniform\n"
+                               "z = conv2d(x, f)\ndx, df = gradients(z; x, f)\n"
+                               "y = reduce_sum(z) + reduce_sum(dx) + reduce_sum(df)\n";
     (void)state;
     needs_emulation();
     setenv("MTF_CUDNN", "all", 1);

@@ -186,8 +186,8 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spread),  cmocka_unit_test(test_orthogonal),
-        cmocka_unit_test(test_meshes),  cmocka_unit_test(test_each),
+        cmocka_unit_test(test_spread),    cmocka_unit_test(test_orthogonal),
+        cmocka_unit_test(test_meshes),    cmocka_unit_test(test_each),
         cmocka_unit_test(test_constants), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

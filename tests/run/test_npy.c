@@ -139,8 +139,7 @@ static void round_trip(void **state)
 static void writes_what_numpy_writes(void **state)
 {
     (void)state;
-    static const char dictionary[] =
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }";
+    static const char  dictionary[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }";
     static const float values[] = {1, 2, 3};
     unsigned char      wanted[128 + 12], got[200];
     memset(wanted, ' ', 128);
@@ -191,9 +190,9 @@ static void other_spellings(void **state)
     for (size_t h = 0; h < sizeof headers / sizeof *headers; h++)
         for (int version = 1; version <= 3; version++) {
             unsigned char file[300];
-            size_t n = make_file(file, version, headers[h], values, sizeof values);
-            mtf_session *s = mtf_open_with(NULL);
-            npy_array    a;
+            size_t        n = make_file(file, version, headers[h], values, sizeof values);
+            mtf_session  *s = mtf_open_with(NULL);
+            npy_array     a;
             if (!npy_parse(s, "x", file, n, &a)) fail_msg("%s: %s", headers[h], mtf_error(s));
             assert_int_equal(a.type, MTF_I32);
             assert_memory_equal(a.data, values, sizeof values);
@@ -248,8 +247,8 @@ static void any_byte_is_true(void **state)
 {
     (void)state;
     unsigned char file[200];
-    size_t n = make_file(file, 1, "{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }",
-                         "\x00\x01\x07\xff", 4);
+    size_t       n = make_file(file, 1, "{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }",
+                               "\x00\x01\x07\xff", 4);
     mtf_session *s = mtf_open_with(NULL);
     npy_array    a;
     assert_true(npy_parse(s, "x", file, n, &a));
@@ -463,8 +462,8 @@ static void every_allocation_fails_once(void **state)
     (void)state;
     char         path[200];
     mtf_session *writer = mtf_open_with(NULL);
-    assert_true(npy_write(writer, in_folder("memory.npy", path), MTF_F32, 1, (int64_t[]){2},
-                          "01234567"));
+    assert_true(
+        npy_write(writer, in_folder("memory.npy", path), MTF_F32, 1, (int64_t[]){2}, "01234567"));
     assert_int_equal(mtf_close(writer), 0);
     for (int fail_at = 1;; fail_at++) {
         counter      c = {.fail_at = fail_at};

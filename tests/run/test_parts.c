@@ -53,12 +53,13 @@ static void run_with(const mtf_session_opts *opts, int processors, int copies)
     mtf_graph   *g = mtf_graph_new(s);
     mtf_dim      rows = {"rows", ROWS}, cols = {"cols", COLS};
     mtf_tensor  *x = mtf_input(g, "x", MTF_F32, mtf_shape(rows, cols));
-    mtf_tensor  *y = mtf_scale(mtf_transpose(mtf_transpose(x, mtf_shape(cols, rows)), mtf_shape(rows, cols)), 2);
+    mtf_tensor  *y =
+        mtf_scale(mtf_transpose(mtf_transpose(x, mtf_shape(cols, rows)), mtf_shape(rows, cols)), 2);
     mtf_program *p = mtf_compile(g, y);
     int          calls = 0;
     seen         found = {0};
-    mtf_tensor *input = NULL;
-    int64_t     elements = 0;
+    mtf_tensor  *input = NULL;
+    int64_t      elements = 0;
     assert_true(mtf_program_inputs(p, &input, 1) == 1 && input == x);
     assert_true(mtf_input_parts(p, x, count_elements, &elements));
     assert_int_equal(elements, copies * ROWS * COLS);
@@ -86,9 +87,12 @@ static void test_values(void **state)
 {
     (void)state;
     mtf_dim a = {"a", 2}, b = {"b", 2};
-    run_with(&(mtf_session_opts){.mesh_shape = mtf_shape(a, b),
-                                 .rules = (mtf_rule[]){{.dim = "rows", .axes = {"a", "b"}}, {.dim = "depth", .axes = {"c"}, .optional = true}, {0}}},
-             4, 1);
+    run_with(
+        &(mtf_session_opts){.mesh_shape = mtf_shape(a, b),
+                            .rules = (mtf_rule[]){{.dim = "rows", .axes = {"a", "b"}},
+                                                  {.dim = "depth", .axes = {"c"}, .optional = true},
+                                                  {0}}},
+        4, 1);
 }
 
 /* Each part of x [rows] in memory of its own: the element at row i is i. */
@@ -139,7 +143,8 @@ static void test_bad_values(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_values), cmocka_unit_test(test_lending),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_values),
+                                       cmocka_unit_test(test_lending),
                                        cmocka_unit_test(test_bad_values)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

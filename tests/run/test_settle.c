@@ -120,8 +120,8 @@ static void test_rule_that_raises_is_declined(void **state)
 static void test_rule_that_helps_is_kept(void **state)
 {
     (void)state;
-    char said[2000];
-    int  rules;
+    char    said[2000];
+    int     rules;
     int64_t without = compiled_peak(chained, "x:4", "", &rules, said);
     assert_true(compiled_peak(chained, "x:4", "h:x", &rules, said) < without);
     assert_int_equal(rules, 1);
@@ -159,9 +159,9 @@ static void test_first_program_decides(void **state)
 {
     (void)state;
     for (int k = 0; k < 2; k++) {
-        job          j;
+        job j;
         open_job(&j, k ? chained : looping, "x:2", "batch:x", "h:x");
-        mtf_graph   *other = mtf_parse(j.session, k ? looping : chained, "other");
+        mtf_graph *other = mtf_parse(j.session, k ? looping : chained, "other");
         compile_job(&j);
         mtf_program *second = mtf_compile(other, mtf_find(other, "loss"));
         assert_non_null(second);
@@ -177,8 +177,7 @@ static void test_only_rules_for_state_are_firm(void **state)
     (void)state;
     job j;
     open_job(&j, looping, "x:2", "batch:x!", "");
-    close_with(j.session,
-               "usage: --layout batch:x!: only a rule of --state-layout can end in !");
+    close_with(j.session, "usage: --layout batch:x!: only a rule of --state-layout can end in !");
 }
 
 int main(void)

@@ -137,7 +137,8 @@ static void test_other_machines(void **state)
     rates_plan_for(&r, s);
     assert_int_equal(s->can.products, here.products);
     assert_false(rates_read(s, "multiplies bf17\n", "m", &r));
-    assert_non_null(strstr(mtf_error(s), "m:1: \"multiplies bf17\" is not a line \"multiplies TYPE\""));
+    assert_non_null(
+        strstr(mtf_error(s), "m:1: \"multiplies bf17\" is not a line \"multiplies TYPE\""));
     mtf_close(s);
 }
 

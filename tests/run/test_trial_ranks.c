@@ -30,8 +30,8 @@ static bool all_measured(const trial *t, const price_rates *r)
     for (int k = 0; k < r->ncaches; k++) ok = ok && is_measured(r->caches[k].memory);
     for (int k = 0; k < r->naxes; k++)
         ok = ok && is_measured(r->axes[k].wire) && is_measured(r->axes[k].latency);
-    return ok && r->nproducts > 0 && r->nwindows > 0 && r->ncaches > 0 &&
-           r->naxes == naxes && isfinite(r->message) && r->message >= 0;
+    return ok && r->nproducts > 0 && r->nwindows > 0 && r->ncaches > 0 && r->naxes == naxes &&
+           isfinite(r->message) && r->message >= 0;
 }
 
 /* A step takes as long as its slowest rank, for everybody. */

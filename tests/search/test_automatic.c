@@ -141,7 +141,8 @@ static void test_starts_as_written(void **state)
     static const char *const rows[][2] = {
         {"hidden:x+y,batch:x", "hidden:x+y"}, /* both are dimensions of h: the first rule has x */
         {"batch:y,hidden:x?", "batch:y,hidden:x"},
-        {"in:q,depth:x,classes:y|batch:x", "classes:y"}, /* without what the mesh and the model lack */
+        {"in:q,depth:x,classes:y|batch:x",
+         "classes:y"}, /* without what the mesh and the model lack */
         {"batch:x+y,in:x,auto", "batch:x+y"},
     };
     ground           c = start(dense(4096, 64, 64, 16), "loss");
@@ -190,8 +191,8 @@ static void limit_is_right(const char *m, const char *state_layout)
 {
     for (int64_t memory = 1000;;) {
         ground c = start(dense(64, 64, 256, 16), "loss");
-        find(&c, &(mtf_layout_opts){
-                     .mesh = m, .state_layout = state_layout, .memory = (size_t)memory});
+        find(&c,
+             &(mtf_layout_opts){.mesh = m, .state_layout = state_layout, .memory = (size_t)memory});
         const char *needs = strstr(mtf_error(c.s), ", needs ");
         long long   least = needs ? atoll(needs + 8) : 0;
         int         found = c.n;
@@ -274,8 +275,7 @@ static void test_shapes(void **state)
     mtf_session *s = mtf_open_with(NULL);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         listed l = {""};
-        assert_true(
-            shapes_visit(s, rows[k].processors, rows[k].most, rows[k].ordered, list, &l));
+        assert_true(shapes_visit(s, rows[k].processors, rows[k].most, rows[k].ordered, list, &l));
         assert_string_equal(l.text, rows[k].shapes);
     }
     mtf_close(s);
@@ -428,13 +428,11 @@ static void test_state_of_layers_is_found(void **state)
 /* A session that is given what was found, as text, plans the same. */
 static void runs(const char *text, const char *fetch, const mtf_layout_found *x)
 {
-    mtf_session_opts o = {.threads = 1,
-                          .mesh = x->mesh,
-                          .layout = x->layout,
-                          .state_layout = x->state_layout};
-    mtf_session     *s = mtf_open_with(&o);
-    mtf_graph       *g = mtf_parse(s, text, "test");
-    mtf_program     *p = mtf_compile(g, mtf_find(g, fetch));
+    mtf_session_opts o = {
+        .threads = 1, .mesh = x->mesh, .layout = x->layout, .state_layout = x->state_layout};
+    mtf_session *s = mtf_open_with(&o);
+    mtf_graph   *g = mtf_parse(s, text, "test");
+    mtf_program *p = mtf_compile(g, mtf_find(g, fetch));
     if (!p) fail_msg("%s; %s; %s: %s", x->mesh, x->layout, x->state_layout, mtf_error(s));
     mtf_close(s);
 }
@@ -592,7 +590,8 @@ static void test_machines(void **state)
                            "multiplies bf16\n",
                            "m", &r));
     assert_true(abilities_multiply(r.can, MTF_BF16) && !abilities_multiply(r.can, MTF_F16));
-    assert_true(r.nwindows == 2 && rates_window(&r, &(window_rate){.type = MTF_F32, .channels = 4}) == 10);
+    assert_true(r.nwindows == 2 &&
+                rates_window(&r, &(window_rate){.type = MTF_F32, .channels = 4}) == 10);
     assert_true(rates_product(&r, MTF_F32, 8) == 2 && rates_product(&r, MTF_F32, 1e6) == 5);
     assert_true(rates_product(&r, MTF_F64, 1e6) == 10);
     mesh m;

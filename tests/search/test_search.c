@@ -114,14 +114,20 @@ static void test_random_graphs(void **state)
 /* ---- shapes of a mesh ---- */
 
 /* The fastest of every legal layout of every mesh; 0: too many. */
-static double fastest_of_shapes(mtf_graph *g, int n, mtf_tensor *const *fetches, const char *const *shapes,
-                                const price_rates *rates)
+static double fastest_of_shapes(mtf_graph *g, int n, mtf_tensor *const *fetches,
+                                const char *const *shapes, const price_rates *rates)
 {
     double least = INFINITY;
     for (int k = 0; k < 2; k++) {
         mesh m;
         assert_true(mesh_parse(g->session, shapes[k], &m));
-        brute b = {.graph = g, .nfetches = n, .fetches = fetches, .mesh = &m, .nrates = 1, .rates = rates, .most = 80};
+        brute b = {.graph = g,
+                   .nfetches = n,
+                   .fetches = fetches,
+                   .mesh = &m,
+                   .nrates = 1,
+                   .rates = rates,
+                   .most = 80};
         if (!brute_force(&b)) return 0;
         least = fmin(least, b.fastest[0]);
     }
@@ -129,22 +135,24 @@ static double fastest_of_shapes(mtf_graph *g, int n, mtf_tensor *const *fetches,
 }
 
 /* Whatever the time, the truth lies between the bound and the answer. */
-static bool is_within(mtf_graph *g, int n, mtf_tensor *const *fetches, const automatic_opts *o, double truth)
+static bool is_within(mtf_graph *g, int n, mtf_tensor *const *fetches, const automatic_opts *o,
+                      double truth)
 {
     automatic_answer a;
     assert_true(automatic_find(g, n, fetches, o, &a));
     double found = a.best[0].cost.seconds, bound = a.search.bound;
     bool   proved = (found - truth) <= (a.search.gap + 1e-9) * found;
     if (proved && bound <= truth * (1 + 1e-9) && found >= truth * (1 - 1e-9)) return true;
-    printf("%s, work %lld: found %.12g, bound %.12g, gap %g, best is %.12g\n", o->mesh, (long long)o->work, found, bound,
-           a.search.gap, truth);
+    printf("%s, work %lld: found %.12g, bound %.12g, gap %g, best is %.12g\n", o->mesh,
+           (long long)o->work, found, bound, a.search.gap, truth);
     return false;
 }
 
 static void test_shapes(void **state)
 {
     uint64_t                 first_seed = ((const uint64_t *)*state)[0];
-    static const char *const shapes[2][2] = {{"mesh_0:4", "mesh_0:2,mesh_1:2"}, {"mesh_0:6", "mesh_0:3,mesh_1:2"}};
+    static const char *const shapes[2][2] = {{"mesh_0:4", "mesh_0:2,mesh_1:2"},
+                                             {"mesh_0:6", "mesh_0:3,mesh_1:2"}};
     static const int64_t     works[] = {1, 300, 0};
     static property_case     c;
     static char              text[TEXT_ROOM];
@@ -157,11 +165,14 @@ static void test_shapes(void **state)
         mtf_graph *g = mtf_parse(s, text, "random");
         for (int i = 0; i < c.nfetches; i++) fetches[i] = mtf_find(g, c.fetches[i].name);
         assert_true(mtf_ok(s));
-        automatic_opts o = {.mesh = seed % 2 ? "auto:6" : "auto:4", .layout = "auto", .rates = brute_machines[seed % 3]};
+        automatic_opts o = {.mesh = seed % 2 ? "auto:6" : "auto:4",
+                            .layout = "auto",
+                            .rates = brute_machines[seed % 3]};
         double truth = fastest_of_shapes(g, c.nfetches, fetches, shapes[seed % 2], &o.rates);
         for (int k = 0; truth > 0 && k < 3; k++) {
             o.work = works[k];
-            if (!is_within(g, c.nfetches, fetches, &o, truth)) printf("random graph %d\n", (int)seed), failed++;
+            if (!is_within(g, c.nfetches, fetches, &o, truth))
+                printf("random graph %d\n", (int)seed), failed++;
         }
         done += truth > 0;
         mtf_close(s);

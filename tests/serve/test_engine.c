@@ -23,10 +23,10 @@ static request_spec ask_for(int k, double temperature)
 }
 
 typedef struct heard {
-    char       text[2][ROOM];
-    int        tokens[2];
-    double     sum[2];
-    int32_t    ids[2][64];
+    char          text[2][ROOM];
+    int           tokens[2];
+    double        sum[2];
+    int32_t       ids[2][64];
     finish_reason end[2];
 } heard;
 
@@ -50,8 +50,8 @@ static bool listen(request *x, heard *h)
 
 static heard alone(engine *a, const request_spec *q)
 {
-    refusal why = {0};
-    heard   h = {0};
+    refusal  why = {0};
+    heard    h = {0};
     request *x = engine_submit(a, q, &why);
     if (!x) fail_msg("%s", why.text);
     while (!listen(x, &h)) assert_true(engine_step(a, 0));
@@ -80,9 +80,9 @@ static void test_together_as_alone(void **state)
     for (int kind = 0; kind < SERVE_KINDS; kind++)
         for (int sampled = 0; sampled < 2; sampled++) {
             opened_model m = serve_model(kind, NULL, NULL);
-            engine     *a = engine_open(&m, &(engine_opts){.batch = 3});
+            engine      *a = engine_open(&m, &(engine_opts){.batch = 3});
             heard        one[REQUESTS], many[REQUESTS];
-            request      *x[REQUESTS];
+            request     *x[REQUESTS];
             refusal      why;
             int          left = REQUESTS;
             memset(many, 0, sizeof many);
@@ -120,8 +120,8 @@ static void test_on_a_mesh_as_on_one(void **state)
     heard one[2];
     for (int k = 0; k < 2; k++) {
         opened_model m = serve_model(SERVE_LM, k ? "a:2" : NULL, k ? "heads:a,vocab:a" : NULL);
-        engine     *a = engine_open(&m, NULL);
-        request_spec     q = ask_for(2, 1);
+        engine      *a = engine_open(&m, NULL);
+        request_spec q = ask_for(2, 1);
         one[k] = alone(a, &q);
         close_model(a, &m);
     }
@@ -132,8 +132,8 @@ static void test_on_a_mesh_as_on_one(void **state)
 static void test_rows_differ(void **state)
 {
     opened_model m = serve_model(SERVE_LM, NULL, NULL);
-    engine     *a = engine_open(&m, NULL);
-    request_spec     q = ask_for(6, 1), other = q;
+    engine      *a = engine_open(&m, NULL);
+    request_spec q = ask_for(6, 1), other = q;
     (void)state;
     other.how.row = 1;
     heard first = alone(a, &q), second = alone(a, &other), again = alone(a, &other);
@@ -149,13 +149,14 @@ static void test_ids_as_text(void **state)
     (void)state;
     for (int kind = 0; kind < SERVE_KINDS; kind++) {
         opened_model m = serve_model(kind, NULL, NULL);
-        engine     *a = engine_open(&m, NULL);
+        engine      *a = engine_open(&m, NULL);
         fault        own = {0};
         id_list      plain = model_ids(&own), whole = plain;
         assert_true(model_encode_target(&m, text, 3, &plain) &&
                     model_encode_prompt(&m, text, 3, &whole));
-        request_spec of_text = {.text = text, .bytes = 3, .how = {.max_tokens = 8}}, of_ids = of_text;
-        heard    wanted = alone(a, &of_text);
+        request_spec of_text = {.text = text, .bytes = 3, .how = {.max_tokens = 8}},
+                     of_ids = of_text;
+        heard wanted = alone(a, &of_text);
         of_ids.ids = plain.ids, of_ids.nids = plain.count;
         heard got = alone(a, &of_ids);
         same(&wanted, &got);
@@ -173,9 +174,9 @@ static void test_complete_ids(void **state)
 {
     enum { MOST = 1024 };
     opened_model m = serve_model(SERVE_ENCODER, NULL, NULL);
-    engine     *a = engine_open(&m, NULL);
+    engine      *a = engine_open(&m, NULL);
     int32_t      ids[MOST];
-    request_spec     q = {.ids = ids, .nids = model_max_prompt(&m), .how = {.max_tokens = 3}};
+    request_spec q = {.ids = ids, .nids = model_max_prompt(&m), .how = {.max_tokens = 3}};
     refusal      why;
     (void)state;
     assert_in_range(q.nids, 2, MOST);
@@ -191,7 +192,7 @@ static void test_complete_ids(void **state)
 /* ---- threads ---- */
 
 typedef struct asker {
-    engine     *engine;
+    engine      *engine;
     int          k;
     heard        heard;
     pthread_t    thread;
@@ -200,9 +201,9 @@ typedef struct asker {
 
 static void *ask_and_wait(void *context)
 {
-    asker       *t = context;
-    request_spec     q = ask_for(t->k, 1);
-    refusal      why;
+    asker        *t = context;
+    request_spec  q = ask_for(t->k, 1);
+    refusal       why;
     request_piece p;
     request      *x = engine_submit(t->engine, &q, &why);
     while (x && !request_over(x))
@@ -215,7 +216,7 @@ static void *ask_and_wait(void *context)
 static void test_any_thread_may_ask(void **state)
 {
     opened_model m = serve_model(SERVE_LM, NULL, NULL);
-    engine     *a = engine_open(&m, &(engine_opts){.batch = 2});
+    engine      *a = engine_open(&m, &(engine_opts){.batch = 2});
     asker        t[REQUESTS];
     heard        one[REQUESTS];
     _Atomic int  left = REQUESTS;
@@ -243,8 +244,8 @@ static void test_stop_strings(void **state)
     (void)state;
     for (int beams = 1; beams <= 2; beams++) {
         opened_model m = serve_model(SERVE_LM, NULL, NULL);
-        engine     *a = engine_open(&m, &(engine_opts){.beams = beams});
-        request_spec     q = {.text = "once", .bytes = 4, .how = {.max_tokens = 30}};
+        engine      *a = engine_open(&m, &(engine_opts){.beams = beams});
+        request_spec q = {.text = "once", .bytes = 4, .how = {.max_tokens = 30}};
         if (beams == 1) q.how.temperature = 1, q.how.seed = 3;
         heard       whole = alone(a, &q);
         size_t      n = strlen(whole.text[0]);
@@ -265,17 +266,17 @@ static void test_stop_strings(void **state)
 
 static void test_given_up(void **state)
 {
-    opened_model m = serve_model(SERVE_LM, NULL, NULL);
-    engine     *a = engine_open(&m, &(engine_opts){.batch = 2});
-    request_spec     q = ask_for(2, 1), other = ask_for(6, 1);
-    refusal      why;
+    opened_model  m = serve_model(SERVE_LM, NULL, NULL);
+    engine       *a = engine_open(&m, &(engine_opts){.batch = 2});
+    request_spec  q = ask_for(2, 1), other = ask_for(6, 1);
+    refusal       why;
     request_piece p;
-    heard        one = alone(a, &other), h = {0};
+    heard         one = alone(a, &other), h = {0};
     (void)state;
     request *x = engine_submit(a, &q, &why), *y = engine_submit(a, &other, &why);
     for (int k = 0; k < 3; k++) assert_true(engine_step(a, 0));
     assert_true(request_next(x, 0, &p));
-    request_free(x);                        /* one that is being decoded, */
+    request_free(x);                          /* one that is being decoded, */
     request_free(engine_submit(a, &q, &why)); /* and one that waits */
     while (!listen(y, &h)) assert_true(engine_step(a, 0));
     same(&one, &h);
@@ -288,8 +289,8 @@ static void test_given_up(void **state)
 static void test_time_is_limited(void **state)
 {
     opened_model m = serve_model(SERVE_LM, NULL, NULL);
-    engine     *a = engine_open(&m, &(engine_opts){.max_seconds = 1e-9});
-    request_spec     q = ask_for(2, 0);
+    engine      *a = engine_open(&m, &(engine_opts){.max_seconds = 1e-9});
+    request_spec q = ask_for(2, 0);
     heard        h = alone(a, &q);
     (void)state;
     assert_int_equal(h.end[0], FINISH_LATE);
@@ -302,8 +303,8 @@ static void test_time_is_limited(void **state)
 static void test_the_end_reaches_all(void **state)
 {
     opened_model m = serve_model(SERVE_LM, NULL, NULL);
-    engine     *a = engine_open(&m, &(engine_opts){.batch = 1});
-    request_spec     q = ask_for(2, 1);
+    engine      *a = engine_open(&m, &(engine_opts){.batch = 1});
+    request_spec q = ask_for(2, 1);
     refusal      why;
     heard        h = {0}, g = {0};
     (void)state;
@@ -336,9 +337,9 @@ static void refused(engine *a, request_spec q, refusal_kind kind, const char *se
 static void test_all_or_none(void **state)
 {
     opened_model m = serve_model(SERVE_LM, NULL, NULL);
-    engine     *a = engine_open(&m, &(engine_opts){.batch = 2, .max_waiting = 4});
-    request_spec     q[5];
-    request      *x[5], *y[5];
+    engine      *a = engine_open(&m, &(engine_opts){.batch = 2, .max_waiting = 4});
+    request_spec q[5];
+    request     *x[5], *y[5];
     refusal      why;
     (void)state;
     for (int k = 0; k < 5; k++) q[k] = (request_spec){.text = "x", .bytes = 1, .how.max_tokens = 3};
@@ -366,7 +367,7 @@ static void test_all_or_none(void **state)
 
 #if MTF_HAVE_MICROHTTPD
 typedef struct echoing {
-    engine           *engine;
+    engine            *engine;
     completion_request request;
     choice             choices[6];
     bool               ok;
@@ -419,10 +420,10 @@ static void test_limits(void **state)
     static const char    long_text[] = "123456789 123456789 123456789 123456789 123456789 ";
     static const int32_t strange[] = {5, 259};
     opened_model         m = serve_model(SERVE_LM, NULL, NULL);
-    engine             *a =
+    engine              *a =
         engine_open(&m, &(engine_opts){.max_tokens = 9, .max_results = 3, .max_waiting = 4});
     request_spec q = {.text = "x", .bytes = 1}, w = q;
-    refusal  why;
+    refusal      why;
     (void)state;
     w.text = long_text, w.bytes = 48;
     refused(a, w, REFUSED_WRONG, "the prompt has 48 tokens; this model takes 47");
@@ -492,7 +493,7 @@ static void test_scores_are_what_decoding_says(void **state)
     (void)state;
     for (int kind = 0; kind < SERVE_KINDS; kind++) {
         opened_model m = serve_model(kind, NULL, NULL);
-        engine     *a = engine_open(&m, NULL);
+        engine      *a = engine_open(&m, NULL);
         scorer      *s = scorer_new(&m, 3);
         heard        h[REQUESTS];
         score_item   items[REQUESTS];
@@ -541,21 +542,25 @@ static void test_what_cannot_be_scored(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_together_as_alone),
-                                       cmocka_unit_test(test_rows_differ),
-        cmocka_unit_test(test_ids_as_text), cmocka_unit_test(test_complete_ids), cmocka_unit_test(test_on_a_mesh_as_on_one),
-                                       cmocka_unit_test(test_any_thread_may_ask),
-                                       cmocka_unit_test(test_stop_strings),
-                                       cmocka_unit_test(test_given_up),
-                                       cmocka_unit_test(test_time_is_limited),
-                                       cmocka_unit_test(test_the_end_reaches_all),
-                                       cmocka_unit_test(test_all_or_none),
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_together_as_alone),
+        cmocka_unit_test(test_rows_differ),
+        cmocka_unit_test(test_ids_as_text),
+        cmocka_unit_test(test_complete_ids),
+        cmocka_unit_test(test_on_a_mesh_as_on_one),
+        cmocka_unit_test(test_any_thread_may_ask),
+        cmocka_unit_test(test_stop_strings),
+        cmocka_unit_test(test_given_up),
+        cmocka_unit_test(test_time_is_limited),
+        cmocka_unit_test(test_the_end_reaches_all),
+        cmocka_unit_test(test_all_or_none),
 #if MTF_HAVE_MICROHTTPD
-                                       cmocka_unit_test(test_an_echo_is_scored_once),
+        cmocka_unit_test(test_an_echo_is_scored_once),
 #endif
-                                       cmocka_unit_test(test_limits),
-                                       cmocka_unit_test(test_few_programs_of_scores),
-                                       cmocka_unit_test(test_scores_are_what_decoding_says),
-                                       cmocka_unit_test(test_what_cannot_be_scored)};
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_few_programs_of_scores),
+        cmocka_unit_test(test_scores_are_what_decoding_says),
+        cmocka_unit_test(test_what_cannot_be_scored)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,8 @@
 enum { ADDRESSES = 5 };
 
 /* 192.0.2.1 is an address for examples, which no machine has. */
-static const char *const places[ADDRESSES] = {"192.0.2.1", "127.0.0.1", "127.0.0.2", "127.0.0.1", "::1"};
+static const char *const places[ADDRESSES] = {"192.0.2.1", "127.0.0.1", "127.0.0.2", "127.0.0.1",
+                                              "::1"};
 
 typedef struct chain {
     struct addrinfo *first, *part[ADDRESSES];

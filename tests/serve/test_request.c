@@ -81,7 +81,8 @@ static void test_no_bias(void **state)
     for (int k = 0; k < 3; k++) {
         completion_request r;
         char               why[300];
-        if (!completion_parse(bodies[k], strlen(bodies[k]), &r, why, sizeof why)) fail_msg("%s", why);
+        if (!completion_parse(bodies[k], strlen(bodies[k]), &r, why, sizeof why))
+            fail_msg("%s", why);
         completion_free(&r);
     }
 }
@@ -120,10 +121,10 @@ static void test_faulty_completions(void **state)
     refused("{\"prompt\": \"a\", \"stream\": 1}", "\"stream\" must be true or false");
     refused("{\"prompt\": \"a\", \"stop\": [\"\"]}",
             "\"stop\" must be a string or a list of strings, none of them empty");
-    refused(
-        "{\"prompt\": \"a\", \"logprobs\": 21}",
-        "\"logprobs\" must be a whole number from 0 to 20: how many alternatives to each token have "
-        "their log probability, too");
+    refused("{\"prompt\": \"a\", \"logprobs\": 21}",
+            "\"logprobs\" must be a whole number from 0 to 20: how many alternatives to each token "
+            "have "
+            "their log probability, too");
     refused("{\"prompt\": \"a\", \"n\": 2, \"best_of\": 3}",
             "\"best_of\" is not supported here: there are as many results as \"n\" says");
     refused("{\"prompt\": \"a\", \"frequency_penalty\": 0.5}",
@@ -203,7 +204,7 @@ int main(void)
                                        cmocka_unit_test(test_defaults_are_those_of_the_interface),
                                        cmocka_unit_test(test_zeros_are_no_defaults),
                                        cmocka_unit_test(test_no_bias),
-        cmocka_unit_test(test_faulty_completions),
+                                       cmocka_unit_test(test_faulty_completions),
                                        cmocka_unit_test(test_a_backslash_before_u_is_no_zero),
                                        cmocka_unit_test(test_scores),
                                        cmocka_unit_test(test_errors_are_told_as_json)};

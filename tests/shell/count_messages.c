@@ -11,7 +11,8 @@
 
 static _Atomic int64_t sent;
 
-int MPI_Isend(const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *r)
+int MPI_Isend(const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request *r)
 {
     int bytes;
     PMPI_Type_size(type, &bytes);

@@ -1,7 +1,13 @@
 /* Tests batches of text: on every mesh, and after seeking. */
 #include "text_rows.h"
 
-enum { BATCH = 6, LENGTH = 24, INPUTS_LENGTH = 20, PER_BATCH = BATCH * (3 * LENGTH + 3 * INPUTS_LENGTH), MOST = 40 };
+enum {
+    BATCH = 6,
+    LENGTH = 24,
+    INPUTS_LENGTH = 20,
+    PER_BATCH = BATCH * (3 * LENGTH + 3 * INPUTS_LENGTH),
+    MOST = 40
+};
 
 /* What all batches have in all fields, batch after batch. */
 typedef struct collected {
@@ -19,11 +25,14 @@ typedef struct taker {
     mtf_batches *batches;
 } taker;
 
-static taker make_taker(const char *mesh, const char *layout, mtf_text_opts o, const mtf_batches_opts *b)
+static taker make_taker(const char *mesh, const char *layout, mtf_text_opts o,
+                        const mtf_batches_opts *b)
 {
-    taker t = {.session = mtf_open_with(&(mtf_session_opts){.threads = 1, .mesh = mesh, .layout = layout})};
+    taker      t = {.session = mtf_open_with(
+                        &(mtf_session_opts){.threads = 1, .mesh = mesh, .layout = layout})};
     mtf_graph *g = mtf_graph_new(t.session);
-    mtf_dim    batch = {"batch", BATCH}, length = {"length", LENGTH}, inputs = {"inputs_length", INPUTS_LENGTH};
+    mtf_dim    batch = {"batch", BATCH}, length = {"length", LENGTH},
+            inputs = {"inputs_length", INPUTS_LENGTH};
     o.length = LENGTH;
     o.inputs_length = INPUTS_LENGTH;
     o.vocabulary = mtf_vocabulary_open(t.session, "bytes:extra=20");
@@ -48,8 +57,8 @@ static void take(const taker *t, int32_t *numbers)
     }
 }
 
-static void collect(const char *mesh, const char *layout, mtf_text_opts o, const mtf_batches_opts *b,
-                    collected *c)
+static void collect(const char *mesh, const char *layout, mtf_text_opts o,
+                    const mtf_batches_opts *b, collected *c)
 {
     taker t = make_taker(mesh, layout, o, b);
     for (c->batches = 0; c->batches < MOST && mtf_batches_next(t.batches); c->batches++)
@@ -60,12 +69,13 @@ static void collect(const char *mesh, const char *layout, mtf_text_opts o, const
 static void same(const collected *a, const collected *b)
 {
     assert_int_equal(a->batches, b->batches);
-    for (int i = 0; i < a->batches; i++) assert_memory_equal(a->numbers[i], b->numbers[i], sizeof a->numbers[i]);
+    for (int i = 0; i < a->batches; i++)
+        assert_memory_equal(a->numbers[i], b->numbers[i], sizeof a->numbers[i]);
 }
 
 /* Goes to batches in an order of its own, with a fresh dataset each time. */
-static void anywhere(const char *mesh, const char *layout, mtf_text_opts o, const mtf_batches_opts *b,
-                     const collected *all)
+static void anywhere(const char *mesh, const char *layout, mtf_text_opts o,
+                     const mtf_batches_opts *b, const collected *all)
 {
     static int32_t numbers[PER_BATCH];
     for (int k = 0; k < 3; k++) {
@@ -165,7 +175,8 @@ static void epochs_differ(void **state)
     collect(NULL, NULL, o, &b, &c);
     assert_true(c.batches % 2 == 0 && c.batches > 2 && per_epoch > 6);
     int half = c.batches / 2;
-    for (int i = 0; i < half; i++) assert_memory_not_equal(c.numbers[i], c.numbers[half + i], sizeof c.numbers[i]);
+    for (int i = 0; i < half; i++)
+        assert_memory_not_equal(c.numbers[i], c.numbers[half + i], sizeof c.numbers[i]);
     o.seed++;
     collect(NULL, NULL, o, &b, &other);
     assert_memory_not_equal(c.numbers[0], other.numbers[0], sizeof c.numbers[0]);
@@ -184,7 +195,8 @@ static void packing_keeps_texts(void **state)
     int64_t      example = 0;
     assert_true(mtf_dataset_size(rows) < mtf_dataset_size(plain) / 2);
     for (int64_t r = 0; r < mtf_dataset_size(rows); r++) {
-        const int32_t *inputs = row_of(rows, "inputs", r, 40), *segment = row_of(rows, "inputs_segmentation", r, 40);
+        const int32_t *inputs = row_of(rows, "inputs", r, 40),
+                      *segment = row_of(rows, "inputs_segmentation", r, 40);
         const int32_t *position = row_of(rows, "inputs_position", r, 40);
         for (int at = 0, n; at < 40 && segment[at]; at += n, example++) {
             const int32_t *alone = row_of(plain, "inputs", example, 40);
@@ -201,8 +213,9 @@ static void packing_keeps_texts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(packed_pairs), cmocka_unit_test(corrupted_spans),
-                                       cmocka_unit_test(random_prefixes), cmocka_unit_test(epochs_differ),
-                                       cmocka_unit_test(packing_keeps_texts)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packed_pairs), cmocka_unit_test(corrupted_spans),
+        cmocka_unit_test(random_prefixes), cmocka_unit_test(epochs_differ),
+        cmocka_unit_test(packing_keeps_texts)};
     return cmocka_run_group_tests_name("text_batches", tests, scratch_make, scratch_drop);
 }

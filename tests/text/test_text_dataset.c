@@ -5,7 +5,8 @@
 
 /* ---- documents ---- */
 
-static const char poem[] = "\xef\xbb\xbf" "one\r\ntwo\n  \n\nthree\nfour five\n\n\n";
+static const char poem[] = "\xef\xbb\xbf"
+                           "one\r\ntwo\n  \n\nthree\nfour five\n\n\n";
 
 static void targets_are(mtf_text_opts o, int n, const char *const *want)
 {
@@ -36,7 +37,8 @@ static void documents(void **state)
     targets_are(o, 3, (const char *[]){"one|two|t", "hree|four", " five|..."});
     o.documents = MTF_DOCUMENTS_FILE;
     o.length = 14;
-    targets_are(o, 3, (const char *[]){"one\r\ntwo\n  \n\nt", "hree\nfour five", "\n\n\n|.........."});
+    targets_are(o, 3,
+                (const char *[]){"one\r\ntwo\n  \n\nt", "hree\nfour five", "\n\n\n|.........."});
 }
 
 /* Several files, one of them packed; a pattern names them in their order. */
@@ -68,7 +70,8 @@ static void in_two_fields(void **state)
     mtf_session *s = mtf_open_with(NULL);
     const char  *path = write_text("p.tsv", pairs);
     mtf_dataset *d = open_text_well(
-        s, (mtf_text_opts){.files = path, .objective = MTF_TEXT_PAIRS, .length = 4, .inputs_length = 6});
+        s, (mtf_text_opts){
+               .files = path, .objective = MTF_TEXT_PAIRS, .length = 4, .inputs_length = 6});
     assert_int_equal(mtf_dataset_size(d), 5);
     pair_is(d, 0, "ab|...", "cde|");
     pair_is(d, 3, "|.....", "lm|.");
@@ -153,8 +156,9 @@ static void columns(void **state)
     (void)state;
     mtf_session  *s = mtf_open_with(NULL);
     const char   *path = write_text("c.tsv", "id\tde\ten\n1\tx\ty\n2\tz\tw\r\n");
-    mtf_text_opts o = {.files = path, .objective = MTF_TEXT_PAIRS, .inputs = "en", .targets = "de", .length = 2};
-    mtf_dataset  *d = open_text_well(s, o);
+    mtf_text_opts o = {
+        .files = path, .objective = MTF_TEXT_PAIRS, .inputs = "en", .targets = "de", .length = 2};
+    mtf_dataset *d = open_text_well(s, o);
     assert_int_equal(mtf_dataset_size(d), 2);
     pair_is(d, 1, "w|", "z|");
     o.inputs = "2", o.targets = "0";
@@ -183,8 +187,11 @@ static void records(void **state)
     assert_memory_equal(row_of(d, "targets", 0, 4), ((int32_t[]){0, 1, 0, 0}), 16);
     assert_memory_equal(row_of(d, "targets", 1, 4), ((int32_t[]){0, 1, 0, 0}), 16);
     assert_memory_equal(row_of(d, "targets", 2, 4), ((int32_t[]){0, 1, 2, 1}), 16);
-    o = (mtf_text_opts){
-        .files = path, .objective = MTF_TEXT_PAIRS, .inputs = "list", .targets = "text", .length = 5};
+    o = (mtf_text_opts){.files = path,
+                        .objective = MTF_TEXT_PAIRS,
+                        .inputs = "list",
+                        .targets = "text",
+                        .length = 5};
     d = open_text_well(s, o);
     assert_memory_equal(row_of(d, "inputs", 1, 5), ((int32_t[]){0, 1, 0, 0, 0}), 20);
     assert_string_equal(letters(d, "targets", 1, 5), "ab|..");
@@ -213,9 +220,12 @@ static void tokens(void **state)
 static void written_tokens(void **state)
 {
     (void)state;
-    mtf_session    *s = mtf_open_with(NULL);
-    const char     *path = scratch_path("w.u16");
-    mtf_text_opts   o = {.files = write_text("poem.txt", poem), .documents = MTF_DOCUMENTS_LINE, .length = 7, .joined = true};
+    mtf_session  *s = mtf_open_with(NULL);
+    const char   *path = scratch_path("w.u16");
+    mtf_text_opts o = {.files = write_text("poem.txt", poem),
+                       .documents = MTF_DOCUMENTS_LINE,
+                       .length = 7,
+                       .joined = true};
     assert_int_equal(mtf_text_write_tokens(s, &o, path), 24);
     mtf_dataset *text = open_text_well(s, o);
     o.files = path;
@@ -224,7 +234,8 @@ static void written_tokens(void **state)
     assert_int_equal(mtf_dataset_size(ids), 4);
     for (int i = 0; i < 4; i++)
         assert_string_equal(letters(ids, "targets", i, 7), letters(text, "targets", i, 7));
-    o = (mtf_text_opts){.files = scratch_path("poem.txt"), .vocabulary = mtf_vocabulary_open(s, "bytes:extra=70000")};
+    o = (mtf_text_opts){.files = scratch_path("poem.txt"),
+                        .vocabulary = mtf_vocabulary_open(s, "bytes:extra=70000")};
     assert_int_equal(mtf_text_write_tokens(s, &o, scratch_path("w.u32")), 8 + 1 + 15 + 1);
     close_well(s);
     s = mtf_open_with(NULL);
@@ -310,7 +321,8 @@ static void tokens_in_little_memory(void **state)
         size_t         n = k ? (1 << 20) - 1 : 1 << 17;
         for (size_t i = 0; i < n; i++) text[i] = i % 50 == 49 ? '\n' : 'a';
         text[n] = 0;
-        mtf_session  *s = mtf_open_with(&(mtf_session_opts){.allocator = {count_alloc, count_release, &t}});
+        mtf_session *s =
+            mtf_open_with(&(mtf_session_opts){.allocator = {count_alloc, count_release, &t}});
         mtf_text_opts o = {.files = write_text("size.txt", text), .documents = MTF_DOCUMENTS_LINE};
         size_t        before = t.now;
         assert_true(tokens_write_in_sections(s, &o, scratch_path("size.u16"), 1 << 14, &done));
@@ -362,8 +374,13 @@ static void spans(void **state)
     mtf_vocabulary *v = mtf_vocabulary_open(s, "bytes:extra=10");
     for (int i = 0; i < 3000; i++) many[i] = (char)('a' + i % 23);
     many[3000] = 0;
-    mtf_text_opts o = {.files = write_text("many.txt", many), .vocabulary = v, .objective = MTF_TEXT_SPANS,
-                       .joined = true, .length = 16, .inputs_length = 48, .seed = 3};
+    mtf_text_opts o = {.files = write_text("many.txt", many),
+                       .vocabulary = v,
+                       .objective = MTF_TEXT_SPANS,
+                       .joined = true,
+                       .length = 16,
+                       .inputs_length = 48,
+                       .seed = 3};
     mtf_dataset  *d = open_text_well(s, o);
     /* 52 tokens have 8 of noise in 3 spans: 48 inputs and 12 targets, each with an end. */
     assert_int_equal(mtf_dataset_size(d), 3000 / 52 + 1);
@@ -435,8 +452,9 @@ static void prefixes(void **state)
     (void)state;
     mtf_session  *s = mtf_open_with(NULL);
     const char   *path = write_text("p.txt", "abcdefgh\n\na\n\nabcdefghijkl\n");
-    mtf_text_opts o = {.files = path, .objective = MTF_TEXT_PREFIX, .length = 9, .inputs_length = 10};
-    mtf_dataset  *d = open_text_well(s, o);
+    mtf_text_opts o = {
+        .files = path, .objective = MTF_TEXT_PREFIX, .length = 9, .inputs_length = 10};
+    mtf_dataset *d = open_text_well(s, o);
     assert_int_equal(mtf_dataset_size(d), 3);
     const char *inputs = letters(d, "inputs", 0, 10), *targets = letters(d, "targets", 0, 9);
     int         n = (int)strcspn(inputs, "|");
@@ -465,24 +483,37 @@ static void refused_text(mtf_text_opts o, const char *words)
 static void bad_files(void **state)
 {
     (void)state;
-    static const char records_path[] = MTF_SOURCE_DIR "/tests/data/examples.tfrecord";
+    static const char  records_path[] = MTF_SOURCE_DIR "/tests/data/examples.tfrecord";
     mtf_text_objective both = MTF_TEXT_PAIRS;
     refused_text((mtf_text_opts){.files = "/nowhere"}, "No such file");
-    refused_text((mtf_text_opts){.files = write_text("e.txt", "")}, "has no text to make an example of");
+    refused_text((mtf_text_opts){.files = write_text("e.txt", "")},
+                 "has no text to make an example of");
     refused_text((mtf_text_opts){.files = write_text("e.txt", "\n \n\t\n")}, "has no text");
     refused_text((mtf_text_opts){.files = write_plain("b.txt", "ab\0c", 4)}, "its byte 2 is zero");
-    refused_text((mtf_text_opts){.files = write_plain("b.tsv", "a\tb\nc\td\0\n", 9), .objective = both}, "line 2 is no text");
-    refused_text((mtf_text_opts){.files = write_text("s.tsv", "a\tb\nc\n"), .objective = both}, "line 2 has no column 1");
-    refused_text((mtf_text_opts){.files = write_text("s.tsv", "a\tb\n"), .objective = both, .inputs = "x"}, "no column \"x\"");
-    refused_text((mtf_text_opts){.files = write_text("s.txt", "a\tb\n"), .objective = both}, "the format tsv or tfrecord has both");
-    refused_text((mtf_text_opts){.files = write_text("s.u16", "abc")}, "3 bytes are not a multiple of 2");
-    refused_text((mtf_text_opts){.files = write_text("s.u16", "abcd"), .objective = both}, "single texts");
-    refused_text((mtf_text_opts){.files = write_plain("s.u16", "\1\0\xff\1", 4)}, "element 1: 511 is no id");
-    refused_text((mtf_text_opts){.files = write_plain("s.u32", "\1\0\0\0\0\0\0\x80", 8)}, "element 1: 2147483648 is no id");
-    refused_text((mtf_text_opts){.files = records_path, .targets = "none"}, "has no feature \"none\"");
+    refused_text(
+        (mtf_text_opts){.files = write_plain("b.tsv", "a\tb\nc\td\0\n", 9), .objective = both},
+        "line 2 is no text");
+    refused_text((mtf_text_opts){.files = write_text("s.tsv", "a\tb\nc\n"), .objective = both},
+                 "line 2 has no column 1");
+    refused_text(
+        (mtf_text_opts){.files = write_text("s.tsv", "a\tb\n"), .objective = both, .inputs = "x"},
+        "no column \"x\"");
+    refused_text((mtf_text_opts){.files = write_text("s.txt", "a\tb\n"), .objective = both},
+                 "the format tsv or tfrecord has both");
+    refused_text((mtf_text_opts){.files = write_text("s.u16", "abc")},
+                 "3 bytes are not a multiple of 2");
+    refused_text((mtf_text_opts){.files = write_text("s.u16", "abcd"), .objective = both},
+                 "single texts");
+    refused_text((mtf_text_opts){.files = write_plain("s.u16", "\1\0\xff\1", 4)},
+                 "element 1: 511 is no id");
+    refused_text((mtf_text_opts){.files = write_plain("s.u32", "\1\0\0\0\0\0\0\x80", 8)},
+                 "element 1: 2147483648 is no id");
+    refused_text((mtf_text_opts){.files = records_path, .targets = "none"},
+                 "has no feature \"none\"");
     refused_text((mtf_text_opts){.files = records_path, .targets = "real"}, "floating numbers");
     refused_text((mtf_text_opts){.files = records_path, .targets = "whole"}, "too large for ids");
-    refused_text((mtf_text_opts){.files = write_text("s", "x"), .format = "txt"}, "none of text, tsv");
+    refused_text((mtf_text_opts){.files = write_text("s", "x"), .format = "txt"},
+                 "none of text, tsv");
     refused_text((mtf_text_opts){.files = write_text("s", "x"), .format = "tfrecord"}, "cut short");
 }
 
@@ -493,15 +524,23 @@ static void bad_options(void **state)
     refused_text((mtf_text_opts){0}, "needs files");
     refused_text((mtf_text_opts){.files = path, .length = -1}, "the length of a row of text is 0");
     refused_text((mtf_text_opts){.files = path, .inputs_length = -1}, "that of inputs -1");
-    refused_text((mtf_text_opts){.files = path, .objective = (mtf_text_objective)9}, "no objective 9");
-    refused_text((mtf_text_opts){.files = path, .objective = MTF_TEXT_SPANS}, "it should end in :extra=1");
-    refused_text((mtf_text_opts){.files = path, .objective = MTF_TEXT_SPANS, .noise = 1}, "noise is 1");
-    refused_text((mtf_text_opts){.files = path, .objective = MTF_TEXT_SPANS, .length = 2}, "rows of 2 inputs and 2 targets");
-    refused_text((mtf_text_opts){.files = path, .objective = MTF_TEXT_PREFIX, .pack = true}, "cannot be packed");
-    refused_text((mtf_text_opts){.files = path, .objective = MTF_TEXT_PAIRS, .joined = true}, "cannot be joined");
+    refused_text((mtf_text_opts){.files = path, .objective = (mtf_text_objective)9},
+                 "no objective 9");
+    refused_text((mtf_text_opts){.files = path, .objective = MTF_TEXT_SPANS},
+                 "it should end in :extra=1");
+    refused_text((mtf_text_opts){.files = path, .objective = MTF_TEXT_SPANS, .noise = 1},
+                 "noise is 1");
+    refused_text((mtf_text_opts){.files = path, .objective = MTF_TEXT_SPANS, .length = 2},
+                 "rows of 2 inputs and 2 targets");
+    refused_text((mtf_text_opts){.files = path, .objective = MTF_TEXT_PREFIX, .pack = true},
+                 "cannot be packed");
+    refused_text((mtf_text_opts){.files = path, .objective = MTF_TEXT_PAIRS, .joined = true},
+                 "cannot be joined");
     refused_text((mtf_text_opts){.files = path, .joined = true, .pack = true}, "nothing to pack");
     mtf_session *s = mtf_open_with(NULL);
-    assert_null(mtf_text_open(s, &(mtf_text_opts){.files = path, .length = 3, .inputs_vocabulary = mtf_vocabulary_open(s, NULL)}));
+    assert_null(mtf_text_open(
+        s, &(mtf_text_opts){
+               .files = path, .length = 3, .inputs_vocabulary = mtf_vocabulary_open(s, NULL)}));
     assert_contains(mtf_error(s), "only the inputs of pairs");
     mtf_close(s);
 }
@@ -514,7 +553,8 @@ static void any_bytes(void **state)
     char        *line = malloc(3000000);
     memset(line, 'y', 3000000);
     memcpy(line, "\xff\xfe\x80", 3);
-    mtf_dataset *d = open_text_well(s, (mtf_text_opts){.files = write_plain("long.txt", line, 3000000), .length = 5});
+    mtf_dataset *d = open_text_well(
+        s, (mtf_text_opts){.files = write_plain("long.txt", line, 3000000), .length = 5});
     assert_int_equal(mtf_dataset_size(d), 1);
     assert_memory_equal(row_of(d, "targets", 0, 5), ((int32_t[]){258, 257, 131, 124, 124}), 20);
     free(line);
@@ -530,7 +570,8 @@ static void batch_sizes(void **state)
     assert_int_equal(mtf_text_batch_size(s, "sequences_per_replica:3", 100, 4), 12);
     assert_int_equal(mtf_text_batch_size(s, "tokens_per_replica:2048", 512, 8), 32);
     assert_int_equal(mtf_text_batch_size(s, "tokens_per_batch:1000", 512, 4), 0);
-    close_with(s, "usage: the batch size \"tokens_per_batch:1000\" is no multiple of 512, the length of a sequence");
+    close_with(s, "usage: the batch size \"tokens_per_batch:1000\" is no multiple of 512, the "
+                  "length of a sequence");
     s = mtf_open_with(NULL);
     assert_int_equal(mtf_text_batch_size(s, "tokens:5", 5, 1), 0);
     assert_contains(mtf_error(s), "should be sequences_per_batch:N");
@@ -539,14 +580,27 @@ static void batch_sizes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(documents),       cmocka_unit_test(files),       cmocka_unit_test(in_two_fields),
-        cmocka_unit_test(packed),          cmocka_unit_test(packed_empty), cmocka_unit_test(in_one_sequence),
-        cmocka_unit_test(columns),         cmocka_unit_test(records),     cmocka_unit_test(tokens),
-        cmocka_unit_test(spans),           cmocka_unit_test(sizes_of_t5), cmocka_unit_test(evenly),
-        cmocka_unit_test(prefixes),        cmocka_unit_test(bad_files),   cmocka_unit_test(bad_options),
-        cmocka_unit_test(any_bytes),       cmocka_unit_test(batch_sizes),     cmocka_unit_test(two_vocabularies),
-         cmocka_unit_test(written_tokens), cmocka_unit_test(tokens_in_sections),
-        cmocka_unit_test(tokens_in_little_memory), cmocka_unit_test(long_text_in_sections)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(documents),
+                                       cmocka_unit_test(files),
+                                       cmocka_unit_test(in_two_fields),
+                                       cmocka_unit_test(packed),
+                                       cmocka_unit_test(packed_empty),
+                                       cmocka_unit_test(in_one_sequence),
+                                       cmocka_unit_test(columns),
+                                       cmocka_unit_test(records),
+                                       cmocka_unit_test(tokens),
+                                       cmocka_unit_test(spans),
+                                       cmocka_unit_test(sizes_of_t5),
+                                       cmocka_unit_test(evenly),
+                                       cmocka_unit_test(prefixes),
+                                       cmocka_unit_test(bad_files),
+                                       cmocka_unit_test(bad_options),
+                                       cmocka_unit_test(any_bytes),
+                                       cmocka_unit_test(batch_sizes),
+                                       cmocka_unit_test(two_vocabularies),
+                                       cmocka_unit_test(written_tokens),
+                                       cmocka_unit_test(tokens_in_sections),
+                                       cmocka_unit_test(tokens_in_little_memory),
+                                       cmocka_unit_test(long_text_in_sections)};
     return cmocka_run_group_tests_name("text_dataset", tests, scratch_make, scratch_drop);
 }

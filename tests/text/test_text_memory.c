@@ -33,16 +33,19 @@ static void some_windows(mtf_text_opts o, const char *words)
 {
     mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
     mtf_graph   *g = mtf_graph_new(s);
-    mtf_tensor  *x = mtf_input(g, "targets", MTF_I32, mtf_shape((mtf_dim){"batch", BATCH}, (mtf_dim){"length", LENGTH}));
+    mtf_tensor  *x = mtf_input(g, "targets", MTF_I32,
+                               mtf_shape((mtf_dim){"batch", BATCH}, (mtf_dim){"length", LENGTH}));
     mtf_program *p = mtf_compile(g, mtf_scale(x, 2));
     int64_t      before = most_memory(), batches = 0;
     o.length = LENGTH;
-    mtf_batches *b = mtf_batches_new(open_text_well(s, o), p, &(mtf_batches_opts){.epochs = 1, .shuffle = true});
+    mtf_batches *b =
+        mtf_batches_new(open_text_well(s, o), p, &(mtf_batches_opts){.epochs = 1, .shuffle = true});
     while (batches < 3000 && mtf_batches_next(b)) batches++;
     assert_string_equal(mtf_error(s), "");
     if (batches < 1000) fail_msg("only %d batches of %s", (int)batches, words);
     int64_t more = most_memory() - before;
-    if (more > BOUND) fail_msg("%s: %d MiB more memory for %d MiB of text", words, (int)(more / MIB), SIZE / MIB);
+    if (more > BOUND)
+        fail_msg("%s: %d MiB more memory for %d MiB of text", words, (int)(more / MIB), SIZE / MIB);
     close_well(s);
 }
 
@@ -51,7 +54,8 @@ static void takes_little_memory(void **state)
     (void)state;
     const char *path = write_book("book.txt");
     some_windows((mtf_text_opts){.files = path, .joined = true}, "joined text");
-    some_windows((mtf_text_opts){.files = path, .documents = MTF_DOCUMENTS_LINE, .pack = true}, "packed lines");
+    some_windows((mtf_text_opts){.files = path, .documents = MTF_DOCUMENTS_LINE, .pack = true},
+                 "packed lines");
     some_windows((mtf_text_opts){.files = path}, "paragraphs");
     some_windows((mtf_text_opts){.files = path, .documents = MTF_DOCUMENTS_LINE}, "lines");
 }

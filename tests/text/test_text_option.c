@@ -8,12 +8,15 @@ static void all_words(void **state)
     (void)state;
     mtf_session  *s = mtf_open_with(NULL);
     mtf_text_opts o;
-    assert_true(text_option_parse(s, "text", "a:b-*.tsv:objective=spans:length=12:inputs_length=34:documents=line", &o));
+    assert_true(text_option_parse(
+        s, "text", "a:b-*.tsv:objective=spans:length=12:inputs_length=34:documents=line", &o));
     assert_string_equal(o.files, "a:b-*.tsv");
     assert_true(o.objective == MTF_TEXT_SPANS && o.length == 12 && o.inputs_length == 34);
     assert_true(o.documents == MTF_DOCUMENTS_LINE && !o.joined && !o.pack && !o.ensure_end);
-    assert_true(text_option_parse(s, "text", "x:joined:split:pack:ends:seed=7:noise=0.25:span=2.5", &o));
-    assert_true(o.joined && o.overlong == MTF_OVERLONG_SPLIT && o.pack && o.ensure_end && o.seed == 7);
+    assert_true(
+        text_option_parse(s, "text", "x:joined:split:pack:ends:seed=7:noise=0.25:span=2.5", &o));
+    assert_true(o.joined && o.overlong == MTF_OVERLONG_SPLIT && o.pack && o.ensure_end &&
+                o.seed == 7);
     assert_true(o.noise == 0.25 && o.mean_span == 2.5 && o.objective == MTF_TEXT_LM);
     assert_true(text_option_parse(s, "text", "x\\:pack:format=tsv:inputs=en:targets=2", &o));
     assert_string_equal(o.files, "x:pack");

@@ -36,7 +36,8 @@ static bool row_is(mtf_dataset *d, const char *name, int64_t row, int64_t epoch,
     int32_t want[LENGTH];
     fault   why = {0};
     wanted  w = {.end = LENGTH, .type = MTF_I32, .out = want, .epoch = epoch};
-    return field_read(dataset_field(d, name), row, LENGTH, &w, &why) && memcmp(want, got, sizeof want) == 0;
+    return field_read(dataset_field(d, name), row, LENGTH, &w, &why) &&
+           memcmp(want, got, sizeof want) == 0;
 }
 
 /* How many batches have another row than they should. */
@@ -56,7 +57,8 @@ static int count_wrong(mtf_session *s, int64_t *batches)
         bool    right = mtf_fetch(p, inputs, ids[0]) && mtf_fetch(p, targets, ids[1]);
         for (int64_t i = 0; i < BATCH; i++) {
             int64_t row = k % per_epoch * BATCH + i, epoch = k / per_epoch;
-            right = right && row_is(d, "inputs", row, epoch, ids[0][i]) && row_is(d, "targets", row, epoch, ids[1][i]);
+            right = right && row_is(d, "inputs", row, epoch, ids[0][i]) &&
+                    row_is(d, "targets", row, epoch, ids[1][i]);
         }
         wrong += !right;
     }
@@ -73,6 +75,7 @@ int main(int argc, char **argv)
                                                        .patience = 20});
     int64_t      batches = 0;
     int          wrong = count_wrong(s, &batches);
-    if (mtf_is_first(s)) printf("test_text_ranks: %d passed, %d failed\n", (int)batches - wrong, wrong);
+    if (mtf_is_first(s))
+        printf("test_text_ranks: %d passed, %d failed\n", (int)batches - wrong, wrong);
     return mtf_close(s) || wrong;
 }

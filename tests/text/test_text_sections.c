@@ -65,8 +65,11 @@ static void same_rows(mtf_text_opts o, int64_t length)
     assert_string_equal(mtf_error(s), "");
     assert_int_equal(mtf_dataset_size(whole), rows);
     for (int64_t k = 0; k < mtf_dataset_size(whole); k++) {
-        assert_string_equal(letters(whole, "targets", k, length), letters(parts, "targets", k, length));
-        if (pairs) assert_string_equal(letters(whole, "inputs", k, length), letters(parts, "inputs", k, length));
+        assert_string_equal(letters(whole, "targets", k, length),
+                            letters(parts, "targets", k, length));
+        if (pairs)
+            assert_string_equal(letters(whole, "inputs", k, length),
+                                letters(parts, "inputs", k, length));
     }
     close_well(s);
 }
@@ -75,10 +78,18 @@ static void texts_are_whole(void **state)
 {
     (void)state;
     same_rows((mtf_text_opts){.files = write_corpus("a.txt", 900, false, false)}, LENGTH);
-    same_rows((mtf_text_opts){.files = write_corpus("a.txt", 900, false, false), .documents = MTF_DOCUMENTS_LINE}, LENGTH);
-    same_rows((mtf_text_opts){.files = write_corpus("a.gz", 900, false, true), .documents = MTF_DOCUMENTS_LINE}, 7);
-    same_rows((mtf_text_opts){.files = write_corpus("a.tsv", 900, true, false), .objective = MTF_TEXT_PAIRS}, LENGTH);
-    same_rows((mtf_text_opts){.files = write_corpus("a.tsv", 900, true, false), .objective = MTF_TEXT_DELIMITED}, LENGTH);
+    same_rows((mtf_text_opts){.files = write_corpus("a.txt", 900, false, false),
+                              .documents = MTF_DOCUMENTS_LINE},
+              LENGTH);
+    same_rows((mtf_text_opts){.files = write_corpus("a.gz", 900, false, true),
+                              .documents = MTF_DOCUMENTS_LINE},
+              7);
+    same_rows((mtf_text_opts){.files = write_corpus("a.tsv", 900, true, false),
+                              .objective = MTF_TEXT_PAIRS},
+              LENGTH);
+    same_rows((mtf_text_opts){.files = write_corpus("a.tsv", 900, true, false),
+                              .objective = MTF_TEXT_DELIMITED},
+              LENGTH);
 }
 
 /* ---- what is tokenised ---- */
@@ -113,8 +124,10 @@ static int encoded_for_ten(mtf_text_opts o)
 static void only_what_is_read(void **state)
 {
     (void)state;
-    mtf_text_opts lines = {.files = write_corpus("e.txt", 900, false, false), .documents = MTF_DOCUMENTS_LINE};
-    mtf_text_opts pairs = {.files = write_corpus("e.tsv", 900, true, false), .objective = MTF_TEXT_PAIRS};
+    mtf_text_opts lines = {.files = write_corpus("e.txt", 900, false, false),
+                           .documents = MTF_DOCUMENTS_LINE};
+    mtf_text_opts pairs = {.files = write_corpus("e.tsv", 900, true, false),
+                           .objective = MTF_TEXT_PAIRS};
     assert_true(encoded_for_ten(lines) <= 10 + 2); /* lines that may have no tokens are tried */
     assert_int_equal(encoded_for_ten(pairs), 20);
     pairs.pack = true;
@@ -174,9 +187,12 @@ static void joined_text_is_complete(void **state)
     static char long_line[50000];
     memset(long_line, 'x', sizeof long_line - 1);
     same_text((mtf_text_opts){.files = write_corpus("b.txt", 900, false, false)});
-    same_text((mtf_text_opts){.files = write_corpus("b.txt", 900, false, false), .documents = MTF_DOCUMENTS_FILE});
-    same_text((mtf_text_opts){.files = write_corpus("b.gz", 900, false, true), .documents = MTF_DOCUMENTS_LINE});
-    same_text((mtf_text_opts){.files = write_text("c.txt", long_line), .documents = MTF_DOCUMENTS_LINE});
+    same_text((mtf_text_opts){.files = write_corpus("b.txt", 900, false, false),
+                              .documents = MTF_DOCUMENTS_FILE});
+    same_text((mtf_text_opts){.files = write_corpus("b.gz", 900, false, true),
+                              .documents = MTF_DOCUMENTS_LINE});
+    same_text(
+        (mtf_text_opts){.files = write_text("c.txt", long_line), .documents = MTF_DOCUMENTS_LINE});
 }
 
 /* A text that is cut to a row loses its rest, however long it is, and no other text. */
@@ -199,7 +215,8 @@ static void texts_of_tokens(void **state)
     static uint16_t ids[60000];
     int             n = 0;
     for (int i = 0; i < 1000; i++) {
-        for (int k = i == 500 ? 20000 : i * i % 61; k > 0; k--) ids[n++] = (uint16_t)('a' + 3 + (i + k) % 26);
+        for (int k = i == 500 ? 20000 : i * i % 61; k > 0; k--)
+            ids[n++] = (uint16_t)('a' + 3 + (i + k) % 26);
         ids[n++] = 1;
     }
     n += 5;
@@ -254,13 +271,15 @@ static void records(void **state)
     char                 text[100];
     crc32c_fill(&crc);
     for (int i = 0; i < 1500; i++) {
-        snprintf(text, sizeof text, "record %d%.*s", i, i % 50, "..................................................");
+        snprintf(text, sizeof text, "record %d%.*s", i, i % 50,
+                 "..................................................");
         if (i == 1234) late = size;
         size += put_record(&crc, bytes + size, text);
     }
     same_rows((mtf_text_opts){.files = write_plain("l.tfrecord", bytes, size)}, LENGTH);
     bytes[late + 20] ^= 1;
-    reading_fails((mtf_text_opts){.files = write_plain("l.tfrecord", bytes, size)}, "l.tfrecord\" is damaged: record 1234, at byte");
+    reading_fails((mtf_text_opts){.files = write_plain("l.tfrecord", bytes, size)},
+                  "l.tfrecord\" is damaged: record 1234, at byte");
 }
 
 /* ---- batches ---- */
@@ -275,13 +294,18 @@ typedef struct taker {
 
 static taker make_taker(const char *mesh, const char *layout, mtf_text_opts o, mtf_batches_opts b)
 {
-    taker      t = {.session = mtf_open_with(&(mtf_session_opts){.threads = 1, .mesh = mesh, .layout = layout})};
+    taker      t = {.session = mtf_open_with(
+                        &(mtf_session_opts){.threads = 1, .mesh = mesh, .layout = layout})};
     mtf_graph *g = mtf_graph_new(t.session);
     mtf_shape  shape = mtf_shape((mtf_dim){"batch", BATCH}, (mtf_dim){"length", LENGTH});
-    static const char *const names[] = {"targets", "targets_position", "inputs", "inputs_segmentation"};
-    bool inputs = o.objective == MTF_TEXT_PAIRS || o.objective == MTF_TEXT_SPANS || o.objective == MTF_TEXT_PREFIX;
+    static const char *const names[] = {"targets", "targets_position", "inputs",
+                                        "inputs_segmentation"};
+    bool inputs = o.objective == MTF_TEXT_PAIRS || o.objective == MTF_TEXT_SPANS ||
+                  o.objective == MTF_TEXT_PREFIX;
     t.nresults = inputs ? 4 : 2;
-    for (int i = 0; i < 4; i++) t.results[i] = i < t.nresults ? mtf_scale(mtf_input(g, names[i], MTF_I32, shape), 2) : t.results[0];
+    for (int i = 0; i < 4; i++)
+        t.results[i] =
+            i < t.nresults ? mtf_scale(mtf_input(g, names[i], MTF_I32, shape), 2) : t.results[0];
     t.program = inputs ? mtf_compile(g, t.results[0], t.results[1], t.results[2], t.results[3])
                        : mtf_compile(g, t.results[0], t.results[1]);
     t.batches = mtf_batches_new(open_in(t.session, o, 1), t.program, &b);
@@ -293,7 +317,8 @@ static void take(const taker *t, int32_t *numbers)
 {
     assert_true(mtf_step(t->program));
     memset(numbers, 0, PER_BATCH * sizeof *numbers);
-    for (int i = 0; i < t->nresults; i++) assert_true(mtf_fetch(t->program, t->results[i], numbers + i * BATCH * LENGTH));
+    for (int i = 0; i < t->nresults; i++)
+        assert_true(mtf_fetch(t->program, t->results[i], numbers + i * BATCH * LENGTH));
 }
 
 typedef struct collected {
@@ -303,7 +328,8 @@ typedef struct collected {
     int     batches;
 } collected;
 
-static void collect(const char *mesh, const char *layout, mtf_text_opts o, mtf_batches_opts b, collected *c)
+static void collect(const char *mesh, const char *layout, mtf_text_opts o, mtf_batches_opts b,
+                    collected *c)
 {
     taker t = make_taker(mesh, layout, o, b);
     batches_place(t.batches, c->after[0]);
@@ -329,14 +355,16 @@ static void continue_anywhere(mtf_text_opts o, mtf_batches_opts b, const collect
             take(&t, numbers);
             assert_memory_equal(numbers, all->numbers[i], sizeof numbers);
         }
-        assert_int_equal(mtf_batches_position(t.batches), at + 2 < all->batches ? at + 2 : all->batches);
+        assert_int_equal(mtf_batches_position(t.batches),
+                         at + 2 < all->batches ? at + 2 : all->batches);
     }
     close_well(t.session);
 }
 
 static void check(mtf_text_opts o, mtf_batches_opts b)
 {
-    static const char *const places[][2] = {{"x:2", "batch:x"}, {"x:3", "batch:x"}, {"x:2", "length:x"}};
+    static const char *const places[][2] = {
+        {"x:2", "batch:x"}, {"x:3", "batch:x"}, {"x:2", "length:x"}};
     static collected one, other;
     collect(NULL, NULL, o, b, &one);
     assert_true(one.batches > 20 && one.batches < MOST);
@@ -344,7 +372,8 @@ static void check(mtf_text_opts o, mtf_batches_opts b)
         b.ahead = i - 1;
         collect(places[i][0], places[i][1], o, b, &other);
         assert_int_equal(one.batches, other.batches);
-        for (int k = 0; k < one.batches; k++) assert_memory_equal(one.numbers[k], other.numbers[k], sizeof one.numbers[k]);
+        for (int k = 0; k < one.batches; k++)
+            assert_memory_equal(one.numbers[k], other.numbers[k], sizeof one.numbers[k]);
     }
     continue_anywhere(o, b, &one);
 }
@@ -354,15 +383,21 @@ static const mtf_batches_opts shuffled = {.epochs = 2, .shuffle = true, .seed = 
 static void language_models(void **state)
 {
     (void)state;
-    check((mtf_text_opts){.files = write_corpus("e.txt", 400, false, false), .joined = true}, shuffled);
-    check((mtf_text_opts){.files = write_corpus("e.txt", 400, false, false), .overlong = MTF_OVERLONG_SPLIT}, shuffled);
-    check((mtf_text_opts){.files = write_corpus("e.gz", 400, false, true), .joined = true}, shuffled);
+    check((mtf_text_opts){.files = write_corpus("e.txt", 400, false, false), .joined = true},
+          shuffled);
+    check((mtf_text_opts){.files = write_corpus("e.txt", 400, false, false),
+                          .overlong = MTF_OVERLONG_SPLIT},
+          shuffled);
+    check((mtf_text_opts){.files = write_corpus("e.gz", 400, false, true), .joined = true},
+          shuffled);
 }
 
 static void packed_pairs(void **state)
 {
     (void)state;
-    mtf_text_opts o = {.files = write_corpus("f.tsv", 700, true, false), .objective = MTF_TEXT_PAIRS, .pack = true};
+    mtf_text_opts o = {.files = write_corpus("f.tsv", 700, true, false),
+                       .objective = MTF_TEXT_PAIRS,
+                       .pack = true};
     check(o, shuffled);
     check(o, (mtf_batches_opts){.epochs = 1, .remainder = MTF_REPEAT});
 }
@@ -371,7 +406,12 @@ static void spans_and_prefixes(void **state)
 {
     (void)state;
     const char   *path = write_corpus("g.txt", 400, false, false);
-    mtf_text_opts o = {.files = path, .objective = MTF_TEXT_SPANS, .noise = 0.3, .mean_span = 1.5, .joined = true, .seed = 3};
+    mtf_text_opts o = {.files = path,
+                       .objective = MTF_TEXT_SPANS,
+                       .noise = 0.3,
+                       .mean_span = 1.5,
+                       .joined = true,
+                       .seed = 3};
     check(o, shuffled);
     o.objective = MTF_TEXT_PREFIX;
     check(o, (mtf_batches_opts){.epochs = 2, .shuffle = true, .remainder = MTF_WRAP});
@@ -391,17 +431,21 @@ static void epochs_are_complete(void **state)
     static collected shuffle, plain;
     static int32_t   rows[3][MOST * BATCH][LENGTH];
     mtf_text_opts    o = {.files = write_corpus("h.txt", 400, false, false), .joined = true};
-    collect(NULL, NULL, o, (mtf_batches_opts){.epochs = 2, .shuffle = true, .remainder = MTF_FILL}, &shuffle);
+    collect(NULL, NULL, o, (mtf_batches_opts){.epochs = 2, .shuffle = true, .remainder = MTF_FILL},
+            &shuffle);
     collect(NULL, NULL, o, (mtf_batches_opts){.epochs = 1, .remainder = MTF_FILL}, &plain);
     assert_int_equal(shuffle.batches, 2 * plain.batches);
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < plain.batches; k++)
-            memcpy(rows[i][k * BATCH], i < 2 ? shuffle.numbers[i * plain.batches + k] : plain.numbers[k],
+            memcpy(rows[i][k * BATCH],
+                   i < 2 ? shuffle.numbers[i * plain.batches + k] : plain.numbers[k],
                    sizeof rows[0][0] * BATCH);
         if (i) assert_memory_not_equal(rows[i], rows[0], sizeof rows[0][0] * BATCH);
     }
-    for (int i = 0; i < 3; i++) qsort(rows[i], (size_t)plain.batches * BATCH, sizeof rows[0][0], by_bytes);
-    for (int i = 1; i < 3; i++) assert_memory_equal(rows[i], rows[0], sizeof rows[0][0] * (size_t)plain.batches * BATCH);
+    for (int i = 0; i < 3; i++)
+        qsort(rows[i], (size_t)plain.batches * BATCH, sizeof rows[0][0], by_bytes);
+    for (int i = 1; i < 3; i++)
+        assert_memory_equal(rows[i], rows[0], sizeof rows[0][0] * (size_t)plain.batches * BATCH);
 }
 
 /* ---- errors ---- */
@@ -416,7 +460,9 @@ static void errors_name_the_line(void **state)
                   "i.tsv\", line 1777 has no column 1");
     size_t size = (size_t)(end - text);
     text[15000] = 0;
-    reading_fails((mtf_text_opts){.files = write_plain("i.txt", text, size), .documents = MTF_DOCUMENTS_LINE}, "i.txt\" is no text: its byte 15000 is zero");
+    reading_fails(
+        (mtf_text_opts){.files = write_plain("i.txt", text, size), .documents = MTF_DOCUMENTS_LINE},
+        "i.txt\" is no text: its byte 15000 is zero");
 }
 
 static void names_of_columns(void **state)
@@ -426,7 +472,13 @@ static void names_of_columns(void **state)
     char       *end = text + sprintf(text, "n\tde\ten\n");
     for (int i = 1; i <= 2000; i++) end += sprintf(end, "%d\td%d\te%d\n", i, i, i);
     mtf_session *s = mtf_open_with(NULL);
-    mtf_dataset *d = open_in(s, (mtf_text_opts){.files = write_text("j.tsv", text), .objective = MTF_TEXT_PAIRS, .inputs = "en", .targets = "de", .length = 6}, 1);
+    mtf_dataset *d = open_in(s,
+                             (mtf_text_opts){.files = write_text("j.tsv", text),
+                                             .objective = MTF_TEXT_PAIRS,
+                                             .inputs = "en",
+                                             .targets = "de",
+                                             .length = 6},
+                             1);
     assert_int_equal(mtf_dataset_size(d), 2000);
     assert_string_equal(letters(d, "inputs", 1899, 6), "e1900|");
     assert_string_equal(letters(d, "targets", 0, 6), "d1|...");
@@ -454,7 +506,8 @@ static void changed_tokens(void **state)
     static uint16_t ids[1 << 20];
     for (int i = 0; i < 1 << 20; i++) ids[i] = 5;
     const char *path = write_plain("n.u16", ids, sizeof ids);
-    taker       t = make_taker(NULL, NULL, (mtf_text_opts){.files = path, .joined = true}, (mtf_batches_opts){.ahead = -1});
+    taker       t = make_taker(NULL, NULL, (mtf_text_opts){.files = path, .joined = true},
+                               (mtf_batches_opts){.ahead = -1});
     assert_true(mtf_batches_next(t.batches));
     assert_int_equal(truncate(path, sizeof ids / 2), 0);
     int more = 0;
@@ -466,12 +519,14 @@ static void changed_tokens(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(texts_are_whole), cmocka_unit_test(only_what_is_read), cmocka_unit_test(texts_without_tokens),
-                                       cmocka_unit_test(records),  cmocka_unit_test(texts_of_tokens), cmocka_unit_test(joined_text_is_complete),
-                                       cmocka_unit_test(long_texts_are_cut),  cmocka_unit_test(language_models),
-                                       cmocka_unit_test(packed_pairs),        cmocka_unit_test(spans_and_prefixes),
-                                       cmocka_unit_test(epochs_are_complete), cmocka_unit_test(errors_name_the_line),
-                                       cmocka_unit_test(names_of_columns),    cmocka_unit_test(changed_files),
-                                       cmocka_unit_test(changed_tokens)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_are_whole),      cmocka_unit_test(only_what_is_read),
+        cmocka_unit_test(texts_without_tokens), cmocka_unit_test(records),
+        cmocka_unit_test(texts_of_tokens),      cmocka_unit_test(joined_text_is_complete),
+        cmocka_unit_test(long_texts_are_cut),   cmocka_unit_test(language_models),
+        cmocka_unit_test(packed_pairs),         cmocka_unit_test(spans_and_prefixes),
+        cmocka_unit_test(epochs_are_complete),  cmocka_unit_test(errors_name_the_line),
+        cmocka_unit_test(names_of_columns),     cmocka_unit_test(changed_files),
+        cmocka_unit_test(changed_tokens)};
     return cmocka_run_group_tests_name("text_sections", tests, scratch_make, scratch_drop);
 }

@@ -40,19 +40,21 @@ static mtf_transformer_batch inputs_of(mtf_graph *g, bool encoder)
 /* The loss of the last of STEPS steps, and that of the first. */
 static double train(const char *mesh, const char *layout, mtf_text_opts o, double *first)
 {
-    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1, .seed = 1, .mesh = mesh, .layout = layout});
-    bool         encoder = o.objective == MTF_TEXT_SPANS, prefix = o.objective == MTF_TEXT_PREFIX_DELIMITED;
+    mtf_session *s =
+        mtf_open_with(&(mtf_session_opts){.threads = 1, .seed = 1, .mesh = mesh, .layout = layout});
+    bool encoder = o.objective == MTF_TEXT_SPANS, prefix = o.objective == MTF_TEXT_PREFIX_DELIMITED;
     o.vocabulary = mtf_vocabulary_open(s, encoder ? "bytes:extra=20" : "bytes");
     mtf_transformer *m = mtf_transformer_new(
-        s, &(mtf_transformer_opts){.d_model = 32,
-                                   .input_vocab = mtf_vocabulary_size(o.vocabulary),
-                                   .prefix = prefix,
-                                   .loss_on_targets_only = prefix,
-                                   .stack = {.layers = encoder ? decoder_layers : layers, .blocks = 1},
-                                   .encoder = {.layers = encoder ? layers : NULL, .blocks = 1}});
+        s,
+        &(mtf_transformer_opts){.d_model = 32,
+                                .input_vocab = mtf_vocabulary_size(o.vocabulary),
+                                .prefix = prefix,
+                                .loss_on_targets_only = prefix,
+                                .stack = {.layers = encoder ? decoder_layers : layers, .blocks = 1},
+                                .encoder = {.layers = encoder ? layers : NULL, .blocks = 1}});
     mtf_graph            *g = mtf_graph_new(s);
     mtf_transformer_batch b = inputs_of(g, encoder);
-    mtf_tensor           *loss = mtf_transformer_apply(m, &b, &(mtf_transformer_call){.training = true}).loss;
+    mtf_tensor *loss = mtf_transformer_apply(m, &b, &(mtf_transformer_call){.training = true}).loss;
     mtf_adam(g, loss, &(mtf_adam_opts){.rate = 0.01f});
     o.files = book;
     o.length = o.inputs_length = LENGTH;
@@ -85,24 +87,33 @@ static void language_model(void **state)
 static void packed_lines(void **state)
 {
     (void)state;
-    learns((mtf_text_opts){.documents = MTF_DOCUMENTS_LINE, .overlong = MTF_OVERLONG_SPLIT, .pack = true}, 0.7);
+    learns((mtf_text_opts){.documents = MTF_DOCUMENTS_LINE,
+                           .overlong = MTF_OVERLONG_SPLIT,
+                           .pack = true},
+           0.7);
 }
 
 static void corrupted_spans(void **state)
 {
     (void)state;
-    learns((mtf_text_opts){.documents = MTF_DOCUMENTS_LINE, .objective = MTF_TEXT_SPANS, .pack = true}, 0.8);
+    learns(
+        (mtf_text_opts){.documents = MTF_DOCUMENTS_LINE, .objective = MTF_TEXT_SPANS, .pack = true},
+        0.8);
 }
 
 static void prefixes(void **state)
 {
     (void)state;
-    learns((mtf_text_opts){.documents = MTF_DOCUMENTS_LINE, .objective = MTF_TEXT_PREFIX_DELIMITED, .pack = true}, 0.7);
+    learns((mtf_text_opts){.documents = MTF_DOCUMENTS_LINE,
+                           .objective = MTF_TEXT_PREFIX_DELIMITED,
+                           .pack = true},
+           0.7);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(language_model), cmocka_unit_test(packed_lines),
-                                       cmocka_unit_test(corrupted_spans), cmocka_unit_test(prefixes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(language_model), cmocka_unit_test(packed_lines),
+        cmocka_unit_test(corrupted_spans), cmocka_unit_test(prefixes)};
     return cmocka_run_group_tests_name("text_training", tests, NULL, NULL);
 }

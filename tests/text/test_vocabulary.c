@@ -67,7 +67,8 @@ static void check_row(mtf_vocabulary *v, mtf_text_stream *stream, char *row)
     size_t         size = from_hex(row, text), decoded_size = from_hex(third, decoded);
     int64_t        n = numbers(second, want);
     int64_t        count = mtf_vocabulary_encode(v, text, (int64_t)size, ids, MOST);
-    if (count != n || memcmp(ids, want, (size_t)n * sizeof *ids) != 0) fail_msg("\"%s\" has other ids", text);
+    if (count != n || memcmp(ids, want, (size_t)n * sizeof *ids) != 0)
+        fail_msg("\"%s\" has other ids", text);
     int64_t got_size = mtf_vocabulary_decode(v, want, n, got, MOST);
     if (got_size != (int64_t)decoded_size || memcmp(got, decoded, decoded_size) != 0)
         fail_msg("\"%s\" is decoded as \"%s\"", decoded, got);
@@ -149,7 +150,8 @@ static void streams(void **state)
     assert_string_equal(mtf_text_stream_add(t, euro[2] + 3), "\xe2\x82\xac");
     assert_string_equal(mtf_text_stream_add(t, euro[0] + 3), "");
     assert_string_equal(mtf_text_stream_add(t, euro[1] + 3), "");
-    assert_string_equal(mtf_text_stream_add(t, 'b' + 3), "\xef\xbf\xbd" "b");
+    assert_string_equal(mtf_text_stream_add(t, 'b' + 3), "\xef\xbf\xbd"
+                                                         "b");
     assert_string_equal(mtf_text_stream_add(t, 0), "");
     assert_string_equal(mtf_text_stream_add(t, 1), "");
     assert_string_equal(mtf_text_stream_add(t, 2), "");
@@ -174,9 +176,9 @@ static void streams(void **state)
 static void words(void **state)
 {
     (void)state;
-    char            spec[200], text[100];
-    int32_t         ids[10];
-    mtf_session    *s = mtf_open_with(NULL);
+    char         spec[200], text[100];
+    int32_t      ids[10];
+    mtf_session *s = mtf_open_with(NULL);
     snprintf(spec, sizeof spec, "words:%s", write_text("w.txt", "the\r\nwhale\nthe sea\n\nship"));
     mtf_vocabulary *v = open_well(s, spec);
     assert_int_equal(mtf_vocabulary_size(v), 8);
@@ -257,7 +259,8 @@ static void wrong_files(void **state)
     (void)state;
 #if MTF_HAVE_SENTENCEPIECE
     refused_vocabulary(spec_of("sentencepiece", write_text("m", "")), "no SentencePiece model");
-    refused_vocabulary(spec_of("sentencepiece", write_text("m", "hello")), "no SentencePiece model");
+    refused_vocabulary(spec_of("sentencepiece", write_text("m", "hello")),
+                       "no SentencePiece model");
 #else
     refused_vocabulary("sentencepiece:x", "libsentencepiece-dev");
 #endif
@@ -311,8 +314,9 @@ static void no_such_piece(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_others_do),  cmocka_unit_test(bytes),       cmocka_unit_test(streams),
-        cmocka_unit_test(words),         cmocka_unit_test(long_words),  cmocka_unit_test(wrong_specs),
-        cmocka_unit_test(wrong_files),   cmocka_unit_test(no_such_piece)};
+        cmocka_unit_test(as_others_do), cmocka_unit_test(bytes),
+        cmocka_unit_test(streams),      cmocka_unit_test(words),
+        cmocka_unit_test(long_words),   cmocka_unit_test(wrong_specs),
+        cmocka_unit_test(wrong_files),  cmocka_unit_test(no_such_piece)};
     return cmocka_run_group_tests_name("vocabulary", tests, scratch_make, scratch_drop);
 }

@@ -21,7 +21,8 @@ static inline const int32_t *row_of(mtf_dataset *d, const char *field, int64_t r
     static int     turn;
     int32_t       *ids = rows[turn++ % 8];
     assert_true(length <= 1000);
-    if (!mtf_dataset_read(d, field, row, MTF_I32, length, ids)) fail_msg("row %d of %s", (int)row, field);
+    if (!mtf_dataset_read(d, field, row, MTF_I32, length, ids))
+        fail_msg("row %d of %s", (int)row, field);
     return ids;
 }
 
@@ -33,7 +34,10 @@ static inline const char *letters(mtf_dataset *d, const char *field, int64_t row
     char          *text = texts[turn++ % 4];
     const int32_t *ids = row_of(d, field, row, length);
     for (int64_t i = 0; i < length; i++)
-        text[i] = ids[i] == 0 ? '.' : ids[i] == 1 ? '|' : ids[i] > 258 ? (char)('0' + 268 - ids[i]) : (char)(ids[i] - 3);
+        text[i] = ids[i] == 0    ? '.'
+                  : ids[i] == 1  ? '|'
+                  : ids[i] > 258 ? (char)('0' + 268 - ids[i])
+                                 : (char)(ids[i] - 3);
     text[length] = 0;
     return text;
 }

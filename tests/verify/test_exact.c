@@ -181,10 +181,9 @@ static void test_no_exact_form(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dot),
-        cmocka_unit_test(test_sums_and_products), cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_indices_and_order), cmocka_unit_test(test_moving),
-        cmocka_unit_test(test_no_exact_form),
+        cmocka_unit_test(test_dot),     cmocka_unit_test(test_sums_and_products),
+        cmocka_unit_test(test_windows), cmocka_unit_test(test_indices_and_order),
+        cmocka_unit_test(test_moving),  cmocka_unit_test(test_no_exact_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

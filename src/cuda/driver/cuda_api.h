@@ -130,7 +130,7 @@ bool cuda_open_dnn(cuda_api *api, fault *f);
 void cuda_api_close(cuda_api *api);
 
 /* Records what a call of the driver returned, and what it was for; true: all is well. */
-bool cuda_ok(const cuda_api *api, fault *f, CUresult result, const char *what);
+bool        cuda_ok(const cuda_api *api, fault *f, CUresult result, const char *what);
 const char *cuda_says(const cuda_api *api, CUresult result); /* the driver's words for it */
 
 #endif

@@ -14,7 +14,7 @@ typedef struct product_memory  product_memory;  /* library/product_choice.c */
 typedef struct dnn_plans       dnn_plans;       /* library/dnn_plans.c */
 typedef struct program_kernels program_kernels; /* step/cuda_kernels.h */
 typedef struct fetch_mirror    fetch_mirror;    /* step/fetch_mirror.h */
-typedef struct loop_capture   loop_capture;   /* step/cuda_loops.c */
+typedef struct loop_capture    loop_capture;    /* step/cuda_loops.c */
 
 /* One GPU, opened once, whatever the number of its processors. */
 typedef struct cuda_gpu {
@@ -28,7 +28,7 @@ typedef struct cuda_gpu {
     int             cluster;     /* blocks that a cluster may have */
     size_t          bytes;
     double          bandwidth; /* bytes a second from and to its memory; 0: not known */
-    pthread_mutex_t lock;    /* of what follows */
+    pthread_mutex_t lock;      /* of what follows */
     arena           arena;
     kernel_module **modules;
     int             nmodules, modules_room;
@@ -41,7 +41,7 @@ typedef struct cuda_device {
     device          face;
     device_peers    peers;
     cuda_api        api;
-    cuda_gpu      *gpus;
+    cuda_gpu       *gpus;
     int             ngpus;
     pthread_mutex_t product_lock; /* of what follows: algorithms of products, by GPU and shape */
     arena           product_arena;
@@ -50,7 +50,7 @@ typedef struct cuda_device {
     int64_t         products_clock; /* how often a choice was looked for */
     struct {
         int modules, products, plans; /* of a GPU, of all, of a processor */
-    } most; /* kept in memory beyond what programs use */
+    } most;                           /* kept in memory beyond what programs use */
 } cuda_device;
 
 /* Memory of the GPU that was asked for. */
@@ -61,28 +61,28 @@ typedef struct taken_memory {
 
 /* A processor: its stream on one of the GPUs. */
 typedef struct cuda_context {
-    device_context   face;
-    cuda_device     *device;
-    cuda_gpu       *gpu;
-    CUstream         stream;
-    CUstream         second; /* for collectives beside other work; NULL: no program has asked for it */
-    CUstream         wires;  /* where collectives go now: one of these two */
-    CUevent          begun;  /* the point in the first stream after which the last collective began */
-    cublasLtHandle_t products;
-    dnn_plans       *plans; /* of the library; NULL: no program has asked for them */
-    arena            arena;
-    taken_memory    *taken;
-    int              ntaken, taken_room;
-    program_kernels *announced; /* of a program that will be prepared; NULL: none */
-    staging_block   *blocks;
-    int              nblocks, blocks_room;
-    int64_t          turns; /* blocks given out */
-    CUevent          marks[2];
-    unsigned         nmarks; /* made so far */
-    bool             capturing; /* what is queued is being captured */
-    const fetch_mirror *mirror;    /* of the step that was replayed last; NULL: none was */
-    loop_capture   *loops;        /* NULL: none was captured */
-    bool             after_kernel; /* what was queued last is a kernel of the same program */
+    device_context face;
+    cuda_device   *device;
+    cuda_gpu      *gpu;
+    CUstream       stream;
+    CUstream second; /* for collectives beside other work; NULL: no program has asked for it */
+    CUstream wires;  /* where collectives go now: one of these two */
+    CUevent  begun;  /* the point in the first stream after which the last collective began */
+    cublasLtHandle_t    products;
+    dnn_plans          *plans; /* of the library; NULL: no program has asked for them */
+    arena               arena;
+    taken_memory       *taken;
+    int                 ntaken, taken_room;
+    program_kernels    *announced; /* of a program that will be prepared; NULL: none */
+    staging_block      *blocks;
+    int                 nblocks, blocks_room;
+    int64_t             turns; /* blocks given out */
+    CUevent             marks[2];
+    unsigned            nmarks;       /* made so far */
+    bool                capturing;    /* what is queued is being captured */
+    const fetch_mirror *mirror;       /* of the step that was replayed last; NULL: none was */
+    loop_capture       *loops;        /* NULL: none was captured */
+    bool                after_kernel; /* what was queued last is a kernel of the same program */
     /* Called while the host waits for this stream, with the seconds so far.  False: waiting is of no
      * use, because of an error.  NULL: no other process takes part in the work. */
     bool (*look)(void *with, double waited);

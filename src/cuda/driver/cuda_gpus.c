@@ -38,7 +38,7 @@ static bool open_gpu(cuda_device *d, int number)
 {
     const cuda_driver *api = &d->api.driver;
     mtf_session       *s = d->face.session;
-    cuda_gpu         *k = &d->gpus[number];
+    cuda_gpu          *k = &d->gpus[number];
     k->number = number;
     TRY(cuda_ok(&d->api, &s->fault, api->cuDeviceGet(&k->device, number), "be found"));
     api->cuDeviceGetName(k->name, sizeof k->name, k->device);

@@ -97,7 +97,7 @@ static bool take_functions(cuda_context *c, const kernel_source *s, kernel_modul
 static bool take_image(cuda_context *c, const kernel_source *s, const void *bytes)
 {
     mtf_session *session = c->device->face.session;
-    cuda_gpu   *k = c->gpu;
+    cuda_gpu    *k = c->gpu;
     TRY(arena_push(&k->arena, k->modules, k->nmodules, k->modules_room));
     kernel_module *m = block_alloc(&session->allocator, &session->fault, sizeof *m, true);
     TRY(m != NULL);

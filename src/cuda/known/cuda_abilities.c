@@ -21,7 +21,8 @@ static int64_t least_window(void)
 
 abilities cuda_abilities(void)
 {
-    return (abilities){.products = 1u << MTF_BF16 | 1u << MTF_F16 | 1u << MTF_F8E4M3 | 1u << MTF_F8E5M2,
+    return (abilities){.products =
+                           1u << MTF_BF16 | 1u << MTF_F16 | 1u << MTF_F8E4M3 | 1u << MTF_F8E5M2,
                        .f8_as_bf16 = true,
                        .epilogues = EPILOGUE_ADD | EPILOGUE_BIAS | EPILOGUE_RELU | EPILOGUE_GELU |
                                     EPILOGUE_SLOPE | EPILOGUE_TOTAL,

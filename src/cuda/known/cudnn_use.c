@@ -18,8 +18,9 @@ bool cudnn_use_check(fault *f)
 {
     const char *said = getenv("MTF_CUDNN");
     if (!said || !*said || cudnn_use_asked() != CUDNN_WHERE_FASTER) return true;
-    return fail(f, ERR_USAGE,
-                "MTF_CUDNN is \"%.40s%s\"; it must be no (attention and convolutions never by cuDNN), all "
-                "(by cuDNN for small operands, too), or not set",
-                said, strlen(said) > 40 ? "..." : "");
+    return fail(
+        f, ERR_USAGE,
+        "MTF_CUDNN is \"%.40s%s\"; it must be no (attention and convolutions never by cuDNN), all "
+        "(by cuDNN for small operands, too), or not set",
+        said, strlen(said) > 40 ? "..." : "");
 }

@@ -46,7 +46,8 @@ bool cudnn_takes_window(const instr *i, int64_t least, bool tf32)
     if (i->kind != INSTR_WINDOW || a->groups != 1 || a->nspatial < 1) return false;
     window_operands o = window_operands_of(i);
     mtf_dtype       type = i->in[0].type;
-    if (i->in[1].type != type || (i->out[0].type != type && i->out[0].type != MTF_F32)) return false;
+    if (i->in[1].type != type || (i->out[0].type != type && i->out[0].type != MTF_F32))
+        return false;
     if (type != MTF_F32 && type != MTF_BF16 && type != MTF_F16) return false;
     if (type == MTF_F32 && !tf32) return false;
     int64_t unit = least == 0 ? 1 : WINDOW_ALIGNED / (int64_t)mtf_dtype_bytes(type);
@@ -54,6 +55,6 @@ bool cudnn_takes_window(const instr *i, int64_t least, bool tf32)
     int64_t n = multiplications(i);
     if (n < 1 || n < least || least == INT64_MAX) return false;
     return is_dense(i, o.x, a->chans, a->x_chan, a->in_size, a->x_spatial) &&
-           is_dense(i, o.y, a->outs, a->y_out, a->out_size, a->y_spatial) && window_is_aligned(o.x) &&
-           window_is_aligned(o.y) && has_plain_paddings(a);
+           is_dense(i, o.y, a->outs, a->y_out, a->out_size, a->y_spatial) &&
+           window_is_aligned(o.x) && window_is_aligned(o.y) && has_plain_paddings(a);
 }

@@ -319,9 +319,9 @@ static dnn_plan choose_by(const dnn_graph *g, dnn_part all, cudnnBackendHeurMode
     for (int k = 0; k < MOST_CANDIDATES; k++)
         found[k] = make(&by, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     bool advised = !g->failed && !by.failed &&
-                   g->api->cudnnBackendGetAttribute(
-                       advice, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                       MOST_CANDIDATES, &n, found) == CUDNN_STATUS_SUCCESS;
+                   g->api->cudnnBackendGetAttribute(advice, CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                                    CUDNN_TYPE_BACKEND_DESCRIPTOR, MOST_CANDIDATES,
+                                                    &n, found) == CUDNN_STATUS_SUCCESS;
     for (int k = 0; advised && k < n && k < MOST_CANDIDATES && !p.plan; k++)
         if (is_within(g, found[k], limits)) p = plan_of(g, found[k], limits.workspace);
     dnn_end(&by);

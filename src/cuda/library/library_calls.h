@@ -25,9 +25,9 @@ int64_t library_bytes(const instr *i);
 /* Begins to make the plans of a program's instructions, beside other work.  They are kept until
  * library_let.  NULL: there are none. */
 typedef struct library_hold library_hold;
-library_hold *library_begin(cuda_context *c, const program *p, arena *a);
-void          library_let(cuda_context *c, library_hold *h);
-void library_close(cuda_context *c);
+library_hold               *library_begin(cuda_context *c, const program *p, arena *a);
+void                        library_let(cuda_context *c, library_hold *h);
+void                        library_close(cuda_context *c);
 /* Has the plan of an instruction been begun?  Then our kernels are compiled only if it fails. */
 bool library_is_begun(const cuda_context *c, const instr *i);
 

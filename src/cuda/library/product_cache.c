@@ -15,7 +15,7 @@ static const char magic[8] = {'m', 't', 'f', 'p', 'r', 'o', 'd', '2'};
 typedef struct choice_for {
     char        magic[8];
     char        gpu[sizeof((cuda_gpu *)0)->name + 4]; /* to a multiple of eight */
-    uint64_t    library;                                /* its version */
+    uint64_t    library;                              /* its version */
     product_key key;
 } choice_for;
 

@@ -11,10 +11,11 @@ typedef struct program_kernels {
     bool           one_by_one; /* no kernel carries out several instructions */
     arena          arena;
     kernel_source  source;
-    kernel_plan   *plans;     /* one for each instruction */
-    const instr  **operands;  /* the instruction, or all of its group; NULL: it belongs to one before */
-    map_group    **groups;    /* by instruction: the maps of which it is the first; NULL: none */
-    kernel_job    *job;   /* NULL: none is being compiled */
+    kernel_plan   *plans; /* one for each instruction */
+    /* the instruction, or all of its group; NULL: it belongs to one before */
+    const instr        **operands;
+    map_group          **groups; /* by instruction: the maps of which it is the first; NULL: none */
+    kernel_job          *job;    /* NULL: none is being compiled */
     struct library_hold *library; /* plans that its instructions may get */
 } program_kernels;
 
@@ -22,8 +23,8 @@ void cuda_announce(device_context *c, const program *p);
 /* Those of a program, written and being compiled; NULL after an error. */
 program_kernels *cuda_kernels_of(cuda_context *c, const program *p, bool one_by_one);
 /* They are on the GPU, and held. */
-bool             cuda_finish_kernels(cuda_context *c, program_kernels *k, kernel_hold *h);
-void             cuda_drop_kernels(cuda_context *c, program_kernels *k);
-void             cuda_drop_announced(cuda_context *c, const program *p); /* NULL: of any program */
+bool cuda_finish_kernels(cuda_context *c, program_kernels *k, kernel_hold *h);
+void cuda_drop_kernels(cuda_context *c, program_kernels *k);
+void cuda_drop_announced(cuda_context *c, const program *p); /* NULL: of any program */
 
 #endif

@@ -37,7 +37,7 @@ struct loop_capture {
 /* Failing is no error: such steps are queued anew each time. */
 static bool load_kernel(cuda_context *c)
 {
-    cuda_gpu    *k = c->gpu;
+    cuda_gpu     *k = c->gpu;
     mtf_session  *s = c->device->face.session;
     fault         ignored = {0};
     arena         scratch = arena_make(&s->allocator, &ignored);
@@ -45,9 +45,10 @@ static bool load_kernel(cuda_context *c)
     bool ok = kernel_compile(&c->device->api, &ignored, &scratch, cuda_loop_kernel, k->architecture,
                              &images);
     ok = ok && images.n == 1 &&
-         (k->loop_module || c->device->api.driver.cuModuleLoadData(&k->loop_module, images.image[0].bytes) ==
-                                CUDA_SUCCESS) &&
-         c->device->api.driver.cuModuleGetFunction(&k->goes_on, k->loop_module, "loop_goes_on") == CUDA_SUCCESS;
+         (k->loop_module || c->device->api.driver.cuModuleLoadData(
+                                &k->loop_module, images.image[0].bytes) == CUDA_SUCCESS) &&
+         c->device->api.driver.cuModuleGetFunction(&k->goes_on, k->loop_module, "loop_goes_on") ==
+             CUDA_SUCCESS;
     arena_free(&scratch);
     return ok;
 }
@@ -115,7 +116,7 @@ static bool find_place(cuda_context *c, capture_place *p)
 static bool add_node(cuda_context *c, CUgraphConditionalHandle handle, CUstream inner)
 {
     const cuda_loops *api = &c->device->api.loops;
-    capture_place      p = {0};
+    capture_place     p = {0};
     CUgraphNode       node;
     CUgraphNodeParams how = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL};
     how.conditional.handle = handle;
@@ -135,10 +136,10 @@ static bool add_node(cuda_context *c, CUgraphConditionalHandle handle, CUstream 
 
 bool cuda_loop_begins(device_context *face, const void *flag)
 {
-    cuda_context  *c = cuda_of(face);
+    cuda_context *c = cuda_of(face);
     loop_capture *l = c->loops;
-    int            depth = l->depth;
-    capture_place   p = {0};
+    int           depth = l->depth;
+    capture_place p = {0};
     c->after_kernel = false;
     TRY(find_place(c, &p));
     if (!l->inner[depth])

@@ -164,7 +164,8 @@ static bool cuda_bank(device_context *face, memory_bank *b)
     size_t        left = 0, all = 0;
     TRY(cuda_use(c));
     CUDA_TRY(c, cuMemGetInfo(&left, &all), "say how much memory it has");
-    *b = (memory_bank){.number = c->gpu->number, .kind = "GPUs", .left = (int64_t)left, .all = (int64_t)all};
+    *b = (memory_bank){
+        .number = c->gpu->number, .kind = "GPUs", .left = (int64_t)left, .all = (int64_t)all};
     snprintf(b->name, sizeof b->name, "GPU %d (%s)", c->gpu->number, c->gpu->name);
     return true;
 }

@@ -106,7 +106,7 @@ static bool send_regions(nccl_wire *w, const instr *i, const nccl_operands *x)
     ncclComm_t all = w->groups[0].comm;
     TRY(visit_in(w, i, x, MEASURE, &after) && visit_out(w, i, x, false, after));
     TRY(nccl_done(w, all, nccl_api(w)->ncclGroupStart(), "begin to exchange parts"));
-    bool ok = visit_in(w, i, x, RECEIVE, &after) && visit_out(w, i, x, true, after);
+    bool         ok = visit_in(w, i, x, RECEIVE, &after) && visit_out(w, i, x, true, after);
     ncclResult_t end = nccl_api(w)->ncclGroupEnd();
     TRY(ok && nccl_done(w, all, end, "exchange parts"));
     return visit_in(w, i, x, UNPACK, &after);

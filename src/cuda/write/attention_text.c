@@ -145,8 +145,8 @@ bool attention_suits_slim(const instr *i)
 attention_form attention_matrix_form(const instr *i, int sum)
 {
     attention_form f = {.rows = 1, .positions = 1};
-    f.loops = attention_is_by_distance(i) ? attention_loops_by_query(i, sum)
-                                          : attention_loops_of(i, sum);
+    f.loops =
+        attention_is_by_distance(i) ? attention_loops_by_query(i, sum) : attention_loops_of(i, sum);
     return f;
 }
 
@@ -207,7 +207,7 @@ static const char *const operand_names[ATTENTION_OPERANDS] = {
 static bool pairs_are_aligned(const instr *i)
 {
     const attention_args *a = i->attention;
-    bool aligned = a->first % PHILOX_FLAGS == 0 && a->part % PHILOX_FLAGS == 0;
+    bool                  aligned = a->first % PHILOX_FLAGS == 0 && a->part % PHILOX_FLAGS == 0;
     for (int l = 0; l < i->nloops; l++)
         aligned = aligned && (i->size[l] == 1 || a->weight[l] % PHILOX_FLAGS == 0);
     return aligned;

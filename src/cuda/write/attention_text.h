@@ -29,8 +29,8 @@ typedef struct attention_form {
     attention_loops loops;
     int             rows, positions;
     int64_t         chunks, chunk; /* the memory in so many parts of that length; 0: in one */
-    int64_t         each, strip;   /* a bias's gradient: batches and tiles of rows of a block; 0: one */
-    int             stages;        /* tiles in shared memory at once; 0: one */
+    int64_t each, strip; /* a bias's gradient: batches and tiles of rows of a block; 0: one */
+    int     stages;      /* tiles in shared memory at once; 0: one */
 } attention_form;
 
 /* The arguments of kernels that attention_text is part of: a plan's first. */

@@ -23,8 +23,8 @@ const char *index_number(bool wide); /* of what is divided to find indices: u32 
 
 /* Declares loop k of a nest, PREFIXk, from the number `number` of a piece of all loops; the innermost one is
  * counted in steps of `vector`.  `below`: pieces of the loops inside of it. */
-void index_add_loop(textbuf *t, const nest *n, int k, const char *prefix, const char *number,
-                    int64_t below, int vector, bool wide);
+void    index_add_loop(textbuf *t, const nest *n, int k, const char *prefix, const char *number,
+                       int64_t below, int vector, bool wide);
 int64_t index_pieces(const nest *n, int k, int vector); /* of loop k */
 /* Where an operand's element lies along the loops of a nest; false, and nothing, where it is the first. */
 bool index_add_offset(textbuf *t, const nest *n, const char *prefix, const access *a);

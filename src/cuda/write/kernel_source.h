@@ -59,14 +59,15 @@ typedef struct kernel_source {
     name_table     names;
     written_instr *written; /* instructions, each form once */
     int            nwritten, written_room;
-    bool           only_sizes; /* plans are wanted, sources are not */
-    int            cluster; /* blocks that a cluster may have; 1: the GPU knows none */
+    bool           only_sizes;      /* plans are wanted, sources are not */
+    int            cluster;         /* blocks that a cluster may have; 1: the GPU knows none */
     int            multiprocessors; /* of the GPU, or of that which is planned for (abilities) */
-    bool           wide; /* indices have 64 bits even where 32 suffice: for tests */
+    bool           wide;            /* indices have 64 bits even where 32 suffice: for tests */
 } kernel_source;
 
 kernel_source kernel_source_make(arena *a);
-kernel_source kernel_source_for(arena *a, const mtf_session *s); /* with what the session knows of the GPU */
+kernel_source kernel_source_for(arena             *a,
+                                const mtf_session *s); /* with what the session knows of the GPU */
 
 /* Appends a kernel whose body is `body`, without braces, unless the source has it already, and a launch
  * of it to the plan.  The body may name the parameters above and whatever prelude.cuh has.  It begins with
@@ -97,8 +98,8 @@ const char *kernel_source_text(const kernel_source *s);
 typedef bool kernel_writer(kernel_source *s, const instr *i, kernel_plan *plan);
 
 kernel_writer write_map, write_move, write_add_into, write_fold, write_gather, write_scatter,
-    write_scan, write_order, write_nucleus, write_window, write_draw, write_attention, write_attention_join,
-    write_attention_grad, write_contract;
+    write_scan, write_order, write_nucleus, write_window, write_draw, write_attention,
+    write_attention_join, write_attention_grad, write_contract;
 
 /* The writer of a kind of instruction; NULL: it is no kernel. */
 kernel_writer *kernel_writer_of(instr_kind kind);

@@ -125,7 +125,8 @@ static const char *pattern_of(const kernel_text *k, const kernel_patterns *from,
 {
     const char *at = (const char *)from->text, *end = at + *from->bytes;
     size_t      length = strlen(name);
-    while (at < end && !(begins(at, end, "//: ") && begins(at + 4, end, name) && at[4 + length] == '\n'))
+    while (at < end &&
+           !(begins(at, end, "//: ") && begins(at + 4, end, name) && at[4 + length] == '\n'))
         at = line_after(at, end);
     assert(at < end); /* else the file has no such pattern */
     for (at = line_after(at, end); begins(at, end, "// ");) at = line_after(at, end);
@@ -135,7 +136,8 @@ static const char *pattern_of(const kernel_text *k, const kernel_patterns *from,
     return copy ? memcpy(copy, at, (size_t)(stop - at)) : NULL;
 }
 
-void kernel_set_from(kernel_text *k, const char *name, const kernel_patterns *from, const char *pattern)
+void kernel_set_from(kernel_text *k, const char *name, const kernel_patterns *from,
+                     const char *pattern)
 {
     if (!k->source->only_sizes) set_value(k, name, pattern_of(k, from, pattern));
 }
@@ -163,9 +165,9 @@ int kernel_pack(const nest *n, const nest *others, const access *a)
 {
     int pack = PACK_BYTES / (int)mtf_dtype_bytes(a->type);
     if (n->nloops == 0 || nest_stride(n, a, 0) != 1) return 1;
-    while (pack > 1 &&
-           (nest_inner(n) % pack != 0 || a->offset % pack != 0 || !index_keeps_aligned(n, 1, a, pack) ||
-            (others && !index_keeps_aligned(others, 0, a, pack))))
+    while (pack > 1 && (nest_inner(n) % pack != 0 || a->offset % pack != 0 ||
+                        !index_keeps_aligned(n, 1, a, pack) ||
+                        (others && !index_keeps_aligned(others, 0, a, pack))))
         pack /= 2;
     return pack;
 }

@@ -57,7 +57,8 @@ void kernel_set_offset(kernel_text *k, const char *name, const nest *n, char let
 
 void kernel_say(kernel_text *k, const char *pattern); /* appends a pattern, words replaced */
 /* The same with a pattern of a file. */
-void kernel_set_from(kernel_text *k, const char *name, const kernel_patterns *from, const char *pattern);
+void kernel_set_from(kernel_text *k, const char *name, const kernel_patterns *from,
+                     const char *pattern);
 void kernel_say_from(kernel_text *k, const kernel_patterns *from, const char *pattern);
 
 /* Adds what was said as a kernel; the text is empty afterwards, its words remain. */

@@ -9,7 +9,9 @@
 
 #include "cuda/write/map_text.h"
 
-enum { MOST_PARTS = 16 }; /* groups of threads for each multiprocessor: enough for it, and soon joined */
+enum {
+    MOST_PARTS = 16
+}; /* groups of threads for each multiprocessor: enough for it, and soon joined */
 
 typedef struct map_columns {
     int     sums;    /* outputs that are sums; 0: nothing is written */

@@ -133,7 +133,8 @@ static void add_next(row_text *r)
 {
     map_text    *m = &r->m;
     const instr *i = m->i;
-    map_line(m, "%s next = row + (%s)BLOCKS * %d;", index_type(r->m.wide), index_type(r->m.wide), r->together);
+    map_line(m, "%s next = row + (%s)BLOCKS * %d;", index_type(r->m.wide), index_type(r->m.wide),
+             r->together);
     map_line(m, "if (next < %lld) {", (long long)m->rows.elements);
     m->indent++;
     map_add_index(m, &m->rows, "n", "next", 1);

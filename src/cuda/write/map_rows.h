@@ -21,9 +21,9 @@ typedef struct row_text {
     int64_t    pieces;   /* of a row */
     int        turns;    /* of a thread, where it keeps or adds up columns */
     bool       early;    /* all of a row is loaded before anything is computed */
-    int at_once; /* rows that a thread has at once; of several, the next are loaded meanwhile */
-    int beside;  /* blocks that share a processor of the GPU; 1: any number */
-    bool        inner;    /* part of another kernel, whose blocks compute the only row each */
+    int  at_once; /* rows that a thread has at once; of several, the next are loaded meanwhile */
+    int  beside;  /* blocks that share a processor of the GPU; 1: any number */
+    bool inner;   /* part of another kernel, whose blocks compute the only row each */
     map_columns columns;
 } row_text;
 

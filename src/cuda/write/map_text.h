@@ -20,10 +20,10 @@ typedef struct map_text {
     int          indent;
     int          vector;
     int          multiprocessors; /* of the GPU */
-    bool         wide;       /* offsets need 64 bits */
-    bool         slanted;    /* rows begin anywhere in a piece: see map_slant */
-    nest         rows, nest; /* loops m0, m1, ... of rows, if any, and l0, l1, ... */
-    int          registers;  /* inputs and steps */
+    bool         wide;            /* offsets need 64 bits */
+    bool         slanted;         /* rows begin anywhere in a piece: see map_slant */
+    nest         rows, nest;      /* loops m0, m1, ... of rows, if any, and l0, l1, ... */
+    int          registers;       /* inputs and steps */
     mtf_dtype    type[MAX_REGISTERS];
     char         name[MAX_REGISTERS][NAME_ROOM];
 } map_text;
@@ -40,14 +40,14 @@ uint32_t map_indexed_loops(const instr *i); /* whose positions are asked for */
  * the only one and `rest` is allowed, leaves a rest. */
 int map_vector(const map_text *m, bool rest);
 /* Elements of an operand that can be moved at once: 1 where they do not lie side by side. */
-int  map_pack(const map_text *m, const access *a);
+int map_pack(const map_text *m, const access *a);
 
 /* Rows whose beginnings are not aligned, but alike for all operands with an element each, can be cut
  * into pieces that are: the first and the last piece of a row then reach beyond it, and what lies there
  * is read but not used.  True where that is better; sets the vector. */
 bool map_slant(map_text *m);
-void map_add_shift(
-    map_text *m); /* declares how many elements of the first piece lie before the row */
+/* declares how many elements of the first piece lie before the row */
+void map_add_shift(map_text *m);
 
 /* Declares the loops of a nest from the number of a piece: "l" or "m", the innermost times `vector`. */
 void map_add_index(map_text *m, const nest *n, const char *prefix, const char *number, int vector);

@@ -10,7 +10,8 @@ extern const unsigned char asset_prelude[], asset_scalars[], asset_attention[],
     asset_attention_matrix_grad[], asset_attention_matrix_bias[], asset_attention_slim[];
 extern const size_t asset_prelude_bytes, asset_scalars_bytes, asset_attention_bytes,
     asset_attention_grad_bytes, asset_attention_matrix_bytes, asset_attention_matrix_forward_bytes,
-    asset_attention_matrix_grad_bytes, asset_attention_matrix_bias_bytes, asset_attention_slim_bytes;
+    asset_attention_matrix_grad_bytes, asset_attention_matrix_bias_bytes,
+    asset_attention_slim_bytes;
 
 /* What they are written from (kernel_text.h). */
 extern const unsigned char asset_draw[], asset_fold[], asset_gather[], asset_move[], asset_order[],

@@ -46,9 +46,9 @@ static bool add_bias(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     const attention_args *a = i->attention;
     int                   each = attention_each(i);
-    attention_form        f = {.loops = attention_loops_by_query(i, 3), .rows = each, .positions = each};
-    int64_t               apart = f.loops.batches / f.loops.together, rows = f.loops.rows;
-    int64_t               side = (int64_t)each * ATTENTION_SIDE;
+    attention_form f = {.loops = attention_loops_by_query(i, 3), .rows = each, .positions = each};
+    int64_t        apart = f.loops.batches / f.loops.together, rows = f.loops.rows;
+    int64_t        side = (int64_t)each * ATTENTION_SIDE;
     if (a->relative && rows > 1)
         return add_kernel(s, i, plan, &f, "attention_grad_of_distances(p, out3)",
                           apart * attention_pieces(rows + a->memory - 1, side), ATTENTION_THREADS,
@@ -83,8 +83,8 @@ static bool add_matrix_rows(kernel_source *s, const instr *i, kernel_plan *plan)
 static bool add_matrix_memory(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     attention_form f = attention_matrix_form(i, 1);
-    int64_t        blocks = f.loops.batches / f.loops.together *
-                     attention_pieces(i->attention->memory, MATRIX_TILE);
+    int64_t        blocks =
+        f.loops.batches / f.loops.together * attention_pieces(i->attention->memory, MATRIX_TILE);
     return add_matrix_kernel(s, i, plan, &f, "attention_matrix_grad_of_memory(p, out1, out2)",
                              blocks, 3 * MATRIX_TILE);
 }
@@ -113,11 +113,11 @@ static void choose_strips(const kernel_source *s, const instr *i, attention_form
 static bool add_distances(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     attention_form f = {.loops = attention_loops_by_query(i, 3), .rows = 1, .positions = 1};
-    int64_t        tiles = attention_pieces(f.loops.rows, MATRIX_TILE), memory = i->attention->memory;
+    int64_t tiles = attention_pieces(f.loops.rows, MATRIX_TILE), memory = i->attention->memory;
     choose_strips(s, i, &f, tiles);
     int64_t apart = f.loops.batches / f.loops.together;
-    int64_t blocks = apart * attention_pieces(f.loops.together, f.each) *
-                     attention_pieces(tiles, f.strip);
+    int64_t blocks =
+        apart * attention_pieces(f.loops.together, f.each) * attention_pieces(tiles, f.strip);
     int64_t line = (attention_pieces(memory, MATRIX_TILE) + f.strip - 1) * MATRIX_TILE + WARP_SIZE;
     plan->scratch_bytes = blocks * MATRIX_WARPS * line * 4;
     return add_matrix_kernel(s, i, plan, &f, "attention_matrix_grad_of_distances(p, out0, scratch)",
@@ -133,10 +133,11 @@ static bool add_matrix_bias(kernel_source *s, const instr *i, kernel_plan *plan)
     const attention_args *a = i->attention;
     attention_form        f = {.loops = attention_loops_by_query(i, 3), .rows = 1, .positions = 1};
     int64_t               rows = f.loops.rows, apart = f.loops.batches / f.loops.together;
-    bool    by_query = rows > 1 && i->out[3].stride[a->query] != 0, by_position = a->out_step[3] != 0;
+    bool by_query = rows > 1 && i->out[3].stride[a->query] != 0, by_position = a->out_step[3] != 0;
     int64_t blocks = apart * (by_query ? attention_pieces(rows, MATRIX_TILE) : 1) *
                      (by_position ? attention_pieces(a->memory, MATRIX_TILE) : 1);
-    int64_t shares = at_most(attention_pieces((int64_t)ENOUGH_BLOCKS * s->multiprocessors, blocks), f.loops.together);
+    int64_t shares = at_most(attention_pieces((int64_t)ENOUGH_BLOCKS * s->multiprocessors, blocks),
+                             f.loops.together);
     f.each = attention_pieces(f.loops.together, shares);
     shares = attention_pieces(f.loops.together, f.each);
     int one = attention_matrix_bytes(i, 2 * MATRIX_TILE, 2 * MATRIX_TILE);
@@ -146,17 +147,16 @@ static bool add_matrix_bias(kernel_source *s, const instr *i, kernel_plan *plan)
         plan->scratch_bytes = shares * elements * 4;
     return add_matrix_kernel(s, i, plan, &f, "attention_matrix_grad_of_bias(p, out3, scratch)",
                              blocks * shares, f.stages * 2 * MATRIX_TILE) &&
-           (shares == 1 || add_kernel(s, i, plan, &f, "attention_join_bias(p, out3, scratch)",
-                                      attention_pieces(elements, ATTENTION_THREADS),
-                                      ATTENTION_THREADS, 0, 1));
+           (shares == 1 ||
+            add_kernel(s, i, plan, &f, "attention_join_bias(p, out3, scratch)",
+                       attention_pieces(elements, ATTENTION_THREADS), ATTENTION_THREADS, 0, 1));
 }
 
 static bool add_matrix_kernels(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     bool biased = i->nout > 3, distances = biased && attention_is_by_distance(i);
     return (distances ? add_distances(s, i, plan) : add_matrix_rows(s, i, plan)) &&
-           add_matrix_memory(s, i, plan) &&
-           (!biased || distances || add_matrix_bias(s, i, plan));
+           add_matrix_memory(s, i, plan) && (!biased || distances || add_matrix_bias(s, i, plan));
 }
 
 /* Are dk and dv summed over the same loops? */

@@ -209,8 +209,7 @@ bool write_draw(kernel_source *s, const instr *i, kernel_plan *plan)
     draw_text d = {kernel_text_of(s, &indexed, 0), plan};
     d.k.i = i;
     kernel_set(&d.k, "T", "%s", kernel_type(out->type));
-    kernel_set(&d.k, "BLOCK", "%s",
-               out->type == MTF_BOOL ? "philox_flags_at" : "philox_at");
+    kernel_set(&d.k, "BLOCK", "%s", out->type == MTF_BOOL ? "philox_flags_at" : "philox_at");
     kernel_set_number(&d.k, "V", v);
     kernel_set_number(&d.k, "PER", per);
     kernel_set_number(&d.k, "PACK", kernel_least(v, kernel_pack(&n, NULL, out)));
@@ -219,7 +218,8 @@ bool write_draw(kernel_source *s, const instr *i, kernel_plan *plan)
     set_argument(&d, "FIRST", "", (uint64_t)a->first);
     kernel_set_pattern(&d.k, "TURNS", turns_text(i, s->arena));
     if (a->part)
-        kernel_set(&d.k, "PARTFIRST", " + %lluull * (u64)in%d[0]", (unsigned long long)a->part, i->nin - 1);
+        kernel_set(&d.k, "PARTFIRST", " + %lluull * (u64)in%d[0]", (unsigned long long)a->part,
+                   i->nin - 1);
     else
         kernel_set(&d.k, "PARTFIRST", "%s", "");
     kernel_set_pattern(&d.k, "WHICH", blocks ? "k" : per > 1 ? "(int)(g % $PER)" : "0");

@@ -163,11 +163,13 @@ static bool fold_rows(folding *f)
     f->v = kernel_pack(&f->reduced, &f->kept, &k->i->in[0]);
     int64_t pieces = f->reduced.elements / f->v, kept = f->kept.elements;
     int64_t g = kernel_power(kernel_parts(pieces, 2), WARP_SIZE);
-    if (pieces >= LONG_ROW || (pieces >= LONG_ROW / 4 && kept < kernel_full(f->k.source) * 8)) g = BLOCK_THREADS;
+    if (pieces >= LONG_ROW || (pieces >= LONG_ROW / 4 && kept < kernel_full(f->k.source) * 8))
+        g = BLOCK_THREADS;
     int64_t blocks = kernel_parts(kept, BLOCK_THREADS / g);
     f->chunks = 1;
     if (g == BLOCK_THREADS && blocks < kernel_full(f->k.source) / 2)
-        f->chunks = kernel_least(kernel_full(f->k.source) / blocks, pieces / (BLOCK_THREADS * SOME_PIECES));
+        f->chunks =
+            kernel_least(kernel_full(f->k.source) / blocks, pieces / (BLOCK_THREADS * SOME_PIECES));
     if (f->chunks < 1) f->chunks = 1;
     set_chunks(f, pieces, g);
     kernel_set_number(k, "G", g);
@@ -199,7 +201,8 @@ static bool fold_columns(folding *f)
     int64_t tiles = kernel_parts(columns, x), y = BLOCK_THREADS / x;
     f->chunks = 1;
     if (tiles < kernel_full(f->k.source))
-        f->chunks = kernel_least(kernel_full(f->k.source) / tiles, f->reduced.elements / (y * SOME_PIECES));
+        f->chunks =
+            kernel_least(kernel_full(f->k.source) / tiles, f->reduced.elements / (y * SOME_PIECES));
     if (f->chunks < 1) f->chunks = 1;
     set_chunks(f, f->reduced.elements, y);
     kernel_set_number(k, "X", x);

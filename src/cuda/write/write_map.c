@@ -276,6 +276,5 @@ bool write_map_group(kernel_source *s, const map_group *g, kernel_plan *plan)
     const char *text = text_done(&whole), *kept = arena_text(s->arena, name);
     TRY(text && kept && kernel_source_put(s, kept, text));
     return kernel_launch_add(
-        s, plan,
-        (kernel_launch){.name = kept, .blocks = g->blocks, .threads = BLOCK_THREADS});
+        s, plan, (kernel_launch){.name = kept, .blocks = g->blocks, .threads = BLOCK_THREADS});
 }

@@ -16,7 +16,8 @@ static const char begin_row[] =
     "    const bool few = k > 0 && k < n, part = p > 0 && p < 1;\n"
     "    auto place_of = [&](i64 j) {\n"
     "        f32 x = logit[j * $LOGITSTEP];\n"
-    "        u32 bits = bits_of(x + 0.0f), key = x != x ? ~0u : bits >> 31 ? ~bits : bits | 0x80000000u;\n"
+    "        u32 bits = bits_of(x + 0.0f), key = x != x ? ~0u : bits >> 31 ? ~bits : bits | "
+    "0x80000000u;\n"
     "        return (u64)key << 32 | (u32)~j;\n"
     "    };\n"
     "    f32 most = -fn_reciprocal(0.0f);\n"
@@ -45,7 +46,8 @@ static const char tallies[] =
     "            if (place_of(j) > place && (best == 0x7fffffff || score[j * $SCORESTEP] > v))\n"
     "                v = score[j * $SCORESTEP], best = (i32)j;\n"
     "        f32 top = block_max<$THREADS>(best == 0x7fffffff || v != v ? lowest<f32>() : v);\n"
-    "        best = block_min<$THREADS>(best != 0x7fffffff && (v == top || v != v) ? best : 0x7fffffff);\n"
+    "        best = block_min<$THREADS>(best != 0x7fffffff && (v == top || v != v) ? best : "
+    "0x7fffffff);\n"
     "        return (i64)best;\n"
     "    };\n";
 
@@ -57,7 +59,8 @@ static const char find_end[] =
     "        for (bool found = false; !found;) {\n"
     "            u64 quarter = (high - low) / 4 + ((high - low) % 4 != 0), at[3];\n"
     "            i32 count[3] = {0, 0, 0};\n"
-    "            UNROLL for (int t = 0; t < 3; t++) at[t] = high - low > t * quarter + quarter ? low + t * quarter + quarter : high;\n"
+    "            UNROLL for (int t = 0; t < 3; t++) at[t] = high - low > t * quarter + quarter ? "
+    "low + t * quarter + quarter : high;\n"
     "            UNROLL_4 for (i64 j = THREAD; j < n; j += THREADS) {\n"
     "                u64 place = place_of(j);\n"
     "                UNROLL for (int t = 0; t < 3; t++) count[t] += place > at[t];\n"
@@ -95,8 +98,8 @@ bool write_nucleus(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     const nucleus_args *how = &i->nucleus;
     nest                n = nest_of(i, loops_between(0, i->nloops), NULL, 0);
-    int64_t             far = kernel_reach(how->along, how->score_stride) +
-                  kernel_reach(how->along, how->logit_stride);
+    int64_t             far =
+        kernel_reach(how->along, how->score_stride) + kernel_reach(how->along, how->logit_stride);
     int64_t threads = kernel_power(kernel_parts(how->along, ELEMENTS), MOST_THREADS);
     if (n.elements == 0) return true;
     if (threads < WARP_SIZE) threads = WARP_SIZE;

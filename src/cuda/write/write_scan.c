@@ -39,7 +39,8 @@ static bool scan_by_groups(kernel_text *k, kernel_plan *plan, int64_t lines)
             chunks = 1;
     int64_t blocks = kernel_parts(lines, BLOCK_THREADS / g);
     if (blocks < kernel_full(k->source) / 2 && along >= 2 * CHUNK)
-        chunks = kernel_least(kernel_least(MOST_CHUNKS, along / CHUNK), kernel_full(k->source) / blocks);
+        chunks =
+            kernel_least(kernel_least(MOST_CHUNKS, along / CHUNK), kernel_full(k->source) / blocks);
     int64_t per = kernel_parts(along, chunks);
     chunks = kernel_parts(along, per);
     kernel_set_number(k, "G", g);

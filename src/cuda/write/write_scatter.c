@@ -111,7 +111,7 @@ static bool scatter_sorted(scattering *c)
 {
     kernel_text *k = &c->k;
     joining      j = joining_of(c->turns);
-    int64_t      bytes = j.tiles * j.n * (int64_t)sizeof(uint64_t), all = j.passes ? 2 * bytes : bytes;
+    int64_t bytes = j.tiles * j.n * (int64_t)sizeof(uint64_t), all = j.passes ? 2 * bytes : bytes;
     sort_set_words(k, j.n, j.n, false);
     kernel_set_number(k, "TURNS", c->turns);
     kernel_set_number(k, "RUN", RUN_TILE);

@@ -205,9 +205,10 @@ static int64_t say_member(slim_text *w, const slim_member *m, int output, int fi
                       "$TILES, batch = 0;\n"
                       "        const $T *w = in$W, *x = $X;\n");
     say_batch(w);
-    kernel_set_pattern(&w->k, "TAKEX",
-                       packed ? "load_packs<$XV>(y, x + k + n * ($XN));"
-                              : "UNROLL for (int e = 0; e < $V; e++) y[e] = x[(i64)(k + e) * ($XK) + n * ($XN)];");
+    kernel_set_pattern(
+        &w->k, "TAKEX",
+        packed ? "load_packs<$XV>(y, x + k + n * ($XN));"
+               : "UNROLL for (int e = 0; e < $V; e++) y[e] = x[(i64)(k + e) * ($XK) + n * ($XN)];");
     kernel_say_from(&w->k, &patterns, w->f.adjacent_terms ? "along" : "across");
     say_finish(w, m, output, first_input + 2);
     kernel_say(&w->k, "            }\n        }\n");

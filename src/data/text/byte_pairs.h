@@ -16,7 +16,7 @@ typedef struct pair_table {
 
 bool pair_table_make(mtf_session *s, int64_t count, pair_table *t);
 /* Of equal pairs the first stays. */
-void              pair_table_put(pair_table *t, pair_merge m);
+void pair_table_put(pair_table *t, pair_merge m);
 
 /* Working space for merging, kept from word to word. */
 typedef struct pair_room {

@@ -18,14 +18,14 @@ typedef struct documents {
     mtf_dataset          *dataset; /* keeps files open whose ids stay in the file */
     const mtf_text_opts  *opts;
     const mtf_vocabulary *vocabulary[SIDES];
-    bool                  pairs;      /* each example has two texts; else only targets */
-    bool                  ends;       /* the end id is put after each text */
-    bool                  join;       /* files of tokens need not be divided into texts */
-    bool                  section;    /* what is read is a section of a file, which will not stay */
-    bool                  goes_on;    /* the last text is not complete, so that it has no end */
-    bool                  unended;    /* that text has come */
-    text_span             head;       /* tsv: the file's first line; at NULL: the first that is read */
-    token_text           *text;       /* SIDES of them */
+    bool                  pairs;   /* each example has two texts; else only targets */
+    bool                  ends;    /* the end id is put after each text */
+    bool                  join;    /* files of tokens need not be divided into texts */
+    bool                  section; /* what is read is a section of a file, which will not stay */
+    bool                  goes_on; /* the last text is not complete, so that it has no end */
+    bool                  unended; /* that text has come */
+    text_span             head;    /* tsv: the file's first line; at NULL: the first that is read */
+    token_text           *text;    /* SIDES of them */
     id_list               ids[SIDES]; /* of the texts that are being read */
     int64_t               bytes;      /* of the texts that were encoded */
     /* Gets every text, which is then not encoded; without `pairs` the inputs are NULL.  NULL: texts are

@@ -19,9 +19,9 @@ typedef struct text_examples {
     token_text            text[SIDES];
     stretch              *stretches[SIDES]; /* of each example; NULL: consecutive windows */
     int64_t               count;            /* examples */
-    int64_t               first; /* the number of the first: what is random in an example depends on its own */
-    int64_t              *rows; /* where rows begin, count + 1 of them; NULL: one example per row */
-    int64_t               nrows;
+    int64_t  first; /* the number of the first: what is random in an example depends on its own */
+    int64_t *rows;  /* where rows begin, count + 1 of them; NULL: one example per row */
+    int64_t  nrows;
 } text_examples;
 
 /* Checks the options and fills in all but the texts. */

@@ -23,9 +23,10 @@ static bool check_spans(mtf_session *s, text_examples *e)
                     "at least 1",
                     o->noise, o->mean_span);
     if (!spans_fit(e, 2))
-        return fail(&s->fault, ERR_USAGE,
-                    "rows of %lld inputs and %lld targets cannot hold a corrupted text of two tokens",
-                    (long long)e->length[INPUTS], (long long)e->length[TARGETS]);
+        return fail(
+            &s->fault, ERR_USAGE,
+            "rows of %lld inputs and %lld targets cannot hold a corrupted text of two tokens",
+            (long long)e->length[INPUTS], (long long)e->length[TARGETS]);
     for (e->longest = 2; spans_fit(e, e->longest + 1);) e->longest++;
     int64_t spans = spans_count(e->longest, o->noise, o->mean_span).spans;
     if (mtf_vocabulary_sentinel(e->vocabulary, spans - 1) < 0)

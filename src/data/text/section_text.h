@@ -16,8 +16,8 @@ typedef enum text_begins {
     BEGINS_PARAGRAPH, /* after a blank line */
     BEGINS_LINE,
     BEGINS_FILE,
-    BEGINS_ROW,   /* a line that is never divided */
-    BEGINS_RECORD, /* of a TFRecord file */
+    BEGINS_ROW,      /* a line that is never divided */
+    BEGINS_RECORD,   /* of a TFRecord file */
     BEGINS_AFTER_END /* of a file of tokens: after the id that ends a text */
 } text_begins;
 

@@ -102,7 +102,9 @@ static bool tokenise(text_sections *t, text_section *s, const section_text *text
     block_free(&s->own.allocator, as->lines.at);
     block_free(&s->own.allocator, as->records.at);
     as->lines = as->records = (place_index){0};
-    if (t->later) return ok && later_fit(&s->later) && examples_plan_later(&s->own, &s->examples, s->later.count);
+    if (t->later)
+        return ok && later_fit(&s->later) &&
+               examples_plan_later(&s->own, &s->examples, s->later.count);
     ok = ok && examples_plan(&s->own, &s->examples);
     for (int side = 0; ok && side < SIDES; side++) ok = token_text_fit(&s->examples.text[side]);
     return ok;
@@ -266,7 +268,8 @@ text_section *text_sections_take(text_sections *t, int64_t row, fault *why)
     text_section *s = find_section(t, row_section(row), &own);
     if (s && t->later && !make_row(s, row_place(row), &own)) s = NULL;
     if (s) s->readers++;
-    if (!s || !t->later) pthread_mutex_unlock(&t->lock); /* else ids may move when others are added */
+    if (!s || !t->later)
+        pthread_mutex_unlock(&t->lock); /* else ids may move when others are added */
     if (own.kind != ERR_NONE) fault_take(why, own.kind, own.text);
     return s;
 }

@@ -18,10 +18,10 @@ enum { LOADED_SECTIONS = 2 * WINDOW_SECTIONS + 2 };
 typedef struct text_section {
     mtf_session   own;
     text_examples examples;
-    later_texts   later; /* where texts are tokenised when they are read, with the section's bytes */
-    uint8_t      *bytes;
-    int64_t       number, used; /* `used`: the larger, the later */
-    int           readers;
+    later_texts later; /* where texts are tokenised when they are read, with the section's bytes */
+    uint8_t    *bytes;
+    int64_t     number, used; /* `used`: the larger, the later */
+    int         readers;
 } text_section;
 
 typedef struct text_sections {
@@ -35,9 +35,9 @@ typedef struct text_sections {
     row_sections         rows;
 
     pthread_mutex_t lock; /* of the fields below, and of the corpus */
-    int64_t
-        *first_of; /* by file: its first section, as far as known; of the one after the last: all */
-    int  nknown;
+    /* by file: its first section, as far as known; of the one after the last: all */
+    int64_t      *first_of;
+    int           nknown;
     int64_t      *counts; /* rows by section; -1: unknown */
     int64_t       ncounts;
     text_section *loaded[LOADED_SECTIONS];

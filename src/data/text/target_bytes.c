@@ -24,7 +24,7 @@ int64_t target_bytes(mtf_session *s, mtf_dataset *d, const mtf_vocabulary *v, in
     int64_t  sum = 0, rows = mtf_dataset_size(d);
     if (!ids || !segments) return -1;
     for (int64_t k = 0; k < rows; k++) {
-        bool    read = mtf_dataset_read(d, "targets", k, MTF_I32, length, ids) &&
+        bool read = mtf_dataset_read(d, "targets", k, MTF_I32, length, ids) &&
                     mtf_dataset_read(d, "targets_segmentation", k, MTF_I32, length, segments);
         int64_t bytes = read ? row_bytes(v, ids, segments, length) : -1;
         if (bytes < 0) return -1;

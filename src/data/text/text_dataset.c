@@ -165,7 +165,8 @@ static int64_t section_bytes(int64_t bytes, int64_t longest)
 
 int64_t text_most_bytes(int64_t longest)
 {
-    return LOADED_SECTIONS * section_bytes(SECTION_BYTES, longest) * (1 + 2 * (int64_t)sizeof(uint16_t));
+    return LOADED_SECTIONS * section_bytes(SECTION_BYTES, longest) *
+           (1 + 2 * (int64_t)sizeof(uint16_t));
 }
 
 /* A section holds a row of text many times over, so that little is lost at its end. */
@@ -173,8 +174,8 @@ static section_rule rule_of(const text_examples *e, const text_format *as, int64
 {
     section_rule rule = {.begins = as->begins,
                          .divides = e->opts.joined || e->opts.overlong == MTF_OVERLONG_SPLIT};
-    rule.bytes = section_bytes(
-        bytes, e->length[INPUTS] > e->length[TARGETS] ? e->length[INPUTS] : e->length[TARGETS]);
+    rule.bytes = section_bytes(bytes, e->length[INPUTS] > e->length[TARGETS] ? e->length[INPUTS]
+                                                                             : e->length[TARGETS]);
     if (as->begins != BEGINS_PARAGRAPH) return rule;
     if (e->opts.documents == MTF_DOCUMENTS_LINE) rule.begins = BEGINS_LINE;
     if (e->opts.documents == MTF_DOCUMENTS_FILE) rule.begins = BEGINS_FILE;

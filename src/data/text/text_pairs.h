@@ -8,7 +8,7 @@
 #include "data/text/passing_text.h"
 
 typedef struct text_pair {
-    const char *inputs; /* or the text, in files of single texts */
+    const char *inputs;  /* or the text, in files of single texts */
     const char *targets; /* NULL: the files have single texts */
 } text_pair;
 

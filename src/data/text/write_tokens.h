@@ -14,8 +14,8 @@ typedef struct tokens_written {
 /* mtf_text_write_tokens with all that it counts; without a path it only counts. */
 bool tokens_write(mtf_session *s, const mtf_text_opts *opts, const char *path, tokens_written *to);
 /* The same with sections of another size, for tests. */
-bool tokens_write_in_sections(mtf_session *s, const mtf_text_opts *opts, const char *path, int64_t bytes,
-                              tokens_written *to);
+bool tokens_write_in_sections(mtf_session *s, const mtf_text_opts *opts, const char *path,
+                              int64_t bytes, tokens_written *to);
 
 /* Tokens of files, with the vocabulary's ends between texts, as text.  `format` is "u16" or "u32";
  * NULL: as the names of the files end, else what tokens_write would write.  What it gives, piece

@@ -6,8 +6,8 @@
 #include "nn/moe.h"
 
 /* A word of a list that ends with NULL, or an error that names one close to it. */
-static bool check_word(mtf_config *c, const configurable *k, const char *scope, const char *parameter,
-                       const char *word, const char *const *known)
+static bool check_word(mtf_config *c, const configurable *k, const char *scope,
+                       const char *parameter, const char *word, const char *const *known)
 {
     gin_place at = configured_at(c, k, scope, parameter);
     nearest   near = {.wanted = word ? word : "None"};
@@ -15,11 +15,12 @@ static bool check_word(mtf_config *c, const configurable *k, const char *scope, 
         if (word && strcmp(known[n], word) == 0) return true;
         nearest_offer(&near, known[n]);
     }
-    return gin_fail(&c->gin, &at, ERR_NAME, "%s.%s: there is no \"%s\"; did you mean \"%s\"?", k->name,
-                    parameter, near.wanted, near.best ? near.best : known[0]);
+    return gin_fail(&c->gin, &at, ERR_NAME, "%s.%s: there is no \"%s\"; did you mean \"%s\"?",
+                    k->name, parameter, near.wanted, near.best ? near.best : known[0]);
 }
 
-static bool check_words(mtf_config *c, const configurable *k, const char *scope, const experts_args *a)
+static bool check_words(mtf_config *c, const configurable *k, const char *scope,
+                        const experts_args *a)
 {
     static const char *const dispatch[] = {"index", "one_hot", NULL};
     const char              *gatings[16];

@@ -190,9 +190,8 @@ static bool fail_activation(mtf_config *c, const char *layer, const gin_value *v
     nearest near = {.wanted = v->text};
     char    hint[100];
     for (int k = 0; activation_nth(k); k++) nearest_offer(&near, activation_nth(k));
-    return gin_fail(&c->gin, &v->at, ERR_NAME,
-                    "%s.activation: there is no \"%s\"%s", layer, v->text,
-                    nearest_hint(&near, hint, sizeof hint));
+    return gin_fail(&c->gin, &v->at, ERR_NAME, "%s.activation: there is no \"%s\"%s", layer,
+                    v->text, nearest_hint(&near, hint, sizeof hint));
 }
 
 bool config_activation(mtf_config *c, const char *layer, const gin_value *v,
@@ -256,9 +255,10 @@ static bool take_apart(mtf_config *c, const gin_value *item, const gin_value **c
         ok = v->kind == GIN_NONE || (!*to && (to != name || *v->text));
         if (v->kind != GIN_NONE) *to = v;
     }
-    return (ok && *class) || gin_fail(&c->gin, &item->at, ERR_VALUE,
-                          "a layer is a class, or a class, a name and a dictionary of arguments: "
-                          "[@DenseReluDense, 'wide', {'hidden_size': 8192}]");
+    return (ok && *class) ||
+           gin_fail(&c->gin, &item->at, ERR_VALUE,
+                    "a layer is a class, or a class, a name and a dictionary of arguments: "
+                    "[@DenseReluDense, 'wide', {'hidden_size': 8192}]");
 }
 
 bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack_kind in,
@@ -325,7 +325,8 @@ static const char *sublayer_word(mtf_config *c, const gin_value *v, const char *
         if (k != &s->as) continue;
         return word_with_numbers(c, s, v, scope_of(v, scope));
     }
-    gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is not a sublayer, such as @sublayer_rms_norm", k->name);
+    gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is not a sublayer, such as @sublayer_rms_norm",
+             k->name);
     return NULL;
 }
 

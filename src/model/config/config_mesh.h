@@ -10,7 +10,8 @@ typedef struct mesh_rules {
 } mesh_rules;
 
 bool    mesh_read(mtf_config *c, const gin_value *shape, const gin_value *rules, mesh_rules *m);
-int64_t mesh_splits(const mesh_rules *m, const char *dimension); /* number of its parts; 1: not cut */
+int64_t mesh_splits(const mesh_rules *m,
+                    const char       *dimension); /* number of its parts; 1: not cut */
 int64_t mesh_replicas(const mesh_rules *m); /* number of parts of batch and outer_batch together */
 
 #endif

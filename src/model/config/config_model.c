@@ -217,7 +217,8 @@ static bool bitransformer(mtf_config *c, const char *scope, int64_t input, int64
     TRY(agree(c, d, "d_model", encoder.args.d_model, decoder.args.d_model));
     TRY(agree(c, d, "vocab_divisor", encoder.args.vocab_divisor, decoder.args.vocab_divisor));
     TRY(agree(c, d, "ensemble", encoder.args.ensemble, decoder.args.ensemble));
-    *o = (mtf_transformer_opts){.encoder = encoder.opts, .separate_embedding = !a.shared_embedding,
+    *o = (mtf_transformer_opts){.encoder = encoder.opts,
+                                .separate_embedding = !a.shared_embedding,
                                 .separate_positions = !a.shared_positions};
     TRY(common(c, scope, &decoder, o) && sentinels_of(c, &decoder, d, &o->sentinels));
     gin_place at = configured_at(c, &known_unitransformer, d, "input_full_attention");

@@ -61,10 +61,11 @@ static bool write_factor(mtf_config *c, const gin_value *v, bool inside, textbuf
     if (config_is_list(v) && !inside) return write_factors(c, v, t);
     if (v->kind != GIN_REFERENCE) {
         const char *text = gin_text(&c->gin, v);
-        return text && gin_fail(&c->gin, &v->at, ERR_VALUE,
-                                "a learning rate is a number, a schedule such as @linear_warmup, or "
-                                "a list of both, not %s",
-                                text);
+        return text &&
+               gin_fail(&c->gin, &v->at, ERR_VALUE,
+                        "a learning rate is a number, a schedule such as @linear_warmup, or "
+                        "a list of both, not %s",
+                        text);
     }
     const configurable *k = config_reference(c, v, "a learning rate");
     TRY(k != NULL);
@@ -196,8 +197,8 @@ static bool optimizer(mtf_config *c, const gin_value *v, mtf_minimize_opts *to)
     bool known = by_rules || k == &known_adafactor || k == &known_adam || k == &known_sgd ||
                  k == &known_momentum;
     if (!known)
-        return gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is not an optimizer, such as @AdafactorOptimizer",
-                        k->name);
+        return gin_fail(&c->gin, &v->at, ERR_VALUE,
+                        "%s is not an optimizer, such as @AdafactorOptimizer", k->name);
     TRY(configure(c, k, v->scope, NULL, &a));
     if (k == &known_sgd)
         to->optimizer = "sgd";

@@ -297,9 +297,9 @@ static bool read_choice(mtf_config *c, const gin_value *v, mtf_sampling *how)
     if (v->kind == GIN_NONE) return true;
     if ((v->kind != GIN_INT && v->kind != GIN_REAL) || !(p >= 0 && p <= 1)) {
         const char *text = gin_text(&c->gin, v);
-        return text && gin_fail(&c->gin, &v->at, ERR_VALUE,
-                                "sampling_keep_top_p takes None or a number from 0 to 1, not %s",
-                                text);
+        return text &&
+               gin_fail(&c->gin, &v->at, ERR_VALUE,
+                        "sampling_keep_top_p takes None or a number from 0 to 1, not %s", text);
     }
     how->top_p = p;
     if (p == 0) how->top_k = 1;

@@ -118,7 +118,8 @@ static void offer_folder(const offering *o, const char *folder, const char *inne
 
 static bool offer_installed(void *context, const char *folder)
 {
-    for (size_t k = 0; k < sizeof inside / sizeof *inside; k++) offer_folder(context, folder, inside[k]);
+    for (size_t k = 0; k < sizeof inside / sizeof *inside; k++)
+        offer_folder(context, folder, inside[k]);
     return false;
 }
 

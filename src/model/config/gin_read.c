@@ -83,8 +83,7 @@ static bool read_word(gin_scanner *s, gin_value *v)
     static const char *const words[] = {"None", "False", "True"};
     for (int k = 0; k < 3; k++) {
         size_t n = strlen(words[k]);
-        if (strncmp(s->at, words[k], n) || ascii_is_alnum(s->at[n]) || s->at[n] == '_')
-            continue;
+        if (strncmp(s->at, words[k], n) || ascii_is_alnum(s->at[n]) || s->at[n] == '_') continue;
         v->kind = k ? GIN_BOOL : GIN_NONE;
         v->truth = k == 2;
         s->at += n;

@@ -14,7 +14,7 @@ typedef struct gin_scanner {
 
 gin_place scan_place(const gin_scanner *s);
 /* The next token, for messages: a name, a character, or "the end of the line". */
-bool        scan_fail(const gin_scanner *s, const char *wanted); /* always false */
+bool scan_fail(const gin_scanner *s, const char *wanted); /* always false */
 
 void scan_blanks(gin_scanner *s);       /* and comments; line ends in brackets only */
 void scan_line_end(gin_scanner *s);     /* to the beginning of the next line        */

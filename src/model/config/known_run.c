@@ -355,14 +355,17 @@ const configurable known_calls[] = {
 
 /* clang-format on */
 
-const configurable *const known_run[] = {
-    &known_run_function,   &known_estimator,    &known_variable_dtype,
-    &known_tpu_mesh_shape, &known_microbatches, &known_auto_train_steps,
-    &known_product_rate,   &known_sgd,          &known_momentum,
-    &known_adam,           &known_adafactor,    &known_adafactor_rules,
-    &known_adam_rules,     &known_decay_pow,    &known_decay_adam,
-    &known_decode,         &known_sample,       &known_decode_file,
-    &known_decode_dataset, &known_infer_model,  &known_score_strings,
-    &known_score_dataset,  &known_save_scores,  &known_vocabulary,
-    &known_random_spans,   &known_spans_tokens, &known_spans_targets,
-    NULL};
+const configurable *const known_run[] = {&known_run_function,   &known_estimator,
+                                         &known_variable_dtype, &known_tpu_mesh_shape,
+                                         &known_microbatches,   &known_auto_train_steps,
+                                         &known_product_rate,   &known_sgd,
+                                         &known_momentum,       &known_adam,
+                                         &known_adafactor,      &known_adafactor_rules,
+                                         &known_adam_rules,     &known_decay_pow,
+                                         &known_decay_adam,     &known_decode,
+                                         &known_sample,         &known_decode_file,
+                                         &known_decode_dataset, &known_infer_model,
+                                         &known_score_strings,  &known_score_dataset,
+                                         &known_save_scores,    &known_vocabulary,
+                                         &known_random_spans,   &known_spans_tokens,
+                                         &known_spans_targets,  NULL};

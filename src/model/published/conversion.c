@@ -100,8 +100,7 @@ bool conversion_settle_logits(conversion *v)
     published_logits   names = published_logits_of(c);
     const kept_tensor *head =
         contents_find(&v->source, v->imports ? names.their_head : names.our_head);
-    const kept_tensor *table =
-        v->imports ? published_find(c, &v->source, names.their_table) : NULL;
+    const kept_tensor *table = v->imports ? published_find(c, &v->source, names.their_table) : NULL;
     if (!head) {
         c->tied = c->tied || c->family == PUBLISHED_T5;
     } else if (c->tied) {

@@ -26,8 +26,8 @@ typedef struct published_config {
     bool             tied;       /* logits are products with the embedding */
     bool             unscaled;   /* tied logits are not divided by sqrt(d_model) */
     bool             scaled_queries;
-    bool legacy_names; /* T5's norms have the names of the original's first checkpoints */
-    const char *folder; /* absolute path of the imported folder; NULL: unknown */
+    bool        legacy_names; /* T5's norms have the names of the original's first checkpoints */
+    const char *folder;       /* absolute path of the imported folder; NULL: unknown */
 } published_config;
 
 /* Reads config.json at this path.  False after an error, such as an unknown kind of model. */
@@ -47,13 +47,14 @@ typedef struct published_call {
     const char *from, *to;
     const char *config; /* path of config.json; NULL: the one beside the weights for import, the one
                            that was imported for export */
-    bool force;         /* replaces what exists */
+    bool        force;  /* replaces what exists */
 } published_call;
 
 typedef struct published_done {
     published_config config;
     int              tensors; /* how many were written */
-    const char      *spare;   /* import: tensors that no variable needs, each with its reason; NULL: none */
+    /* import: tensors that no variable needs, each with its reason; NULL: none */
+    const char *spare;
 } published_done;
 
 /* Converts Hugging Face's weights, a folder or one of its files, to a checkpoint of this library with a

@@ -124,8 +124,7 @@ static bool read_t5_sizes(const config_reader *r, const t5_defaults *d, publishe
         get_size(r, "n_positions", 512, &c->positions) &&
         get_number(r, "layer_norm_epsilon", 1e-6, &c->epsilon) &&
         get_number(r, "dropout_rate", 0.1, &c->dropout) &&
-        get_truth(r, "tie_word_embeddings", true, &c->tied) &&
-        get_projection(r, d->projection, c));
+        get_truth(r, "tie_word_embeddings", true, &c->tied) && get_projection(r, d->projection, c));
     c->attention_dropout = c->dropout;
     return true;
 }
@@ -231,7 +230,8 @@ bool published_read(mtf_session *s, const char *path, published_config *c)
 
 static const char *const gpt2_layers[] = {"layer_norm", "call_layer", "dropout", "residual", NULL};
 static const char *const gpt2_final[] = {"layer_norm", NULL};
-static const char *const legacy_layers[] = {"legacy_rms_norm", "call_layer", "dropout", "residual", NULL};
+static const char *const legacy_layers[] = {"legacy_rms_norm", "call_layer", "dropout", "residual",
+                                            NULL};
 static const char *const legacy_final[] = {"legacy_final_rms_norm", "dropout", NULL};
 
 mtf_transformer_opts published_opts(const published_config *c, published_layers *room)
@@ -254,14 +254,14 @@ mtf_transformer_opts published_opts(const published_config *c, published_layers 
     if (t5) forward.feed_forward.dropout = c->dropout;
     *room = (published_layers){.encoder = {own, forward}, .decoder = {own, forward}};
     if (t5) room->decoder[1] = across, room->decoder[2] = forward;
-    mtf_stack_opts       stack = {.layers = room->decoder,
-                                  .blocks = c->layers,
-                                  .dropout = c->dropout,
-                                  .epsilon = c->epsilon,
-                                  .max_length = c->positions,
-                                  .positions = t5 ? MTF_POSITIONS_NONE : MTF_POSITIONS_LEARNED,
-                                  .per_layer = t5 ? NULL : gpt2_layers,
-                                  .final = t5 ? NULL : gpt2_final};
+    mtf_stack_opts stack = {.layers = room->decoder,
+                            .blocks = c->layers,
+                            .dropout = c->dropout,
+                            .epsilon = c->epsilon,
+                            .max_length = c->positions,
+                            .positions = t5 ? MTF_POSITIONS_NONE : MTF_POSITIONS_LEARNED,
+                            .per_layer = t5 ? NULL : gpt2_layers,
+                            .final = t5 ? NULL : gpt2_final};
     if (c->legacy_names) stack.per_layer = legacy_layers, stack.final = legacy_final;
     mtf_transformer_opts o = {.d_model = c->d_model,
                               .input_vocab = c->vocab,

@@ -103,8 +103,7 @@ static bool plan(conversion *v, const char *path)
     const published_weight *w;
     v->target = contents_make(&v->session->arena);
     v->target.path = v->target.folder = path;
-    if (!v->imports)
-        v->target.format = "pt"; /* PyTorch; the transformers library requires it */
+    if (!v->imports) v->target.format = "pt"; /* PyTorch; the transformers library requires it */
     for (int k = 0; k < v->nweights; k += v->imports ? 1 : group_size(v, k)) {
         w = &v->weights[k];
         const kept_tensor *from = conversion_source(v, w);

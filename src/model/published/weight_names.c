@@ -99,9 +99,13 @@ static const struct {
     const published_spare *spares;
     published_logits       logits;
 } families[] = {
-    [PUBLISHED_T5] = {t5_rows, "", t5_spares,
+    [PUBLISHED_T5] = {t5_rows,
+                      "",
+                      t5_spares,
                       {"lm_head.weight", "decoder/logits/kernel", "shared.weight"}},
-    [PUBLISHED_GPT2] = {gpt2_rows, "transformer.", gpt2_spares,
+    [PUBLISHED_GPT2] = {gpt2_rows,
+                        "transformer.",
+                        gpt2_spares,
                         {"lm_head.weight", "transformer/logits/kernel", "transformer.wte.weight"}},
 };
 

@@ -18,12 +18,12 @@ typedef struct attend_opts {
     bool        self; /* k, v and memory_segment have the query's length instead of memory */
     visibility  sees;
     double      scale; /* of the products of queries and keys; 0: none */
-    mtf_tensor *bias; /* added to the logits; NULL: none */
+    mtf_tensor *bias;  /* added to the logits; NULL: none */
     mtf_tensor *extra_logit;
     double      dropout;
     mtf_shape   dropout_shared; /* dimensions that share the dropout mask */
     bool        hybrid;
-    bool        composed; /* from einsums and a softmax, even where the fused operation is possible */
+    bool composed; /* from einsums and a softmax, even where the fused operation is possible */
 } attend_opts;
 
 /* Sum over the memory of softmax(scale q k + bias) v: q's dimensions with value in place of key.  k and v are

@@ -24,8 +24,8 @@ typedef struct hypothesis {
 
 typedef struct beam_search beam_search;
 
-beam_search *beam_new(mtf_session *s, const beam_opts *o);   /* for searches one after another */
-void         beam_begin(beam_search *b, const beam_opts *o); /* its sizes are at most those of beam_new */
+beam_search *beam_new(mtf_session *s, const beam_opts *o); /* for searches one after another */
+void beam_begin(beam_search *b, const beam_opts *o); /* its sizes are at most those of beam_new */
 /* Takes logits [beams, vocab] of the live sequences, at first only of the first one.  Gives for each new
  * live sequence the one that it continues, and its new token. */
 void beam_advance(beam_search *b, const float *logits, int32_t *parent, int32_t *token);

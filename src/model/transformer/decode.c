@@ -50,7 +50,8 @@ static bool complete_opts(const mtf_transformer *m, mtf_decoder_opts *o)
 static bool make_slot(mtf_decoder *d, slot *s)
 {
     arena    *a = &d->session->arena;
-    beam_opts o = {(int)d->beams, d->sizes.model->opts.output_vocab, d->sizes.length, 0, d->end_only};
+    beam_opts o = {(int)d->beams, d->sizes.model->opts.output_vocab, d->sizes.length, 0,
+                   d->end_only};
     s->ids = arena_array(a, int32_t, d->sizes.length);
     if (d->beams == 1) return s->ids != NULL;
     s->beam = beam_new(d->session, &o);
@@ -115,7 +116,8 @@ static int chunk_for(int64_t length)
 /* The input at a position: the prompt, after the start token in a model that shifts its inputs. */
 static int32_t input_at(const mtf_decoder *d, const mtf_decode_job *job, int64_t place)
 {
-    if (d->sizes.inputs) return job->how.start; /* the decoder of an encoder-decoder has no prompt */
+    if (d->sizes.inputs)
+        return job->how.start; /* the decoder of an encoder-decoder has no prompt */
     if (d->sizes.model->opts.no_shift) return job->prompt[place];
     return place ? job->prompt[place - 1] : job->how.start;
 }
@@ -193,10 +195,11 @@ static bool check_job(const mtf_decoder *d, const mtf_decode_job *job)
         return fail(f, ERR_VALUE, "a decoder starts from token %d; the vocabulary has %lld",
                     job->how.start, (long long)m->opts.input_vocab);
     if (job->how.start && m->opts.no_shift)
-        return fail(f, ERR_VALUE,
-                    "this model reads the prompt first; put token %d there instead of starting from "
-                    "it",
-                    job->how.start);
+        return fail(
+            f, ERR_VALUE,
+            "this model reads the prompt first; put token %d there instead of starting from "
+            "it",
+            job->how.start);
     if (job->how.temperature < 0 || job->how.top_k < 0 || job->how.top_p < 0 || job->how.top_p > 1)
         return fail(f, ERR_VALUE,
                     "sampling with temperature %g, top_k %lld and top_p %g; they must not be "
@@ -231,7 +234,10 @@ static void begin_slot(mtf_decoder *d, slot *s, mtf_decode_job *job)
     job->scores = NULL;
     if (!s->beam) return;
     beam_begin(s->beam, &(beam_opts){(int)d->beams, d->sizes.model->opts.output_vocab, s->most,
-                                     s->how.alpha < 0 ? 0 : s->how.alpha > 0 ? s->how.alpha : 0.6, s->how.stop});
+                                     s->how.alpha < 0   ? 0
+                                     : s->how.alpha > 0 ? s->how.alpha
+                                                        : 0.6,
+                                     s->how.stop});
 }
 
 bool mtf_decode_start(mtf_decoder *d, mtf_decode_job *job)
@@ -329,7 +335,8 @@ static void feed_rows(mtf_decoder *d, const decode_graph *g)
     for (int64_t row = 0; row < g->rows; row++) {
         const slot *s = places_slot(d, g, row);
         int64_t     beam = row % d->beams;
-        bool        goes_on = s->beam && s->made > 0; /* at first all continue the prompt, in the first row */
+        bool        goes_on =
+            s->beam && s->made > 0; /* at first all continue the prompt, in the first row */
         d->first[row] = (int32_t)(s->job ? s->position : d->sizes.length);
         d->seen[row] = s->job ? (int32_t)s->seen : 0;
         d->ids[row] = !s->job ? 0 : goes_on ? s->beam_next[beam] : s->next;
@@ -356,7 +363,8 @@ static void leave_out_ends(mtf_decoder *d, const slot *s, int64_t row)
 {
     int64_t vocab = d->sizes.model->opts.output_vocab;
     for (const int32_t *t = s->how.stop; *t >= 0; t++)
-        for (int64_t b = 0; b < d->beams && *t < vocab; b++) d->logits[(row + b) * vocab + *t] = -1e9f;
+        for (int64_t b = 0; b < d->beams && *t < vocab; b++)
+            d->logits[(row + b) * vocab + *t] = -1e9f;
 }
 
 static void advance_beam(mtf_decoder *d, slot *s, int64_t row)
@@ -379,7 +387,8 @@ static void take_row(mtf_decoder *d, slot *s, int64_t row)
         const float *logits = d->logits + row * vocab;
         job->nalternatives = sample_best(logits, vocab, s->how.alternatives, best);
         /* from the same sum as theirs, so that the same token has the same number */
-        log_probability = best[0].log_probability + ((double)logits[token] - (double)logits[best[0].id]);
+        log_probability =
+            best[0].log_probability + ((double)logits[token] - (double)logits[best[0].id]);
     }
     job->alternatives = best;
     take_token(d, s, token, log_probability);

@@ -97,6 +97,6 @@ bool choices_feed(mtf_decoder *d, const decode_graph *g)
     if (g->stream)
         TRY(mtf_feed(g->program, g->stream, d->stream) &&
             mtf_feed(g->program, g->temperature, d->temperature));
-    return !g->top_k || (mtf_feed(g->program, g->top_k, d->top_k) &&
-                         mtf_feed(g->program, g->top_p, d->top_p));
+    return !g->top_k ||
+           (mtf_feed(g->program, g->top_k, d->top_k) && mtf_feed(g->program, g->top_p, d->top_p));
 }

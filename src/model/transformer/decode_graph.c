@@ -81,7 +81,8 @@ static mtf_tensor *without_barred(mtf_tensor *l, mtf_dim vocab, mtf_tensor *barr
 }
 
 /* The logits of the tokens that may be chosen. */
-static mtf_tensor *open_logits(const stack_call *c, mtf_tensor *x, const decode_graph *to, mtf_dim *vocab)
+static mtf_tensor *open_logits(const stack_call *c, mtf_tensor *x, const decode_graph *to,
+                               mtf_dim *vocab)
 {
     mtf_tensor *l = real_logits(c, x);
     if (!l) return NULL;
@@ -136,13 +137,16 @@ static bool draw(const stack_call *c, mtf_tensor *x, decode_graph *to)
 }
 
 /* What is fed where a sequence begins. */
-static void read_choices(const decode_sizes *d, decode_kind kind, decode_graph *to, const stack_call *c)
+static void read_choices(const decode_sizes *d, decode_kind kind, decode_graph *to,
+                         const stack_call *c)
 {
     mtf_graph *g = c->graph;
     mtf_shape  rows = over_rows(c, kind, mtf_shape());
-    bool       draws = kind == DECODE_STEP_DRAW, some = kind == DECODE_STEP_SOME || kind == DECODE_STEP_SHOWN;
+    bool       draws = kind == DECODE_STEP_DRAW,
+         some = kind == DECODE_STEP_SOME || kind == DECODE_STEP_SHOWN;
     if (kind == DECODE_STEP_BARRED || some)
-        to->barred = mtf_input(g, "barred", MTF_I32, over_rows(c, kind, mtf_shape((mtf_dim){"barred", d->barred})));
+        to->barred = mtf_input(g, "barred", MTF_I32,
+                               over_rows(c, kind, mtf_shape((mtf_dim){"barred", d->barred})));
     if (draws || some) {
         to->stream = mtf_input(g, "stream", MTF_I64, rows);
         to->temperature = mtf_input(g, "temperature", MTF_F32, rows);
@@ -212,7 +216,7 @@ static void keep_for_layers(stack_call *c, mtf_tensor *encoded)
     for (int64_t b = 0; b < s->opts.blocks; b++)
         for (int k = 0; k < s->nlayers; k++) {
             const mtf_transformer_layer *l = &s->layers[k];
-            const char *outside = stack_scope_push(c->graph, s, b, k);
+            const char                  *outside = stack_scope_push(c->graph, s, b, k);
             mtf_scope_push(c->graph, l->name);
             if (l->kind == MTF_ENC_DEC_ATTENTION)
                 enc_dec_attention_keep(c, &l->attention, encoded);
@@ -261,7 +265,8 @@ static bool mention_dims(const decode_sizes *d, const layout *l, mtf_graph *g)
 {
     mtf_variable_opts o = {.type = MTF_I32, .init = "zeros", .untrainable = true};
     mtf_scope_push(g, d->scope);
-    for (int k = 0; k < l->nrules; k++) mtf_zeros(g, MTF_I32, mtf_shape((mtf_dim){l->rules[k].dim, 1}));
+    for (int k = 0; k < l->nrules; k++)
+        mtf_zeros(g, MTF_I32, mtf_shape((mtf_dim){l->rules[k].dim, 1}));
     for (int k = 0; k < l->nstate; k++)
         mtf_variable(g, l->state[k].dim, mtf_shape((mtf_dim){l->state[k].dim, 1}), &o);
     mtf_scope_pop(g);

@@ -7,13 +7,13 @@
 /* What a decoder's programs share. */
 typedef struct decode_sizes {
     const mtf_transformer *model;
-    const char            *scope;   /* of the cache variables */
-    int64_t                rows;    /* sequences, or beams of sequences */
-    int64_t                parts;   /* equal ones that the layout cuts the rows into, or 1 */
-    int64_t                length;  /* cached positions of each */
-    int64_t                inputs;  /* longest input of an encoder; 0: there is none */
-    int64_t                beams;   /* above 1: a row may continue another's cache */
-    int64_t                barred;  /* tokens that may be ruled out in a row */
+    const char            *scope;  /* of the cache variables */
+    int64_t                rows;   /* sequences, or beams of sequences */
+    int64_t                parts;  /* equal ones that the layout cuts the rows into, or 1 */
+    int64_t                length; /* cached positions of each */
+    int64_t                inputs; /* longest input of an encoder; 0: there is none */
+    int64_t                beams;  /* above 1: a row may continue another's cache */
+    int64_t                barred; /* tokens that may be ruled out in a row */
 } decode_sizes;
 
 typedef struct decode_graph {
@@ -22,15 +22,15 @@ typedef struct decode_graph {
     int64_t      length; /* positions that a step processes */
     mtf_tensor  *ids;    /* [rows, length], or [length] of one row */
     mtf_tensor  *first;  /* [rows]: position of the first; beyond the end: this row is not cached */
-    mtf_tensor  *seen;   /* [rows]: prefix models: how many first positions see each other; or NULL */
-    mtf_tensor  *row;    /* scalar: the row, in a program for one; or NULL */
-    mtf_tensor  *parent; /* [rows]: the row that each continues; or NULL */
-    mtf_tensor  *logits; /* [rows, vocab], f32, of the last position; or NULL */
+    mtf_tensor  *seen; /* [rows]: prefix models: how many first positions see each other; or NULL */
+    mtf_tensor  *row;  /* scalar: the row, in a program for one; or NULL */
+    mtf_tensor  *parent;                  /* [rows]: the row that each continues; or NULL */
+    mtf_tensor  *logits;                  /* [rows, vocab], f32, of the last position; or NULL */
     mtf_tensor  *token, *log_probability; /* [rows]: the one that was chosen; or NULL */
     mtf_tensor  *barred; /* [rows, barred]: tokens that are not chosen, or -1; or NULL */
     /* How tokens are drawn: NULL where the most probable one is taken */
-    mtf_tensor *stream;       /* [rows], i64: of random numbers */
-    mtf_tensor *temperature;  /* [rows]; 0: the most probable token */
+    mtf_tensor *stream;        /* [rows], i64: of random numbers */
+    mtf_tensor *temperature;   /* [rows]; 0: the most probable token */
     mtf_tensor *top_k, *top_p; /* [rows]; NULL where all tokens may be drawn */
 } decode_graph;
 

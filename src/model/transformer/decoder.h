@@ -15,13 +15,13 @@ typedef struct slot {
     int64_t         position; /* of the next input */
     int64_t         most;     /* tokens at most */
     int64_t         made;
-    int32_t         next; /* the next input */
+    int32_t         next;   /* the next input */
     int64_t         stream; /* of random numbers */
-    int64_t         seen; /* prefix models: the number of positions that see each other */
+    int64_t         seen;   /* prefix models: the number of positions that see each other */
     double          score;
     int32_t        *ids; /* of a sequence that is sampled */
     beam_search    *beam;
-    int32_t        *beam_next, *beam_parent; /* of each beam: its next input, the beam it continues */
+    int32_t *beam_next, *beam_parent; /* of each beam: its next input, the beam it continues */
 } slot;
 
 /* A slot has as many rows of the cache as there are beams.  The slots of a part are used from the first
@@ -45,7 +45,7 @@ struct mtf_decoder {
     int64_t            *stream;
     float              *temperature, *top_p;
     const decode_graph *told; /* the program that has them; NULL: none */
-    int32_t  end_only[2]; /* the model's end, which stops a sequence unless a job says more */
+    int32_t end_only[2];      /* the model's end, which stops a sequence unless a job says more */
 };
 
 /* ---- choices of tokens (decode_choices.c) ---- */

@@ -196,10 +196,11 @@ static bool check_reversible(fault *f, const stack *s)
     const mtf_stack_opts *o = &s->opts;
     for (int k = 0; o->reversible && k < s->nlayers; k++)
         if (s->layers[k].kind == MTF_MOE)
-            return fail(f, ERR_VALUE,
-                        "%s: the layers of a reversible stack give nothing but their result, and %s has a "
-                        "loss besides; use recompute",
-                        o->name, s->layers[k].name);
+            return fail(
+                f, ERR_VALUE,
+                "%s: the layers of a reversible stack give nothing but their result, and %s has a "
+                "loss besides; use recompute",
+                o->name, s->layers[k].name);
     for (int k = 0; o->reversible && o->per_layer[k]; k++)
         if (strcmp(o->per_layer[k], "residual") == 0)
             return fail(
@@ -325,8 +326,7 @@ static bool check_model(const mtf_transformer *m)
     if (o->ensemble > 1 && (has_experts(&m->decoder) || has_experts(&m->encoder)))
         return fail(f, ERR_VALUE, "the members of an ensemble have no mixtures of experts");
     if (o->init_deviation > 0 && o->context.unit_scaling)
-        return fail(f, ERR_VALUE,
-                    "with unit scaling, initial weights have the deviation 1, not %g",
+        return fail(f, ERR_VALUE, "with unit scaling, initial weights have the deviation 1, not %g",
                     o->init_deviation);
     return check_share(f, "label smoothing", o->label_smoothing);
 }

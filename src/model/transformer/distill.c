@@ -26,9 +26,8 @@ static mtf_tensor *soft_losses(const mtf_transformer *m, mtf_tensor *student, mt
 static mtf_tensor *mixed(const mtf_transformer *m, const mtf_transformer_result *hard,
                          mtf_tensor *soft, const mtf_distill_opts *o)
 {
-    double      count = m->opts.loss_denominator > 0
-                            ? m->opts.loss_denominator
-                            : (double)mtf_shape_size(mtf_shape_of_tensor(soft));
+    double      count = m->opts.loss_denominator > 0 ? m->opts.loss_denominator
+                                                     : (double)mtf_shape_size(mtf_shape_of_tensor(soft));
     double      share = o->fraction_soft > 0 ? o->fraction_soft : 0.5;
     double      temperature = o->temperature > 0 ? o->temperature : 1;
     mtf_tensor *sum = mtf_reduce_sum(mtf_multiply(soft, hard->weights), MTF_ALL);
@@ -83,7 +82,7 @@ mtf_transformer_result mtf_transformer_distill(const mtf_transformer       *stud
     frozen.training = false;
     frozen.frozen = true;
     mtf_transformer_result t = apply_in(g, "teacher", teacher, batch, &frozen);
-    mtf_tensor *soft =
+    mtf_tensor            *soft =
         soft_losses(student, r.logits, t.logits, o.temperature > 0 ? o.temperature : 1);
     if (soft) r.loss = mixed(student, &r, soft, &o);
     return r;

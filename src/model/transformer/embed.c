@@ -36,9 +36,9 @@ static bool shares_positions(const mtf_transformer *m)
 static mtf_tensor *token_table(const stack_call *c, mtf_dim vocab)
 {
     const mtf_transformer *m = c->model;
-    mtf_shape shape = mtf_shape_plus(m->ensemble, mtf_shape(vocab, m->d_model));
-    double    deviation = m->opts.scaled_embedding ? pow((double)m->d_model.size, -0.5) : 1;
-    char      init[40];
+    mtf_shape              shape = mtf_shape_plus(m->ensemble, mtf_shape(vocab, m->d_model));
+    double deviation = m->opts.scaled_embedding ? pow((double)m->d_model.size, -0.5) : 1;
+    char   init[40];
     number_format(init, sizeof init, "normal(0, %.17g)", call_deviation(c, deviation, false));
     return table_of(c, shares_tokens(m), "embedding", shape, init);
 }
@@ -61,9 +61,9 @@ static mtf_tensor *sinusoids(const stack_call *c, mtf_tensor *position)
 
 static mtf_tensor *learned_positions(const stack_call *c)
 {
-    mtf_dim     rows = {"max_length", c->stack->opts.max_length};
-    mtf_shape   shape = mtf_shape_plus(c->model->ensemble, mtf_shape(rows, c->model->d_model));
-    char        init[40];
+    mtf_dim   rows = {"max_length", c->stack->opts.max_length};
+    mtf_shape shape = mtf_shape_plus(c->model->ensemble, mtf_shape(rows, c->model->d_model));
+    char      init[40];
     number_format(init, sizeof init, "normal(0, %.17g)", call_deviation(c, 1, false));
     mtf_tensor *table =
         table_of(c, shares_positions(c->model), "positional_embedding", shape, init);

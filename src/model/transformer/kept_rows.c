@@ -10,7 +10,8 @@ static mtf_tensor *apart(const kept_rows *r, mtf_tensor *x)
 {
     if (!graph_of(x)) return NULL;
     mtf_dim   rows = mtf_shape_dim(x->shape, r->all.name);
-    mtf_shape two = mtf_shape((mtf_dim){rows.name, r->parts}, (mtf_dim){within, rows.size / r->parts});
+    mtf_shape two =
+        mtf_shape((mtf_dim){rows.name, r->parts}, (mtf_dim){within, rows.size / r->parts});
     return mtf_reshape(x, mtf_shape_replace(x->shape, mtf_shape(rows), two));
 }
 

@@ -106,8 +106,7 @@ static projection projection_of(const stack_call *c, const mtf_attention_layer *
     case 'k': return (projection){o->shared_kv ? "kv" : "k", memory, in};
     case 'v': return (projection){"v", memory, in};
     default:
-        return (projection){"o", query,
-                            call_deviation(c, pow((double)o->heads * kv, -0.5), true)};
+        return (projection){"o", query, call_deviation(c, pow((double)o->heads * kv, -0.5), true)};
     }
 }
 

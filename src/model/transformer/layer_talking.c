@@ -29,8 +29,7 @@ static mtf_tensor *kernel(const stack_call *c, const char *scope, mtf_shape shap
 {
     char        init[64];
     const char *outside = c->graph->scope;
-    number_format(init, sizeof init, "normal(0, %.17g)",
-                  c->context.unit_scaling ? 1.0 : deviation);
+    number_format(init, sizeof init, "normal(0, %.17g)", c->context.unit_scaling ? 1.0 : deviation);
     mtf_scope_push(c->graph, scope);
     mtf_tensor *w = call_weight(c, "kernel", mtf_shape_plus(c->model->ensemble, shape), init);
     c->graph->scope = outside; /* mtf_scope_pop would remove only one of two levels */
@@ -97,8 +96,7 @@ static mtf_tensor *mixed(const stack_call *c, const mixing *m, mtf_tensor *x, mt
                          mtf_tensor *memory)
 {
     if (!m->reduced.ndims && !m->made.ndims) return x;
-    mtf_tensor *w =
-        kernel(c, m->name, matrix_of(m), sqrt(1 / (double)mtf_shape_size(m->reduced)));
+    mtf_tensor *w = kernel(c, m->name, matrix_of(m), sqrt(1 / (double)mtf_shape_size(m->reduced)));
     mtf_tensor *first = query ? query : memory;
     if (first) w = mtf_add(first, w);
     mtf_tensor *y = product(c, x, w, m->reduced, m->made);

@@ -26,8 +26,8 @@ static mtf_tensor *call_layer(stack_call *c, const mtf_transformer_layer *l, mtf
 }
 
 /* Applies the sublayers of a list, one after the other. */
-static mtf_tensor *sublayers_apply(stack_call *c, mtf_sublayers list, const mtf_transformer_layer *layer,
-                            mtf_tensor *x)
+static mtf_tensor *sublayers_apply(stack_call *c, mtf_sublayers list,
+                                   const mtf_transformer_layer *layer, mtf_tensor *x)
 {
     mtf_tensor *before = x;
     for (int i = 0; list[i] && x; i++) {

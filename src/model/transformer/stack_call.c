@@ -68,12 +68,14 @@ static mtf_shape rest_of(const stack_call *c, const mtf_tensor *x)
 }
 
 /* Replaces positions of the caches of one sequence by `more`; with beams its rows are equal. */
-static mtf_tensor *keep_row(const stack_call *c, mtf_tensor *kept, mtf_tensor *more, mtf_dim positions)
+static mtf_tensor *keep_row(const stack_call *c, mtf_tensor *kept, mtf_tensor *more,
+                            mtf_dim positions)
 {
     mtf_tensor *own = mtf_gather(kept, c->row, c->rows.all), *all = kept;
     own = mtf_update(own, more, c->first, positions.name);
     for (int64_t k = 0; k < c->row_copies; k++)
-        all = mtf_update(all, own, k ? mtf_add_scalar(c->row, (double)k) : c->row, c->rows.all.name);
+        all =
+            mtf_update(all, own, k ? mtf_add_scalar(c->row, (double)k) : c->row, c->rows.all.name);
     mtf_assign(kept, all);
     return own;
 }

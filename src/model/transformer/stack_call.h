@@ -35,17 +35,18 @@ typedef struct stack_call {
     mtf_tensor *encoded, *encoded_segment;
     mtf_dim     memory;                /* its length */
     mtf_tensor *spans, *encoded_spans; /* sentinels up to each position, i32; NULL: not needed */
-    mtf_tensor *tokens; /* i32, 0 is padding, where no segment tells it; NULL: there is no padding */
-    mtf_moe_told told;  /* of the mixture of experts that was just applied */
-    mtf_tensor  *loss;  /* what those of the stack add to the loss; NULL: nothing */
+    /* i32, 0 is padding, where no segment tells it; NULL: there is no padding */
+    mtf_tensor         *tokens;
+    mtf_moe_told        told;          /* of the mixture of experts that was just applied */
+    mtf_tensor         *loss;          /* what those of the stack add to the loss; NULL: nothing */
     struct shared_bias *shared_biases; /* relative biases that layers share, made so far */
     /* CALL_DECODE */
     const char *cache_scope; /* of the cache variables */
     mtf_dim     cache;       /* cached positions of each sequence */
     kept_rows   rows;        /* cached sequences, and those that this call computes */
-    mtf_tensor *first;  /* i32 [rows], or scalar with `row`: the position of the first input */
-    mtf_tensor *parent; /* i32 [rows]: the row whose cache each row continues; NULL: its own */
-    mtf_tensor *row;    /* i32 scalar: only this sequence, without batch dimensions; NULL: all */
+    mtf_tensor *first;       /* i32 [rows], or scalar with `row`: the position of the first input */
+    mtf_tensor *parent;      /* i32 [rows]: the row whose cache each row continues; NULL: its own */
+    mtf_tensor *row; /* i32 scalar: only this sequence, without batch dimensions; NULL: all */
     int64_t     row_copies; /* with `row`: rows from there on that are to hold the same */
 } stack_call;
 

@@ -103,9 +103,8 @@ static double denominator(const stack_call *c, mtf_shape positions)
 static mtf_tensor *count_targets(const stack_call *c, const loss_opts *o)
 {
     mtf_tensor *zero = mtf_constant(c->graph, 0, MTF_I32, mtf_shape());
-    mtf_tensor *counts = o->real
-                             ? mtf_logical_and(o->real, mtf_greater_equal(o->targets, zero))
-                             : mtf_greater(o->targets, zero);
+    mtf_tensor *counts = o->real ? mtf_logical_and(o->real, mtf_greater_equal(o->targets, zero))
+                                 : mtf_greater(o->targets, zero);
     if (o->counts) counts = mtf_logical_and(counts, o->counts);
     return mtf_cast(counts, MTF_F32);
 }

@@ -6,8 +6,8 @@
 
 typedef struct loss_opts {
     mtf_tensor *targets; /* i32; 0: padding, below 0: no loss */
-    mtf_tensor *real;    /* bool, true at targets that are not padding; NULL: where the id is not 0 */
-    mtf_tensor *counts;  /* bool, true at targets that carry loss; NULL: all */
+    mtf_tensor *real; /* bool, true at targets that are not padding; NULL: where the id is not 0 */
+    mtf_tensor *counts; /* bool, true at targets that carry loss; NULL: all */
 } loss_opts;
 
 /* Computes loss, logits, token losses and weights from the last layer's output x. */
