@@ -9,6 +9,8 @@
 void text_add(textbuf *t, const char *format, ...)
 {
     va_list args;
+    if (t->discards && t->text) return;
+    if (t->discards) format = "";
     va_start(args, format);
     va_list again;
     va_copy(again, args);

@@ -9,6 +9,7 @@ typedef struct textbuf {
     char  *text; /* always ends in a zero byte once something was written */
     int    used, room;
     bool   failed;
+    bool   discards; /* stays empty: only what its writer computes besides is wanted */
 } textbuf;
 
 void  text_add(textbuf *t, const char *format, ...) __attribute__((format(printf, 2, 3)));

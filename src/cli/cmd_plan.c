@@ -16,6 +16,7 @@
 #include "cli/plan_text.h"
 #include "cli/shared_options.h"
 #include "cli/train_setup.h"
+#include "microbatch/fewest.h"
 #include "page/plan_page.h"
 #include "price/decline.h"
 
@@ -146,6 +147,10 @@ static bool plan_file(job *j)
     j->graph = setup_plan(j->options, j->session, &j->nfetches, &j->fetches);
     TRY(j->graph && planned_data_find(j->options, j->session, j->graph, &j->data));
     TRY(choose_mesh(j->options, j->graph, j->nfetches, j->fetches, &j->opts.rates, &j->choice));
+    estimate_opts whole = {
+        .mesh = &j->choice.mesh, .layout = &j->choice.layout, .rates = j->opts.rates};
+    TRY(microbatch_undivided_peak(j->graph, j->nfetches, j->fetches, &whole, &j->opts.undivided));
+    j->opts.unparted = j->choice.planned.undivided;
     j->graph = j->choice.planned.graph;
     j->fetches = j->choice.planned.fetches;
     TRY(!diff || choose_other(j, diff));

@@ -133,6 +133,9 @@ cJSON *plan_json(estimate *e, const hint *h, bool all)
         json_int(root, "batch", e->batch.size), json_int(root, "microbatches", e->parts);
     json_int(root, "processor", e->processor);
     json_int(root, "peak_bytes", e->memory.peak);
+    if (e->parts > 1 && e->opts.unparted)
+        json_text(root, "undivided_loop", mtf_name_of_tensor(e->opts.unparted));
+    if (e->opts.undivided) json_int(root, "undivided_peak_bytes", e->opts.undivided);
     json_int(root, "flops", p->flops);
     json_int(root, "sent_bytes", p->sent_bytes);
     json_int(root, "received_bytes", p->received_bytes);

@@ -83,6 +83,11 @@ static void write_memory(const estimate *e, textbuf *t)
         write_row(t, rows[i].name, unit_bytes(rows[i].bytes));
         text_add(t, "%s\n", rows[i].says);
     }
+    if (e->opts.undivided && e->opts.undivided < m->peak) {
+        write_row(t, "  undivided", unit_bytes(e->opts.undivided));
+        text_add(t,
+                 "   as one micro-batch; more keep casts of weights beside the gradients' sums\n");
+    }
     write_row(t, "  lower bound", unit_bytes(m->bound));
     text_add(t, "   with only what is alive at once; memory is %.2f x the lower bound\n",
              m->bound > 0 ? (double)m->peak / (double)m->bound : 1);
@@ -146,6 +151,11 @@ void plan_write_header(estimate *e, const char *whose, textbuf *t)
                  e->batch.size == 1 ? "" : "s");
         if (e->parts > 1)
             text_add(t, ", in %lld micro-batches one after the other", (long long)e->parts);
+        if (e->parts > 1 && e->opts.unparted)
+            text_add(
+                t,
+                "\n                 but the loop that computes \"%s\" takes all examples at once",
+                mtf_name_of_tensor(e->opts.unparted));
     }
     text_add(t, "\nlayout           ");
     plan_write_layout(e->opts.layout, t);

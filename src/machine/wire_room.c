@@ -1,6 +1,8 @@
 /* Working space of the wire between processes, computed in advance. */
 #include "machine/wire_room.h"
 
+#include <string.h>
+
 #include "base/whole.h"
 #include "machine/legs.h"
 #include "program/exchange.h"
@@ -136,6 +138,33 @@ static void exchange_needs(const place *p, const instr *i, needs *n)
     leaving_needs(p, i, bytes, n);
 }
 
+/* The latest needs of exchanges: those of equal layers are the same, and counting the messages of
+ * hundreds of members takes longer than planning them. */
+enum { KEPT_NEEDS = 16 };
+typedef struct kept_needs {
+    const instr *of[KEPT_NEEDS];
+    needs        n[KEPT_NEEDS];
+    int          count;
+} kept_needs;
+
+static bool same_exchange(const instr *a, const instr *b)
+{
+    return a->out[0].type == b->out[0].type &&
+           (a->exchange == b->exchange ||
+            memcmp(a->exchange, b->exchange, sizeof *a->exchange) == 0);
+}
+
+static needs known_exchange_needs(kept_needs *kept, const place *p, const instr *i)
+{
+    for (int k = 0; k < KEPT_NEEDS && k < kept->count; k++)
+        if (same_exchange(kept->of[k], i)) return kept->n[k];
+    needs n = {0};
+    int   at = kept->count++ % KEPT_NEEDS;
+    exchange_needs(p, i, &n);
+    kept->of[at] = i;
+    return kept->n[at] = n;
+}
+
 /* ---- two stages ---- */
 
 /* The host's sums of the shares of this place, and the other hosts' sums of this member's own. */
@@ -185,8 +214,9 @@ static void staged_needs(const place *p, const instr *i, const stages *t, needs 
 
 needs wire_needs(const site *s, const mesh *m, int me, const program *q)
 {
-    place p = {.site = s, .mesh = m, .me = me, .process = site_process(s, m, me)};
-    needs most = {.parts = 1, .messages = 1};
+    place      p = {.site = s, .mesh = m, .me = me, .process = site_process(s, m, me)};
+    needs      most = {.parts = 1, .messages = 1};
+    kept_needs kept = {0};
     for (int k = 0; k < q->ninstrs; k++) {
         const instr *i = &q->instrs[k];
         needs        n = {0};
@@ -198,7 +228,7 @@ needs wire_needs(const site *s, const mesh *m, int me, const program *q)
         else if (i->kind == INSTR_REDUCE_SCATTER)
             scatter_needs(&p, i, &n);
         else if (i->kind == INSTR_EXCHANGE)
-            exchange_needs(&p, i, &n);
+            n = known_exchange_needs(&kept, &p, i);
         if (n.parts > most.parts) most.parts = n.parts;
         if (n.work > most.work) most.work = n.work;
         if (n.messages > most.messages) most.messages = n.messages;

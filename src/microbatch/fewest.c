@@ -75,3 +75,15 @@ bool microbatch_fewest(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     arena_free(&scratch);
     return ok;
 }
+
+bool microbatch_undivided_peak(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
+                               const estimate_opts *o, int64_t *peak)
+{
+    trial   t = {g, nfetches, fetches, o};
+    int64_t parts = g->parts;
+    *peak = 0;
+    if (!g->batch.name || parts <= 1) return true;
+    bool ok = peak_of(&t, 1, peak);
+    g->parts = parts;
+    return ok;
+}

@@ -11,4 +11,8 @@
 bool microbatch_fewest(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                        const estimate_opts *o, int64_t limit);
 
+/* The peak bytes of the layout's fullest processor if g's batch were one micro-batch; 0: it is. */
+bool microbatch_undivided_peak(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
+                               const estimate_opts *o, int64_t *peak);
+
 #endif

@@ -211,6 +211,7 @@ static bool build_microbatched(building *b, int nfetches, mtf_tensor *const *fet
         TRY(copy_whole_nodes(b, pass) && build_pass(b, pass));
     TRY(copy_whole_nodes(b, b->parting.npasses));
     m->passes = b->parting.npasses;
+    m->undivided = b->parting.undivided;
     m->fetches = arena_array(&b->to->arena, mtf_tensor *, nfetches + 1);
     TRY(m->fetches != NULL);
     for (int i = 0; i < nfetches; i++)

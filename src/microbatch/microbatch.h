@@ -16,8 +16,9 @@
 typedef struct microbatched {
     mtf_graph *graph; /* with the same inputs and variables, by name; the given one for one part */
     int        nfetches;
-    mtf_tensor **fetches; /* in the order of the given ones */
-    int          passes;  /* over the batch */
+    mtf_tensor **fetches;   /* in the order of the given ones */
+    int          passes;    /* over the batch */
+    mtf_tensor  *undivided; /* a loop's result that is computed for the whole batch; NULL: none */
 } microbatched;
 
 /* The graph that is planned for these fetches.  Tensors know those that they come from (`origin`).

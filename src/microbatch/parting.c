@@ -252,6 +252,7 @@ static bool classify(parting *p, const node *n)
     bool      whole = split == SPLIT_WHOLE;
     int       level = level_of(p, n, whole, on);
     TRY(check_level(p, n, level));
+    if (batch && n->op->blocks && !p->undivided) p->undivided = n->out[0];
     for (int o = 0; o < n->nout; o++) {
         mtf_tensor *y = n->out[o];
         part_state *s = &p->of[y->id];

@@ -46,6 +46,7 @@ typedef struct parting {
     part_state  *of;         /* by tensor id, of tensors that stand for themselves */
     double       light;      /* elements that a light tensor has at most */
     int          npasses;
+    mtf_tensor  *undivided; /* the first result of a loop in which the batch occurs; NULL: none */
 } parting;
 
 enum { MOST_PASSES = 8 };

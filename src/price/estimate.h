@@ -15,7 +15,9 @@ typedef struct estimate_opts {
     int           processor; /* whose program is shown; -1: the slowest, of equal ones the first */
     int64_t       guard;     /* as in plan_opts */
     price_rates   rates;
-    bool          count;         /* with counters */
+    int64_t undivided; /* peak bytes if the batch were one micro-batch; 0: it is, or unknown */
+    const mtf_tensor *unparted;  /* a loop\'s result that micro-batches do not divide; NULL: none */
+    bool              count;     /* with counters */
     const mtf_allocator *memory; /* as in plan_opts, as is */
     const struct survey *survey; /* this: for estimate_largest */
 } estimate_opts;

@@ -186,14 +186,14 @@ span part_range(int64_t size, int parts, int part)
     return (span){begin, end - begin};
 }
 
-/* Begins with an estimate, which rounding may have moved to a neighbouring part. */
+/* The last part that begins at or before the element: k n / p < e + 1 just where k < (e + 1) p / n. */
 int part_holding(int64_t size, int parts, int64_t element)
 {
-    int k = (int)((double)element / (double)size * parts);
+    if (size <= INT64_MAX / parts) return (int)(((element + 1) * parts - 1) / size);
+    int k = (int)((double)element / (double)size * parts); /* may be a neighbour of the part */
     if (k >= parts) k = parts - 1;
     while (part_range(size, parts, k).begin > element) k--;
-    for (span r = part_range(size, parts, k); r.begin + r.size <= element;)
-        r = part_range(size, parts, ++k);
+    while (part_range(size, parts, k + 1).begin <= element) k++;
     return k;
 }
 

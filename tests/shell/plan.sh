@@ -458,5 +458,31 @@ for type in f32 bf16; do
     done
 done
 
+# Casts of weights that every part reads stay beside the sums of gradients: the plan says what that takes.
+file two.mtf \
+    'x: bf16[batch=32, a=110] = random_normal' \
+    'w1: f32[a=110, b=110] = variable(init="normal(0, 0.1)")' \
+    'w2: f32[b=110, a=110] = variable(init="normal(0, 0.1)")' \
+    'v1 = cast(w1, type=bf16)' \
+    'h1: [batch, b] = einsum(x, v1)' \
+    'h2: [batch, a] = einsum(relu(h1), cast(w2, type=bf16))' \
+    'h3: [batch, b] = einsum(h2, v1)' \
+    'loss = reduce_mean(square(cast(h3, type=f32)))'
+two=(plan two.mtf --loss loss --optimizer sgd --mesh x:2 --layout batch:x)
+run "${two[@]}" --microbatches 1 --json
+one=$(sed -n 's/^\t*"peak_bytes":\t\([0-9]*\).*/\1/p' out | head -n 1)
+holds "one micro-batch needs no comparison" "'undivided_peak_bytes' not in p"
+run "${two[@]}" --microbatches 4 --json
+holds "what one micro-batch would take" "p['undivided_peak_bytes'] == $one and p['peak_bytes'] > $one"
+prints "and why four take more" "as one micro-batch; more keep casts of weights beside the gradients' sums" "${two[@]}" --microbatches 4
+
+file loop.mtf \
+    'x: f32[batch=8, a=4] = random_normal' \
+    'w: f32[a=4] = variable(init="normal(0, 0.1)")' \
+    'h = loop(x, trips=3) { body(s; i) { yield tanh(s + x * w) } }' \
+    'loss = reduce_mean(square(h))'
+prints "a loop that holds the batch" 'but the loop that computes "h" takes all examples at once' \
+    plan loop.mtf --loss loss --optimizer sgd --microbatches 4
+
 printf '\nplan: %d passed, %d failed\n' $passed $failed
 [ $failed -eq 0 ]

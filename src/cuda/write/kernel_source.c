@@ -17,6 +17,11 @@ kernel_source kernel_source_for(arena *a, const mtf_session *s)
     return k;
 }
 
+textbuf kernel_textbuf(const kernel_source *s)
+{
+    return (textbuf){.arena = s->arena, .discards = s->only_sizes};
+}
+
 const char *kernel_type(mtf_dtype type)
 {
     static const char *const names[] = {

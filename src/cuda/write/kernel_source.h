@@ -66,6 +66,8 @@ typedef struct kernel_source {
 } kernel_source;
 
 kernel_source kernel_source_make(arena *a);
+/* For what a kernel says; it discards that where only sizes are wanted. */
+textbuf       kernel_textbuf(const kernel_source *s);
 kernel_source kernel_source_for(arena             *a,
                                 const mtf_session *s); /* with what the session knows of the GPU */
 

@@ -9,7 +9,7 @@
 
 kernel_text kernel_text_of(kernel_source *s, const instr *i, int64_t most)
 {
-    kernel_text k = {.source = s, .i = i, .t = {.arena = s->arena}};
+    kernel_text k = {.source = s, .i = i, .t = kernel_textbuf(s)};
     k.wide = s->wide || index_needs_wide(i, most);
     kernel_set(&k, "I", "%s", index_type(k.wide));
     kernel_set(&k, "U", "%s", index_number(k.wide));
@@ -155,7 +155,7 @@ void kernel_say_from(kernel_text *k, const kernel_patterns *from, const char *pa
 bool kernel_done(kernel_text *k, kernel_plan *plan, int64_t blocks, int threads, int shared)
 {
     const char *body = text_done(&k->t);
-    k->t = (textbuf){.arena = k->source->arena};
+    k->t = kernel_textbuf(k->source);
     return body && kernel_add(k->source, plan, k->i, body, blocks, threads, shared);
 }
 

@@ -40,7 +40,7 @@ bool map_columns_join(kernel_source *s, const map_text *from, const map_columns 
 {
     map_text m = *from;
     int      number = 0;
-    m.t = (textbuf){.arena = s->arena};
+    m.t = kernel_textbuf(s);
     m.indent = 1;
     m.vector = 1;
     map_line(&m, "i32 lane = THREAD %% %d, level = THREAD / %d;", LANES, LANES);

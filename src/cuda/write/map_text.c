@@ -53,7 +53,7 @@ bool map_is_constant(const map_text *m, int reg)
 map_text map_text_of(kernel_source *s, const instr *i)
 {
     map_text m = {.i = i,
-                  .t = {.arena = s->arena},
+                  .t = kernel_textbuf(s),
                   .indent = 1,
                   .vector = 1,
                   .multiprocessors = s->multiprocessors,

@@ -21,7 +21,7 @@ static void choose_chunks(const kernel_source *s, const instr *i, attention_form
 static bool add_shaped(kernel_source *s, const instr *i, kernel_plan *plan, const attention_form *f,
                        const char *name, int64_t blocks, const kernel_shape *shape)
 {
-    textbuf t = {.arena = s->arena};
+    textbuf t = kernel_textbuf(s);
     attention_text(&t, i, f);
     text_add(&t, "    %s(p, out0, out1, %s, scratch);\n", name,
              i->attention->parts ? "out2" : "out1");
@@ -106,7 +106,7 @@ bool write_attention_join(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     static const char *const names[] = {"sum", "weights", "most"};
     int64_t                  n = instr_elements(i);
-    textbuf                  t = {.arena = s->arena};
+    textbuf                  t = kernel_textbuf(s);
     if (n == 0) return true;
     text_add(&t, "    i64 k = BLOCK * %d + THREAD;\n", ATTENTION_THREADS);
     text_add(&t, "    if (k >= %lldLL) return;\n", (long long)n);

@@ -9,7 +9,7 @@
 static bool add_kernel(kernel_source *s, const instr *i, kernel_plan *plan, const attention_form *f,
                        const char *call, int64_t blocks, int threads, int shared, int together)
 {
-    textbuf t = {.arena = s->arena};
+    textbuf t = kernel_textbuf(s);
     attention_text(&t, i, f);
     text_add(&t, "    %s;\n", call);
     char        *body = text_done(&t);
