@@ -137,11 +137,12 @@ static mtf_tensor *dropout_factor(const node *n, const attention_roles *r, mtf_d
         if (!shares(over, r->rows.dims[d].name))
             pairs = mtf_shape_plus(pairs, mtf_shape(r->rows.dims[d]));
     if (r->self || !shares(over, r->memory.name)) pairs = mtf_shape_plus(pairs, mtf_shape(memory));
-    attr attrs[] = {
-        {.shape = &pairs}, {.type = MTF_BOOL}, {.r = 0}, {.r = keep}, {.i = n->attrs[AT_STREAM].i},
-        {.b = false},      {.text = ""},       {.i = 0}, {.i = 1}};
-    node *kept = node_new(n->graph, &op_random_uniform, n->nargs - r->first_turn,
-                          n->in + r->first_turn, attrs, NULL);
+    const attr *all = n->attrs;
+    attr        attrs[] = {{.shape = &pairs}, {.type = MTF_BOOL}, {.r = 0},
+                           {.r = keep},       all[AT_STREAM],     {.b = false},
+                           all[AT_PART_OF],   all[AT_WHOLE],      all[AT_PARTS]};
+    node       *kept = node_new(n->graph, &op_random_uniform, n->nargs - r->first_turn,
+                                n->in + r->first_turn, attrs, NULL);
     if (!kept) return NULL;
     return mtf_where(kept->out[0], mtf_constant(n->graph, 1 / keep, type, mtf_shape()),
                      mtf_constant(n->graph, 0, type, mtf_shape()));
