@@ -7,16 +7,7 @@
 #ifndef CUDA_LIBRARY_LIBRARY_CALLS_H
 #define CUDA_LIBRARY_LIBRARY_CALLS_H
 
-#include "cuda/library/dnn_plans.h"
-
-/* An instruction as calls of the library. */
-typedef struct library_calls {
-#if MTF_HAVE_CUDNN
-    dnn_made *plan;
-    dnn_part *packs; /* of each call */
-#endif
-    int n;
-} library_calls;
+#include "cuda/library/library_kind.h"
 
 /* Does the library carry it out, if it is there?  Then so much working space is planned for it. */
 bool    library_suits(const instr *i);
@@ -37,18 +28,5 @@ library_calls *library_prepare(cuda_context *c, arena *a, const instr *i, void *
                                void *workspace, int64_t workspace_bytes);
 bool           library_run(cuda_context *c, const library_calls *l, const instr *i);
 void           library_forget(cuda_context *c, library_calls *l);
-
-#if MTF_HAVE_CUDNN
-/* What the library is asked to compute, by kind of instruction. */
-typedef struct library_kind {
-    bool (*suits)(const instr *i);
-    int64_t (*bytes)(const instr *i);
-    bool (*is_known)(const cuda_gpu *k); /* does the GPU compute it as it should? */
-    dnn_request (*request)(const instr *i);
-    /* Makes the packs of all calls; false: it was not possible. */
-    bool (*pack)(cuda_context *c, arena *a, const instr *i, void *const *addresses, void *workspace,
-                 library_calls *to);
-} library_kind;
-#endif
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef CUDA_LIBRARY_LIBRARY_WINDOW_H
 #define CUDA_LIBRARY_LIBRARY_WINDOW_H
 
-#include "cuda/library/library_calls.h"
+#include "cuda/library/library_kind.h"
 
 #if MTF_HAVE_CUDNN
 extern const library_kind library_window;

@@ -6,7 +6,7 @@
  */
 #include "cuda/write/map_groups.h"
 
-#include "cuda/write/write_map.h"
+#include "cuda/write/map_text.h"
 #include "program/hazards.h"
 
 /* What the maps of a run read and write. */

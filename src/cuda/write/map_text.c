@@ -346,3 +346,10 @@ void map_add_value(map_text *m, int step)
         text_add(&m->t, ")");
     }
 }
+
+bool map_goes_by_rows(const instr *i)
+{
+    bool rows = map_folds_rows(i) || i->map.sums;
+    for (int o = 0; o < i->nout; o++) rows = rows || map_is_row(i, &i->out[o]);
+    return rows;
+}

@@ -69,4 +69,7 @@ const char *map_computed(const access *a); /* that type */
 void map_add_value(map_text *m, int step);
 bool map_is_constant(const map_text *m, int reg);
 
+/* Does it fold along rows, or store one number a row? */
+bool map_goes_by_rows(const instr *i);
+
 #endif

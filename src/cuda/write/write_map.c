@@ -186,13 +186,6 @@ static void add_body(const pass *p)
     add_results(p);
 }
 
-bool map_goes_by_rows(const instr *i)
-{
-    bool rows = map_folds_rows(i) || i->map.sums;
-    for (int o = 0; o < i->nout; o++) rows = rows || map_is_row(i, &i->out[o]);
-    return rows;
-}
-
 static pass pass_of(map_text *m)
 {
     const instr *i = m->i;

@@ -4,8 +4,6 @@
 
 #include "cuda/write/map_text.h"
 
-/* Does it fold along rows, or store one number a row? */
-bool map_goes_by_rows(const instr *i);
 /* A map that folds along rows or stores one number a row. */
 bool write_map_rows(kernel_source *s, const instr *i, kernel_plan *plan);
 

@@ -7,7 +7,7 @@
  */
 #include "cuda/write/write_move.h"
 
-#include "cuda/write/write_fold.h"
+#include "cuda/write/fold_text.h"
 #include "cuda/write/prelude_assets.h"
 
 static const kernel_patterns patterns = {asset_move, &asset_move_bytes};

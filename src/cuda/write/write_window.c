@@ -8,7 +8,7 @@
  * are cut into chunks, whose sums a second kernel adds.
  */
 #include "base/dtype.h"
-#include "cuda/write/write_fold.h"
+#include "cuda/write/fold_text.h"
 #include "cuda/write/prelude_assets.h"
 
 static const kernel_patterns patterns = {asset_window, &asset_window_bytes};

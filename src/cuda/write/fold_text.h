@@ -1,6 +1,6 @@
 /* Folds as kernels, for several instructions. */
-#ifndef CUDA_WRITE_WRITE_FOLD_H
-#define CUDA_WRITE_WRITE_FOLD_H
+#ifndef CUDA_WRITE_FOLD_TEXT_H
+#define CUDA_WRITE_FOLD_TEXT_H
 
 #include "cuda/write/kernel_text.h"
 
@@ -9,6 +9,9 @@ typedef struct fold_text {
     uint32_t  kept, reduced; /* sets of loops */
     bool      adds;          /* the result is added to the output */
 } fold_text;
+
+/* Are positions sought, not values? */
+bool fold_seeks(fold_kind kind);
 
 bool write_fold_of(kernel_source *s, const instr *i, kernel_plan *plan, fold_text how);
 
