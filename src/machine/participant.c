@@ -1,6 +1,7 @@
 /* Participants: processors that take part in collectives through mailboxes. */
 #include "machine/participant.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "machine/combine.h"
@@ -80,6 +81,7 @@ static bool wait_for(participant *g, const instr *i, const post_condition *what)
 
 static void note(participant *g, _Atomic uint64_t *where, uint64_t number)
 {
+    assert(atomic_load_explicit(where, memory_order_relaxed) <= number); /* others wait for more */
     atomic_store_explicit(where, number, memory_order_release);
     if (g->posted) g->posted(g);
 }
@@ -91,6 +93,7 @@ static const device_peers *peers_of(const participant *g)
 
 uint64_t participant_number(const participant *g, uint64_t step)
 {
+    assert(step >> STEP_BITS == 0);
     return g->turn->collective << STEP_BITS | step;
 }
 

@@ -7,6 +7,8 @@
  */
 #include "plan/planner.h"
 
+#include <assert.h>
+
 enum { SMALL = 4096, MOST = 65536 }; /* elements of one value, of all together */
 
 static int64_t whole_size(const mtf_tensor *x)
@@ -88,6 +90,7 @@ static bool pay_together(emitter *e, int n, shard *const *together, const mtf_te
 {
     const mtf_tensor *payer = e->cause;
     mtf_shape         all = {.ndims = 1, .dims = {{"elements", 0}}};
+    for (int i = 0; i < n; i++) assert(together[i]->now.owed == together[0]->now.owed);
     for (int i = 0; i < n; i++) all.dims[0].size += shape_size(&together[i]->now.shape);
     slice pack = emit_fresh(e, together[0]->now.type, &all);
     TRY(!slice_is_uniform(&pack));

@@ -9,6 +9,8 @@
 
 #include "plan/passes.h"
 
+#include <assert.h>
+
 enum { MOST_PLACED = 4000 }; /* each is compared with all before it */
 
 /* Buffers that reuse each other's place, as one. */
@@ -96,6 +98,7 @@ bool place_by_size(program *p, int64_t align, int64_t guard)
     if (end >= p->slab_bytes) return true;
     p->slab_bytes = end;
     for (int k = 0; k < n; k++) p->buffers[list[k].buffer].offset = list[k].offset;
+    assert(end >= p->live_bytes); /* no order of placing needs less than what is alive */
     for (int b = 0; b < p->nbuffers; b++)
         if (p->buffers[b].shares != b)
             p->buffers[b].offset = p->buffers[first_of_place(p, b)].offset;

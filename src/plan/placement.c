@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "base/abilities.h"
+
+#include <assert.h>
 #include "plan/passes.h"
 #include "program/wire_sizes.h"
 
@@ -43,6 +45,7 @@ static void stretch_over_loops(program *p)
         const instr *loop = &p->instrs[k];
         if (loop->kind != INSTR_LOOP) continue;
         int end = loop->loop.other;
+        assert(end > k && p->instrs[end].kind == INSTR_AGAIN);
         for (int i = k; i <= end; i++) {
             const instr *in = &p->instrs[i];
             for (int o = 0; o < in->nout + in->nin; o++) {
@@ -180,6 +183,7 @@ static bool list_deaths(program *p, deaths *d)
 static int64_t take(slab *s, int64_t bytes)
 {
     int best = -1;
+    assert(bytes > 0);
     for (int i = 0; i < s->ngaps; i++) {
         int64_t size = s->gaps[i].end - s->gaps[i].begin;
         if (size >= bytes && (best < 0 || size < s->gaps[best].end - s->gaps[best].begin)) best = i;
@@ -211,6 +215,10 @@ static bool give(slab *s, int64_t begin, int64_t bytes)
         else
             high = mid;
     }
+    /* What is given back was taken: it lies in no gap, and within the slab. */
+    assert(low == 0 || s->gaps[low - 1].end <= begin);
+    assert(low == s->ngaps || s->gaps[low].begin >= end);
+    assert(end <= s->end);
     bool left = low > 0 && s->gaps[low - 1].end == begin;
     bool right = low < s->ngaps && s->gaps[low].begin == end;
     if (left && right) {
@@ -316,6 +324,7 @@ static bool run_through_time(program *p, slab *s, int64_t guard)
         for (int b = dead.first[k]; b >= 0; b = dead.next[b]) {
             if (inherited[b]) continue;
             alive -= rounded(p, b);
+            assert(alive >= 0);
             if (s) TRY(give(s, p->buffers[b].offset, rounded(p, b) + guard));
         }
     }
@@ -351,5 +360,6 @@ bool place_buffers(program *p, int64_t guard)
     slab s = {.arena = &p->arena};
     TRY(begin(p) && run_through_time(p, &s, guard));
     p->slab_bytes = s.end;
+    assert(p->slab_bytes >= p->live_bytes);
     return place_by_size(p, ALIGN, guard);
 }

@@ -1,6 +1,8 @@
 /* Shards: what a processor has of each tensor. */
 #include "plan/shard.h"
 
+#include <assert.h>
+
 placement shard_where(const emitter *e, const mtf_tensor *x, const slice *s)
 {
     return s->finer ? *s->finer : emit_placement(e, &x->shape, s->cut);
@@ -60,6 +62,7 @@ bool shard_pay(emitter *e, const mtf_tensor *x, shard *h, const placement *goal)
     }
     s->owed = owed;
     s->owes = owes;
+    assert((owed & ~h->now.owed) == 0); /* nothing is paid that is not owed */
     if (owed) TRY(debts_pay(e, x, h));
     TRY(shard_round(e, x, h));
     s->cut = cut;
@@ -104,6 +107,7 @@ bool shard_part(emitter *e, const mtf_tensor *x, shard *h, const placement *goal
         mtf_dim dim = x->shape.dims[d];
         span    has = cut_range(m, &where.dim[d], &e->here, dim.size);
         span    wants = cut_range(m, &goal->dim[d], &e->here, dim.size);
+        assert(wants.begin >= has.begin && wants.begin + wants.size <= has.begin + has.size);
         if (has.size == wants.size) continue;
         *part = slice_cut(part, dim.name, wants.begin - has.begin, wants.size, 1);
     }

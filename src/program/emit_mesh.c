@@ -1,6 +1,7 @@
 /* Emitting collectives, and computing each processor's parts. */
 #include "program/emit.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "program/emit_one.h"
@@ -55,6 +56,7 @@ void emit_global_index(const emitter *e, const mtf_shape *shape, const placement
 
 bool emit_all_reduce(emitter *e, fold_kind kind, unsigned axes, slice *s)
 {
+    assert(axes && axes >> e->layout->mesh->naxes == 0);
     TRY(emit_dense(e, s));
     slice     out = emit_fresh(e, s->type, &s->shape);
     mtf_dim   all = {"elements", shape_size(&s->shape)};
@@ -84,6 +86,7 @@ unsigned scatter_axes(const scatter_args *how)
 bool emit_reduce_scatter(emitter *e, fold_kind kind, mtf_dim dim, const axis_list *from,
                          const axis_list *to, slice *s)
 {
+    assert(cut_refines(to, from) && shape_find(&s->shape, dim.name) >= 0);
     mtf_shape given = s->shape, others = mtf_shape_minus(given, mtf_shape(dim));
     mtf_shape in_shape = {.ndims = 1, .dims = {given.dims[shape_find(&given, dim.name)]}};
     for (int i = 0; i < others.ndims; i++) in_shape.dims[in_shape.ndims++] = others.dims[i];
@@ -113,6 +116,8 @@ static void narrow(const emitter *e, const exchange_args *how, slice *s)
     for (int d = 0; d < how->shape.ndims; d++) {
         span has = exchange_has(e->layout->mesh, how, d, &e->here);
         span want = exchange_wanted(e->layout->mesh, how, d, &e->here);
+        assert(!want.size ||
+               (want.begin >= has.begin && want.begin + want.size <= has.begin + has.size));
         if (want.size) s->offset += (want.begin - has.begin) * s->stride[d];
         s->shape.dims[d].size = want.size;
     }

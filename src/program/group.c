@@ -1,6 +1,8 @@
 /* Groups: the processors that take part in a collective. */
 #include "program/group.h"
 
+#include <assert.h>
+
 group group_of(const mesh *m, int me, unsigned axes)
 {
     group g = {.here = mesh_place(m, me)};
@@ -8,11 +10,13 @@ group group_of(const mesh *m, int me, unsigned axes)
         if (axes >> a & 1) g.axes.axis[g.axes.n++] = (uint8_t)a;
     g.n = cut_parts(m, &g.axes);
     g.mine = cut_part(m, &g.axes, &g.here);
+    assert(g.mine >= 0 && g.mine < g.n);
     return g;
 }
 
 int group_member(const mesh *m, const group *g, int k)
 {
+    assert(k >= 0 && k < g->n);
     mesh_point p = g->here;
     cut_set_part(m, &g->axes, k, &p);
     return mesh_number(m, &p);

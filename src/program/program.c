@@ -5,6 +5,8 @@
  * session and lie outside.
  */
 #include "program/map_form.h"
+
+#include <assert.h>
 #include "program/program.h"
 
 #include <stdio.h>
@@ -67,6 +69,7 @@ bool buffers_meet(const buffer *a, const buffer *b)
 
 const char *instr_name(instr_kind kind)
 {
+    assert(kind < INSTR_KINDS);
     return kinds[kind].name;
 }
 
@@ -87,6 +90,21 @@ void program_free(program *p)
     block_free(p->arena.from, p);
 }
 
+/* Do loops open and close in order, each LOOP and AGAIN referring to the other? */
+static inline bool program_is_nested(const program *p)
+{
+    int open[MAX_NESTING + 1], depth = 0;
+    for (int k = 0; k < p->ninstrs; k++) {
+        const instr *i = &p->instrs[k];
+        if (!instr_is_control(i)) continue;
+        if (i->loop.other < 0 || i->loop.other >= p->ninstrs) return false;
+        if (i->kind == INSTR_LOOP && depth > MAX_NESTING) return false;
+        if (i->kind == INSTR_LOOP) open[depth++] = k;
+        if (i->kind == INSTR_AGAIN && (depth == 0 || open[--depth] != i->loop.other)) return false;
+    }
+    return depth == 0;
+}
+
 /* LOOP, TEST and AGAIN refer to each other by number. */
 void program_remove(program *p, const bool *gone, int *now_at)
 {
@@ -99,6 +117,7 @@ void program_remove(program *p, const bool *gone, int *now_at)
         if (instr_is_control(&p->instrs[k]))
             p->instrs[k].loop.other = now_at[p->instrs[k].loop.other];
     p->ninstrs = n;
+    assert(program_is_nested(p)); /* a loop's ends stay or go together */
 }
 
 int64_t instr_elements(const instr *i)
@@ -225,6 +244,7 @@ void program_price(program *p)
     mtf_cost c = {.instructions = p->ninstrs};
     int64_t  turns = 1, outer[MAX_NESTING];
     int      depth = 0;
+    assert(program_is_nested(p));
     for (int k = 0; k < p->ninstrs; k++) {
         instr *i = &p->instrs[k];
         i->flops = flops_of(i);

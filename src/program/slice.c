@@ -55,7 +55,9 @@ slice slice_cut(const slice *s, const char *dim, int64_t begin, int64_t size, in
 {
     slice out = *s;
     int   d = shape_find(&s->shape, dim);
-    assert(d >= 0);
+    assert(d >= 0 && size >= 0);
+    assert(size == 0 || slice_is_uniform(s) || /* of nothing it may begin anywhere */
+           (begin >= 0 && begin + (size - 1) * step < s->shape.dims[d].size));
     out.offset += begin * s->stride[d];
     out.stride[d] *= step;
     out.shape.dims[d].size = size;

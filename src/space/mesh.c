@@ -1,6 +1,7 @@
 /* Meshes: grids of processors with named axes. */
 #include "space/mesh.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,7 @@ mesh_point mesh_place(const mesh *m, int number)
         p.at[i] = number % m->size[i];
         number /= m->size[i];
     }
+    assert(number == 0); /* else the mesh has no such processor */
     return p;
 }
 
@@ -158,6 +160,7 @@ void cut_set_part(const mesh *m, const axis_list *c, int part, mesh_point *p)
         p->at[c->axis[i]] = part % m->size[c->axis[i]];
         part /= m->size[c->axis[i]];
     }
+    assert(part == 0);
 }
 
 unsigned cut_axes(const axis_list *c)
@@ -179,6 +182,7 @@ bool cut_refines(const axis_list *finer, const axis_list *c)
 
 span part_range(int64_t size, int parts, int part)
 {
+    assert(size >= 0 && part >= 0 && part <= parts);
     /* floor(i * n / p) without the product, which might not fit. */
     int64_t whole = size / parts, rest = size % parts;
     int64_t begin = part * whole + part * rest / parts;
@@ -189,6 +193,7 @@ span part_range(int64_t size, int parts, int part)
 /* The last part that begins at or before the element: k n / p < e + 1 just where k < (e + 1) p / n. */
 int part_holding(int64_t size, int parts, int64_t element)
 {
+    assert(parts > 0 && element >= 0 && element < size);
     if (size <= INT64_MAX / parts) return (int)(((element + 1) * parts - 1) / size);
     int k = (int)((double)element / (double)size * parts); /* may be a neighbour of the part */
     if (k >= parts) k = parts - 1;

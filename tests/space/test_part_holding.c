@@ -1,7 +1,12 @@
 /* Which part of a dimension has an element. */
-#include "harness/check.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "space/mesh.h"
+
+#include <cmocka.h>
 
 static void holds(int64_t size, int parts, int64_t element)
 {
