@@ -48,15 +48,15 @@ static void run_product(void *what)
 #pragma omp parallel for num_threads(n) schedule(static)
     for (int t = 0; t < n; t++) {
         int64_t begin = part_begin(l->m, n, t), end = part_begin(l->m, n, t + 1);
-        cblas_sgemm(CblasRowMajor, l->a_turned ? CblasTrans : CblasNoTrans,
-                    l->b_turned ? CblasTrans : CblasNoTrans, (int)(end - begin), (int)l->n,
-                    (int)l->k, 1, l->a + (l->a_turned ? begin : begin * l->k),
-                    (int)(l->a_turned ? l->m : l->k), l->b, (int)(l->b_turned ? l->k : l->n), 0,
-                    l->c + begin * l->n, (int)l->n);
+        cblas_sgemm(CblasRowMajor, l->a_transposed ? CblasTrans : CblasNoTrans,
+                    l->b_transposed ? CblasTrans : CblasNoTrans, (int)(end - begin), (int)l->n,
+                    (int)l->k, 1, l->a + (l->a_transposed ? begin : begin * l->k),
+                    (int)(l->a_transposed ? l->m : l->k), l->b,
+                    (int)(l->b_transposed ? l->k : l->n), 0, l->c + begin * l->n, (int)l->n);
     }
 }
 
-limit limit_product(int64_t m, int64_t n, int64_t k, bool a_turned, bool b_turned)
+limit limit_product(int64_t m, int64_t n, int64_t k, bool a_transposed, bool b_transposed)
 {
     return (limit){.name = "sgemm",
                    .run = run_product,
@@ -64,8 +64,8 @@ limit limit_product(int64_t m, int64_t n, int64_t k, bool a_turned, bool b_turne
                    .m = m,
                    .n = n,
                    .k = k,
-                   .a_turned = a_turned,
-                   .b_turned = b_turned,
+                   .a_transposed = a_transposed,
+                   .b_transposed = b_transposed,
                    .a = make(m * k),
                    .b = make(k * n),
                    .c = make(m * n)};

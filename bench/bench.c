@@ -28,28 +28,28 @@ static const double shortest_run = 1e-3;
 
 enum { LEAST_ROUNDS = 5, MOST_ROUNDS = 200 };
 
-static double run_for(const racer *r, int turns, clockid_t clock)
+static double run_for(const racer *r, int runs, clockid_t clock)
 {
     if (r->before) r->before(r->context);
     double begin = read_clock(clock);
-    for (int k = 0; k < turns; k++) r->run(r->context);
-    return (read_clock(clock) - begin) / turns;
+    for (int k = 0; k < runs; k++) r->run(r->context);
+    return (read_clock(clock) - begin) / runs;
 }
 
 static void race(int n, racer *racers, double seconds, clockid_t clock)
 {
-    int    turns = 1;
+    int    runs = 1;
     double begin = read_clock(CLOCK_MONOTONIC), fastest = 1;
     for (int k = 0; k < n; k++) { /* the first run warms up, the second measures the duration */
         run_for(&racers[k], 1, clock);
         racers[k].best = run_for(&racers[k], 1, clock);
         if (racers[k].best < fastest) fastest = racers[k].best;
     }
-    if (fastest < shortest_run) turns = (int)(shortest_run / (fastest + 1e-9)) + 1;
+    if (fastest < shortest_run) runs = (int)(shortest_run / (fastest + 1e-9)) + 1;
     for (int round = 0; round < MOST_ROUNDS; round++) {
         if (round >= LEAST_ROUNDS && read_clock(CLOCK_MONOTONIC) - begin > seconds) break;
         for (int k = 0; k < n; k++) {
-            double took = run_for(&racers[k], turns, clock);
+            double took = run_for(&racers[k], runs, clock);
             if (took < racers[k].best) racers[k].best = took;
         }
     }

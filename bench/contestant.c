@@ -12,7 +12,7 @@
 extern char **environ;
 
 enum { MOST = 8, ROUNDS = 5 };
-static const double turn_seconds = 0.3; /* short steps are measured many at a time */
+static const double measured_seconds = 0.3; /* short steps are measured many at a time */
 
 /* Runs the command with these ends of pipes as its input and output.  Discards warnings of libraries,
  * which are visible when the command is run by hand. */
@@ -50,7 +50,7 @@ bool contestant_start(contestant *c)
     return false;
 }
 
-bool contestant_turn(contestant *c, int steps)
+bool contestant_steps(contestant *c, int steps)
 {
     char line[200];
     fprintf(c->ask, "%d\n", steps);
@@ -79,15 +79,15 @@ bool contestants_race(bench *b, contestant *all, int n)
 {
     int steps[MOST];
     for (int i = 0; i < n; i++) {
-        if (!contestant_start(&all[i]) || !contestant_turn(&all[i], 1)) {
+        if (!contestant_start(&all[i]) || !contestant_steps(&all[i], 1)) {
             bench_error(b, "no training step comes from: %s", all[i].command);
             return false;
         }
-        steps[i] = (int)(turn_seconds / all[i].seconds) + 1;
+        steps[i] = (int)(measured_seconds / all[i].seconds) + 1;
     }
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < n; i++)
-            if (!contestant_turn(&all[i], steps[i])) {
+            if (!contestant_steps(&all[i], steps[i])) {
                 bench_error(b, "it stopped training: %s", all[i].command);
                 return false;
             }

@@ -23,7 +23,7 @@ typedef struct contestant {
 /* Starts its command and waits until it is ready; false where that fails. */
 bool contestant_start(contestant *c);
 /* Runs this many steps once. */
-bool contestant_turn(contestant *c, int steps);
+bool contestant_steps(contestant *c, int steps);
 /* Waits for its end. */
 void contestant_stop(contestant *c);
 

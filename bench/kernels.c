@@ -58,16 +58,16 @@ static void measure_products(bench *b, const float *values)
     static const int64_t sizes[][3] = {{1024, 1024, 1024}, {4096, 1024, 1024}};
     for (int k = 0; k < 8; k++) {
         const int64_t *size = sizes[k / 4];
-        bool           a_turned = k & 1, b_turned = k & 2;
+        bool           a_transposed = k & 1, b_transposed = k & 2;
         char           name[64];
         mtf_dim        m = {"m", size[0]}, n = {"n", size[1]}, inner = {"k", size[2]};
         step           s = step_open();
-        mtf_tensor    *x = step_input(&s, a_turned ? mtf_shape(inner, m) : mtf_shape(m, inner));
-        mtf_tensor    *y = step_input(&s, b_turned ? mtf_shape(n, inner) : mtf_shape(inner, n));
-        limit          l = limit_product(m.size, n.size, inner.size, a_turned, b_turned);
+        mtf_tensor    *x = step_input(&s, a_transposed ? mtf_shape(inner, m) : mtf_shape(m, inner));
+        mtf_tensor    *y = step_input(&s, b_transposed ? mtf_shape(n, inner) : mtf_shape(inner, n));
+        limit          l = limit_product(m.size, n.size, inner.size, a_transposed, b_transposed);
         step_compile(&s, mtf_einsum(mtf_shape(m, n), x, y), values);
-        snprintf(name, sizeof name, "einsum %s,%s %lld %lld %lld", a_turned ? "km" : "mk",
-                 b_turned ? "nk" : "kn", (long long)m.size, (long long)n.size,
+        snprintf(name, sizeof name, "einsum %s,%s %lld %lld %lld", a_transposed ? "km" : "mk",
+                 b_transposed ? "nk" : "kn", (long long)m.size, (long long)n.size,
                  (long long)inner.size);
         race_limit(b, name, &s, &l, 0.97);
         limit_free(&l);

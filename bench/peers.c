@@ -1,6 +1,6 @@
 /* The same training by PyTorch and Mesh TensorFlow.
  *
- * Each is a process that takes steps when asked, so that they race turn by turn
+ * Each is a process that takes steps when asked, so that they race alternately
  * with equally many threads.  MTF_PEERS names a folder with two Python
  * environments, torch and meshtf; the scripts lie in peers/.
  */

@@ -1,4 +1,4 @@
-/* Layouts run in turns, again and again.
+/* Layouts take turns, again and again.
  *
  * On a shared machine other programs slow down a core for seconds, now one and now another, and a step
  * takes as long as its slowest processor: a quarter longer, or several times as long.  So a time of a

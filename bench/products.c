@@ -35,7 +35,7 @@ struct products {
 
 /* A matrix as the library takes it: which of its strides is 1, and the other. */
 typedef struct view {
-    bool turned;
+    bool transposed;
     int  stride;
 } view;
 
@@ -60,8 +60,8 @@ static void run_block(const product *p, int64_t element, span rows, span columns
     view second = view_of(p->k, p->n, p->b_k, p->b_n);
     view result = view_of(p->m, p->n, p->c_m, 1);
     if (rows.size == 0 || columns.size == 0) return;
-    cblas_sgemm(CblasRowMajor, first.turned ? CblasTrans : CblasNoTrans,
-                second.turned ? CblasTrans : CblasNoTrans, (int)rows.size, (int)columns.size,
+    cblas_sgemm(CblasRowMajor, first.transposed ? CblasTrans : CblasNoTrans,
+                second.transposed ? CblasTrans : CblasNoTrans, (int)rows.size, (int)columns.size,
                 (int)p->k, 1, a, first.stride, b, second.stride, 0, c, result.stride);
 }
 
@@ -126,10 +126,10 @@ static void choose_sharing(product *list, int i)
 static product product_of(const instr *i, char *const *base)
 {
     int           m = i->nloops - 3, n = m + 1, k = m + 2;
-    bool          turned = i->out[0].stride[n] != 1 && i->size[n] > 1; /* c' = b' a' */
-    const access *a = &i->in[turned], *b = &i->in[!turned], *c = &i->out[0];
+    bool          flipped = i->out[0].stride[n] != 1 && i->size[n] > 1; /* c' = b' a' */
+    const access *a = &i->in[flipped], *b = &i->in[!flipped], *c = &i->out[0];
     product       p = {.nbatch = m, .batch = 1, .k = i->size[k]};
-    if (turned) m = n, n = m - 1;
+    if (flipped) m = n, n = m - 1;
     p.m = i->size[m], p.n = i->size[n];
     p.a_m = a->stride[m], p.a_k = a->stride[k];
     p.b_k = b->stride[k], p.b_n = b->stride[n];

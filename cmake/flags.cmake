@@ -40,7 +40,7 @@ set(MTF_LEVEL_SOURCES map_steps.c joined_steps.c formula_steps.c soft_steps.c fo
 list(TRANSFORM MTF_LEVEL_SOURCES PREPEND src/cpu/)
 set_source_files_properties(src/cpu/soft_steps.c PROPERTIES
     COMPILE_OPTIONS "-ffinite-math-only")
-# Turns of a loop that are unrolled get registers of their own, or they would wait for one another.
+# Iterations of a loop that are unrolled get registers of their own, or they would wait for one another.
 if(CMAKE_C_COMPILER_ID STREQUAL GNU)
     set_property(SOURCE ${MTF_LEVEL_SOURCES} APPEND PROPERTY
         COMPILE_OPTIONS "-fweb;-frename-registers")

@@ -479,7 +479,7 @@ typedef struct mtf_loop_opts {
 MTF_API void mtf_while_loop(mtf_graph *g, int carried, mtf_tensor *const *in, mtf_tensor **out,
                             const mtf_loop_opts *opts);
 /* The innermost loop's iteration, counted from 0, an i32 scalar; only inside a loop. */
-MTF_API mtf_tensor *mtf_turn(mtf_graph *g);
+MTF_API mtf_tensor *mtf_iteration(mtf_graph *g);
 
 /* Inner values are computed again in the backward pass instead of being kept. */
 MTF_API void mtf_recompute(mtf_graph *g, int nin, mtf_tensor *const *in, int nout, mtf_tensor **out,
@@ -623,7 +623,7 @@ typedef struct mtf_measured {
     int64_t        peak_bytes;        /* variables and the slab together, as allocated */
     int64_t        scratch_bytes, wire_bytes; /* not in the peak, as in mtf_cost */
     int64_t        instructions;
-    const int64_t *turns;   /* by instruction: how often it ran */
+    const int64_t *executions; /* by instruction: how often it ran */
     const double  *seconds; /* by instruction: of all runs, waiting for other processors included */
     const double  *first_seconds; /* of the first step, which touches memory for the first time */
 } mtf_measured;

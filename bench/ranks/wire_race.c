@@ -32,7 +32,7 @@ typedef struct race {
     wire         *threads, *ranks; /* threads: in the first rank only */
     member        members[MOST_RANKS];
     int64_t       elements; /* of the larger of operand and result */
-    int           turns;
+    int           runs;
     instr         instr;
     access        in, out;
     exchange_args gather;
@@ -92,13 +92,13 @@ static const collective collectives[] = {
 
 /* ---- who races ---- */
 
-/* Seconds of one turn for this processor; the first collective, untimed, lets all begin together. */
+/* Seconds of one run for this processor; the first collective, untimed, lets all begin together. */
 static double run_wire(race *r, wire *w, int me, const member *m)
 {
     void  *base[] = {m->in, m->out};
     double begin = 0;
     bool   ok = true;
-    for (int k = 0; ok && k <= r->turns; k++) {
+    for (int k = 0; ok && k <= r->runs; k++) {
         if (k == 1) begin = clock_seconds();
         ok = w->run(w, me, &r->instr, base);
     }
@@ -106,7 +106,7 @@ static double run_wire(race *r, wire *w, int me, const member *m)
         fprintf(stderr, "wire_race: %s\n", mtf_error(r->session));
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    return (clock_seconds() - begin) / r->turns;
+    return (clock_seconds() - begin) / r->runs;
 }
 
 typedef struct runner {
@@ -154,8 +154,8 @@ static double race_plain(race *r, const collective *c)
     const member *me = &r->members[r->rank];
     c->call(r, me);
     double begin = clock_seconds();
-    for (int k = 0; k < r->turns; k++) c->call(r, me);
-    return (clock_seconds() - begin) / r->turns;
+    for (int k = 0; k < r->runs; k++) c->call(r, me);
+    return (clock_seconds() - begin) / r->runs;
 }
 
 /* ---- the race ---- */
@@ -166,7 +166,7 @@ static double lesser(double a, double b)
 }
 
 /* Short collectives are repeated so that a run takes about five milliseconds. */
-static int turns_for(int64_t bytes)
+static int runs_for(int64_t bytes)
 {
     return 1 + (int)(5e-3 / (3e-6 + (double)bytes / 1e9));
 }
@@ -184,7 +184,7 @@ static void race_one(race *r, const collective *c, int64_t bytes)
 {
     double on_threads = 1e9, on_ranks = 1e9, plain = 1e9;
     r->elements = bytes / (int64_t)sizeof(float);
-    r->turns = turns_for(bytes);
+    r->runs = runs_for(bytes);
     r->in = (access){.buffer = 0, .type = MTF_F32, .stride = {1}};
     r->out = (access){.buffer = 1, .type = MTF_F32, .stride = {1}};
     r->instr = (instr){.nin = 1, .nout = 1, .in = &r->in, .out = &r->out, .nloops = 1};

@@ -49,10 +49,10 @@ class Attention(nn.Module):
     def heads(self, x, w):
         return (x @ w).unflatten(-1, (HEADS, DEPTH)).transpose(1, 2)
 
-    def forward(self, x, memory=None, turn=lambda z: z, **visible):
+    def forward(self, x, memory=None, rotate=lambda z: z, **visible):
         y = self.norm(x)
         memory = y if memory is None else memory
-        seen = F.scaled_dot_product_attention(turn(self.heads(y, self.q)), turn(self.heads(memory, self.k)),
+        seen = F.scaled_dot_product_attention(rotate(self.heads(y, self.q)), rotate(self.heads(memory, self.k)),
                                               self.heads(memory, self.v), scale=1.0, **visible)
         return x + seen.transpose(1, 2).flatten(2) @ self.o
 

@@ -34,13 +34,13 @@ class LanguageModel(nn.Module):
     def forward(self, tokens):
         """Losses of all tokens, 0 being padding: each is predicted from those before it."""
 
-        def turn(z):
+        def rotate(z):
             a, b = z.chunk(2, -1)
             return torch.cat((a * self.cosine - b * self.sine, b * self.cosine + a * self.sine), -1)
 
         x = F.embedding(F.pad(tokens, (1, -1)), self.embedding)
         for attention, dense in zip(self.attention, self.dense):
-            x = dense(attention(x, turn=turn, is_causal=True))
+            x = dense(attention(x, rotate=rotate, is_causal=True))
         return token_losses(self.norm(x) * MODEL**-0.5 @ self.embedding.T, tokens, self.training)
 
 

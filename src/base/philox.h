@@ -70,7 +70,7 @@ static inline uint32_t philox_flag(const philox_block *b, uint64_t g)
 
 /* The stream for one iteration of a loop and one of a loop inside it; 0 where there is no loop.
  * Every pair of iterations has a block of its own, and all of it goes into the stream. */
-static inline philox_stream philox_turn(philox_stream s, uint32_t outer, uint32_t inner)
+static inline philox_stream philox_iterations(philox_stream s, uint32_t outer, uint32_t inner)
 {
     philox_block b = philox_at(s, (uint64_t)inner << 32 | outer);
     return (philox_stream){(uint64_t)b.word[1] << 32 | b.word[0], b.word[2], b.word[3]};

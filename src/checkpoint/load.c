@@ -18,7 +18,7 @@
 typedef struct wish {
     store_entry *entry;
     kept_tensor *tensor;
-    bool         turned; /* the tensor has its dimensions in another order */
+    bool         transposed; /* the tensor has its dimensions in another order */
 } wish;
 
 typedef struct loader {
@@ -191,8 +191,8 @@ static bool choose(loader *l)
             continue;
         }
         if (!fits(l, e, t)) return misfits(l, i);
-        bool turned = t->named && transpose_suits(&t->shape, &e->shape);
-        l->wishes[l->nwishes++] = (wish){e, t, turned};
+        bool transposed = t->named && transpose_suits(&t->shape, &e->shape);
+        l->wishes[l->nwishes++] = (wish){e, t, transposed};
     }
     if (l->nwishes) return true;
     return fail(&l->fault, ERR_FILE, "\"%s\" has none of the %d variables that were to be loaded",
@@ -240,8 +240,8 @@ static mtf_part part_there(const mtf_shape *there, const mtf_part *p, void *data
 }
 
 /* Allocates memory for one part, because its elements are read in one order and written in another. */
-static bool read_turned(loader *l, reader *r, const wish *w, const mtf_part *p, bool counts,
-                        uint64_t *sum)
+static bool read_transposed(loader *l, reader *r, const wish *w, const mtf_part *p, bool counts,
+                            uint64_t *sum)
 {
     const mtf_allocator *a = &l->store->session->allocator;
     size_t               bytes = mtf_dtype_bytes(w->entry->type);
@@ -280,9 +280,9 @@ static bool read_one(loader *l, reader *r, const read_room *room, const wish *w,
         room->counts[n] = speaker == k;
         room->parts[n++] = part_of(s, k, &e->shape, &e->where, e->parts[k]);
     }
-    for (int i = 0; w->turned && i < n; i++)
-        TRY(read_turned(l, r, w, &room->parts[i], room->counts[i], sum));
-    if (!w->turned) TRY(reader_parts(r, w->tensor, e->type, n, room->parts, room->counts, sum));
+    for (int i = 0; w->transposed && i < n; i++)
+        TRY(read_transposed(l, r, w, &room->parts[i], room->counts[i], sum));
+    if (!w->transposed) TRY(reader_parts(r, w->tensor, e->type, n, room->parts, room->counts, sum));
     for (int k = s->first; k < s->end; k++)
         if (room->first[k - s->first] != k) copy_part(l, r, e, room->first[k - s->first], k);
     return true;

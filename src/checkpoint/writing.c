@@ -106,7 +106,7 @@ void writer_close(writer *w)
 }
 
 /* One file is open at a time; tensors are written in the order of files. */
-static bool turn_to(writer *w, int file)
+static bool go_to(writer *w, int file)
 {
     char path[PATH_MAX];
     if (w->descriptor >= 0 && w->file == file) return true;
@@ -135,7 +135,7 @@ static bool flush(writer *w)
     int64_t            bytes = (int64_t)mtf_dtype_bytes(t->type);
     char               path[PATH_MAX];
     if (w->used == 0) return true;
-    TRY(turn_to(w, t->file));
+    TRY(go_to(w, t->file));
     bool ok = put_all(w->descriptor, w->stage, w->used * bytes, t->at + w->begin * bytes);
     if (ok) /* starts writing to the disk early, so that the final sync is short */
         sync_file_range(w->descriptor, t->at + w->begin * bytes, w->used * bytes,

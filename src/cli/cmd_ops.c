@@ -195,7 +195,7 @@ static void write_page(textbuf *t)
         "ignores it.\n\n"
         "Element types never change silently: cast. bf16 and f16 only store; arithmetic and "
         "sums happen in f32.\nEach result is rounded to its type once, and no part of a sum "
-        "is, whatever the layout; a loop's sum is one sum over all turns.\n"
+        "is, whatever the layout; a loop's sum is one sum over all iterations.\n"
         "A chip that multiplies bf16 matrices by itself may take elements below 2^-126 for 0.\n"
         "Integers wrap around.\n\n"
         "f8e4m3 and f8e5m2 hold factors of products: they are cast, moved (broadcast, reshape, "

@@ -76,7 +76,7 @@ static bool print_text(const job *j)
     }
     if (a->cut_short)
         text_add(&t, "while loops ended after %d iterations: later ones were not verified\n",
-                 LOCKSTEP_TURNS);
+                 LOCKSTEP_ITERATIONS);
     const char *text = text_done(&t);
     if (text) printable_put(stdout, text);
     return text != NULL;

@@ -82,7 +82,7 @@ static void add_instructions(cJSON *to, const estimate *e)
         json_text(item, "kind",
                   line->collective ? line->collective : instr_name(e->program->instrs[k].kind));
         json_text(item, "tensor", mtf_name_of_tensor(line->tensor));
-        json_int(item, "turns", line->turns);
+        json_int(item, "executions", line->executions);
         json_int(item, "flops", line->flops);
         json_int(item, "bytes", line->bytes);
         cJSON_AddNumberToObject(item, "seconds", line->seconds);

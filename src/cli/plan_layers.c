@@ -37,7 +37,7 @@ static void sum_up(const estimate *e, const phases *p, layer_row *rows)
         r->seconds[x ? p->phase[x->id] : PHASE_FORWARD] += line->seconds;
         r->flops += (double)line->flops;
         r->sent += (double)line->sent_bytes;
-        if (line->collective) r->collectives += (double)line->turns;
+        if (line->collective) r->collectives += (double)line->executions;
     }
 }
 

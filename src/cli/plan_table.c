@@ -28,7 +28,7 @@ static bool same_work(const estimate *e, int a, int b)
     const price_line *x = &e->price.lines[a], *y = &e->price.lines[b];
     return e->program->instrs[a].kind == e->program->instrs[b].kind && x->flops == y->flops &&
            x->sent_bytes == y->sent_bytes && x->duplicate == y->duplicate && x->axes == y->axes &&
-           x->turns == y->turns && mtf_shape_equal(x->tensor->shape, y->tensor->shape) &&
+           x->executions == y->executions && mtf_shape_equal(x->tensor->shape, y->tensor->shape) &&
            (x->cause == y->cause || (x->cause && y->cause && strcmp(x->cause, y->cause) == 0));
 }
 

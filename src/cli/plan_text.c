@@ -31,7 +31,7 @@ int collective_sums(estimate *e, bool by_cause, collective_sum **list)
                                             .group = line->group};
         }
         collective_sum *s = &(*list)[i];
-        s->count += line->turns;
+        s->count += line->executions;
         s->elements += line->sent_elements;
         s->bytes += line->sent_bytes;
         s->seconds += line->seconds;

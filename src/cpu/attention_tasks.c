@@ -46,12 +46,13 @@ static bool in_memory(const instr *i, int loop)
 static philox_stream stream_of(const instr *i, const run_state *r)
 {
     philox_stream s = {r->seed, i->attention->stream, r->step};
-    uint32_t      turn[2];
+    uint32_t      iteration[2];
     int           end = i->nin - (i->attention->part != 0);
-    for (int k = i->attention->first_turn; k < end; k += 2) {
+    for (int k = i->attention->first_iteration; k < end; k += 2) {
         for (int t = 0; t < 2; t++)
-            turn[t] = k + t < end ? *(const uint32_t *)(const void *)operand(r, &i->in[k + t]) : 0;
-        s = philox_turn(s, turn[0], turn[1]);
+            iteration[t] =
+                k + t < end ? *(const uint32_t *)(const void *)operand(r, &i->in[k + t]) : 0;
+        s = philox_iterations(s, iteration[0], iteration[1]);
     }
     return s;
 }

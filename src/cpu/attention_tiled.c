@@ -218,7 +218,7 @@ void attention_f32(const attending *t, int64_t batch, span rows, void *scratch)
 /* Of a group of rows: q and dy as rows, panels and columns; weights and slopes, panel by panel.
  * Of a block of the memory: k and v as columns of positions and of elements; dk, dv as [..][m]. */
 typedef struct backward_room {
-    float *natural, *q, *dy, *q_columns, *dy_columns, *weights, *slopes, *turned;
+    float *natural, *q, *dy, *q_columns, *dy_columns, *weights, *slopes, *transposed;
     float *k, *v, *keys, *values, *k_columns, *dk, *dv;
 } backward_room;
 
@@ -235,7 +235,7 @@ static int64_t backward_room_of(const attending *t, float *at, backward_room *r)
                 {&r->dy_columns, GROUP * round_up(value, TILE_COLS)},
                 {&r->weights, GROUP * MEMORY_BLOCK},
                 {&r->slopes, GROUP * MEMORY_BLOCK},
-                {&r->turned, GROUP * W},
+                {&r->transposed, GROUP * W},
                 {&r->k, MEMORY_BLOCK * key},
                 {&r->v, MEMORY_BLOCK * value},
                 {&r->keys, MEMORY_BLOCK * key},
@@ -272,7 +272,7 @@ static void add_queries(const attending *t, const grad_task *g, const panel *p,
 }
 
 /* to[j][i] = from[i][j]: transposes 8 by 8 elements. */
-static void turn(const float *from, float *to)
+static void transpose(const float *from, float *to)
 {
     for (int i = 0; i < W; i += 4)
         for (int j = 0; j < W; j += 4) {
@@ -292,15 +292,15 @@ static void turn(const float *from, float *to)
 /* sums [wide][m] += the sum over a group's rows of `table`, panels of [m][8], times columns
  * [row][12]; for the positions begin .. end-1, rounded outwards to multiples of 8. */
 static void add_memory(const float *table, int64_t panels, const float *columns, int64_t wide,
-                       int64_t begin, int64_t end, float *turned, float *sums)
+                       int64_t begin, int64_t end, float *transposed, float *sums)
 {
     float   tile[TILE_COLS * W];
     int64_t rows = panels * W;
     for (int64_t m = begin / W * W; m < end; m += W) {
         for (int64_t k = 0; k < panels; k++)
-            turn(table + (k * MEMORY_BLOCK + m) * W, turned + k * W * W);
+            transpose(table + (k * MEMORY_BLOCK + m) * W, transposed + k * W * W);
         for (int64_t d = 0; d < wide; d += TILE_COLS) {
-            matrix_tile_f32(rows, turned, columns + d * rows, tile, W);
+            matrix_tile_f32(rows, transposed, columns + d * rows, tile, W);
             for (int64_t j = 0; j < TILE_COLS; j++) {
                 float *to = sums + (d + j) * MEMORY_BLOCK + m;
                 vst1q_f32(to, vaddq_f32(vld1q_f32(to), vld1q_f32(tile + j * W)));
@@ -388,8 +388,8 @@ static void grad_group(const attending *t, const grad_task *g, int64_t first, in
         if (g->of_memory && t->instr->nout > 3) add_bias_grad(t, &list[k], all, own + begin * W);
     }
     if (!g->of_memory) return;
-    add_memory(r->weights, panels, r->dy_columns, value, begin, end, r->turned, r->dv);
-    add_memory(r->slopes, panels, r->q_columns, key, begin, end, r->turned, r->dk);
+    add_memory(r->weights, panels, r->dy_columns, value, begin, end, r->transposed, r->dv);
+    add_memory(r->slopes, panels, r->q_columns, key, begin, end, r->transposed, r->dk);
 }
 
 void attention_grad_f32(const attending *t, const grad_task *g, void *scratch)

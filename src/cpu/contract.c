@@ -27,7 +27,7 @@ enum {
 };
 
 /* The transposed product: c' = b' a'. */
-static product product_turned(const product *p)
+static product product_flipped(const product *p)
 {
     return (product){.type = p->type,
                      .result = p->result,
@@ -90,8 +90,8 @@ static void product_plain(const product *p, const void *a, const void *b, void *
     /* The inner loop runs along n: transpose the product if only m has adjacent elements, or if n
      * is too short to fill the lanes. */
     if ((p->b_n != 1 && p->a_m == 1) || (p->n == 1 && p->m > 1)) {
-        product turned = product_turned(p);
-        run(&turned, b, a, c);
+        product flipped = product_flipped(p);
+        run(&flipped, b, a, c);
     } else {
         run(p, a, b, c);
     }
@@ -124,16 +124,17 @@ static bool product_gemv(const product *p, const matrix *shape, const void *a, c
 {
     int64_t b_k = p->k == 1 ? 1 : p->b_k;
     if (!fits_int(p->m) || !fits_int(p->k) || !fits_int(b_k) || !fits_int(p->c_m)) return false;
-    int rows = (int)(shape->turned ? p->k : p->m), cols = (int)(shape->turned ? p->m : p->k);
+    int rows = (int)(shape->transposed ? p->k : p->m),
+        cols = (int)(shape->transposed ? p->m : p->k);
     /* Zeroed here and added to: c may hold NaN, and libraries differ on 0 * NaN. */
     if (p->type == MTF_F32) {
         for (int64_t i = 0; i < p->m && !p->add; i++) ((float *)c)[i * p->c_m] = 0;
-        cblas_sgemv(CblasRowMajor, shape->turned ? CblasTrans : CblasNoTrans, rows, cols, 1.0f, a,
-                    shape->ld, b, (int)b_k, 1.0f, c, (int)p->c_m);
+        cblas_sgemv(CblasRowMajor, shape->transposed ? CblasTrans : CblasNoTrans, rows, cols, 1.0f,
+                    a, shape->ld, b, (int)b_k, 1.0f, c, (int)p->c_m);
     } else {
         for (int64_t i = 0; i < p->m && !p->add; i++) ((double *)c)[i * p->c_m] = 0;
-        cblas_dgemv(CblasRowMajor, shape->turned ? CblasTrans : CblasNoTrans, rows, cols, 1.0, a,
-                    shape->ld, b, (int)b_k, 1.0, c, (int)p->c_m);
+        cblas_dgemv(CblasRowMajor, shape->transposed ? CblasTrans : CblasNoTrans, rows, cols, 1.0,
+                    a, shape->ld, b, (int)b_k, 1.0, c, (int)p->c_m);
     }
     return true;
 }
@@ -144,9 +145,9 @@ static bool product_blas(const product *p, const void *a, const void *b, void *c
     if (p->m == 1 && p->n == 1) return product_dot(p, a, b, c);
     gemm g = {.type = p->type, .add = p->add};
     if (!matrix_of(p->m, p->n, p->c_m, p->c_n, &g.c)) return false;
-    if (g.c.turned || p->m == 1) {
-        product turned = product_turned(p);
-        return product_blas(&turned, b, a, c);
+    if (g.c.transposed || p->m == 1) {
+        product flipped = product_flipped(p);
+        return product_blas(&flipped, b, a, c);
     }
     if (!matrix_of(p->m, p->k, p->a_m, p->a_k, &g.a)) return false;
     if (p->n == 1) return product_gemv(p, &g.a, a, b, c);
@@ -163,38 +164,38 @@ static bool product_blas(const product *p, const void *a, const void *b, void *c
 static bool product_bf16(contract_way way, const product *p, const void *a, const void *b, void *c,
                          void *scratch)
 {
-    product turned = product_turned(p);
+    product flipped = product_flipped(p);
     if (way == CONTRACT_PLAIN) return false;
     if (way == CONTRACT_SHORT) { /* rows of the result are stored contiguously if possible */
-        bool turn = p->c_n != 1 && p->c_m == 1;
-        (p->tile ? product_short : product_widened)(turn ? &turned : p, turn ? b : a, turn ? a : b,
+        bool flip = p->c_n != 1 && p->c_m == 1;
+        (p->tile ? product_short : product_widened)(flip ? &flipped : p, flip ? b : a, flip ? a : b,
                                                     c, scratch);
         return true;
     }
-    bool turn = p->m == 1 && (p->n > 1 || p->a_k != 1); /* so that the vector is b */
-    return product_short_vector(turn ? &turned : p, turn ? b : a, turn ? a : b, c);
+    bool flip = p->m == 1 && (p->n > 1 || p->a_k != 1); /* so that the vector is b */
+    return product_short_vector(flip ? &flipped : p, flip ? b : a, flip ? a : b, c);
 }
 
 static void product_run(contract_way way, const product *p, const void *a, const void *b, void *c,
                         void *scratch)
 {
-    product turned = product_turned(p);
+    product flipped = product_flipped(p);
     if (p->type == MTF_BF16) {
         if (!product_bf16(way, p, a, b, c, scratch)) product_plain(p, a, b, c);
         return;
     }
     if (way == CONTRACT_TERMS) {
-        bool turn = p->c_n != 1 || p->n == 1;
-        if (product_terms(turn ? &turned : p, turn ? b : a, turn ? a : b, c)) return;
+        bool flip = p->c_n != 1 || p->n == 1;
+        if (product_terms(flip ? &flipped : p, flip ? b : a, flip ? a : b, c)) return;
     }
     if (way == CONTRACT_SLIM) {
-        bool turn = p->n > SLIM_WIDE;
-        if (product_slim(turn ? &turned : p, turn ? b : a, turn ? a : b, c)) return;
+        bool flip = p->n > SLIM_WIDE;
+        if (product_slim(flip ? &flipped : p, flip ? b : a, flip ? a : b, c)) return;
     }
 #if MTF_OWN_PRODUCTS
     if (way == CONTRACT_TILED) {
-        bool turn = product_tiled_work(&turned) < product_tiled_work(p);
-        product_tiled(turn ? &turned : p, turn ? b : a, turn ? a : b, c, scratch);
+        bool flip = product_tiled_work(&flipped) < product_tiled_work(p);
+        product_tiled(flip ? &flipped : p, flip ? b : a, flip ? a : b, c, scratch);
         return;
     }
 #else

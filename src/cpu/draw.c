@@ -222,12 +222,12 @@ static void draw_block(const draw_args *a, source *s, const walk *w, const acces
 static philox_stream stream_of(const instr *i, const run_state *r)
 {
     philox_stream s = {r->seed, i->draw.key, r->step};
-    uint32_t      turn[2];
-    int           turns = i->nin - (i->draw.part != 0);
-    for (int k = 0; k < turns; k += 2) {
+    uint32_t      iteration[2];
+    int           iterations = i->nin - (i->draw.part != 0);
+    for (int k = 0; k < iterations; k += 2) {
         for (int t = 0; t < 2; t++)
-            turn[t] = k + t < turns ? *(const uint32_t *)operand(r, &i->in[k + t]) : 0;
-        s = philox_turn(s, turn[0], turn[1]);
+            iteration[t] = k + t < iterations ? *(const uint32_t *)operand(r, &i->in[k + t]) : 0;
+        s = philox_iterations(s, iteration[0], iteration[1]);
     }
     return s;
 }

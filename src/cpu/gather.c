@@ -27,19 +27,19 @@ typedef struct transfer {
 /* Part of a transfer: a range of iterations of the outer loops and of elements of the data
  * loops. */
 typedef struct share {
-    int64_t first, turns, each_first, each;
+    int64_t first, count, each_first, each;
 } share;
 
 /* One thread's share: whole iterations if there are enough of them, else a range of the data. */
 static share share_of(const transfer *t, int part, int parts)
 {
     share   s = {0, t->outer.elements, 0, t->each.elements};
-    bool    by_turn = t->outer.elements >= parts;
-    int64_t whole = by_turn ? t->outer.elements : t->each.elements;
+    bool    by_outer = t->outer.elements >= parts;
+    int64_t whole = by_outer ? t->outer.elements : t->each.elements;
     int64_t first = whole * part / parts, count = whole * (part + 1) / parts - first;
-    if (by_turn) {
+    if (by_outer) {
         s.first = first;
-        s.turns = count;
+        s.count = count;
     } else {
         s.each_first = first;
         s.each = count;
@@ -83,15 +83,15 @@ static inline place place_plus(place p, place step, int64_t times)
 typedef void visit(const transfer *t, place p, const walk *each);
 
 /* Visits the elements first .. first + count-1 of a nest, in order. */
-static void visit_turns(const transfer *t, const nest *n, share s, place from, visit *one,
+static void visit_share(const transfer *t, const nest *n, share s, place from, visit *one,
                         const walk *each)
 {
     place along = step_of(t, n, 0), across = step_of(t, n, 1);
-    for (walk w = walk_at(n, s.first, s.turns); w.left > 0; walk_on(&w)) {
+    for (walk w = walk_at(n, s.first, s.count); w.left > 0; walk_on(&w)) {
         place start = place_of_transfer(t, &w, from);
         for (int64_t row = 0; row < w.rows; row++)
-            for (int64_t turn = 0; turn < w.count; turn++)
-                one(t, place_plus(place_plus(start, across, row), along, turn), each);
+            for (int64_t k = 0; k < w.count; k++)
+                one(t, place_plus(place_plus(start, across, row), along, k), each);
     }
 }
 
@@ -163,7 +163,7 @@ void kernel_gather(const instr *i, const run_state *r)
     for (int part = 0; part < parts; part++) {
         share s = share_of(&t, part, parts);
         walk  each = walk_at(&t.each, s.each_first, s.each);
-        visit_turns(&t, &t.outer, s, (place){0, 0, 0}, gather_one, &each);
+        visit_share(&t, &t.outer, s, (place){0, 0, 0}, gather_one, &each);
     }
 }
 
@@ -214,10 +214,10 @@ static void scatter_one(const transfer *t, place p, const walk *each)
 }
 
 /* One iteration of the outer loops: the loops that may write the same element run in order. */
-static void scatter_turn(const transfer *t, place at, const walk *each)
+static void scatter_outer(const transfer *t, place at, const walk *each)
 {
-    share all = {.turns = t->inner.elements};
-    visit_turns(t, &t->inner, all, at, scatter_one, each);
+    share all = {.count = t->inner.elements};
+    visit_share(t, &t->inner, all, at, scatter_one, each);
 }
 
 /* out[i.., index[i..], j..] += or = data[i.., j..]; an index out of range is skipped */
@@ -250,7 +250,7 @@ void kernel_scatter(const instr *i, const run_state *r)
     for (int part = 0; part < parts; part++) {
         share s = share_of(&t, part, parts);
         walk  each = walk_at(&t.each, s.each_first, s.each);
-        visit_turns(&t, &t.outer, s, (place){0, 0, 0}, scatter_turn, &each);
-        if (!i->gather.set) report_flops(r, s.turns * t.inner.elements * s.each);
+        visit_share(&t, &t.outer, s, (place){0, 0, 0}, scatter_outer, &each);
+        if (!i->gather.set) report_flops(r, s.count * t.inner.elements * s.each);
     }
 }

@@ -92,7 +92,7 @@ static bool needs_no_room(const mapping *m)
     const instr *i = m->instr;
     const bool  *row = m->registers.row;
     bool         one_loop = m->nest.nloops == m->rows.nloops + 1;
-    if (m->in_turns || !one_loop || m->row < ROW_WORTH_CALLS || m->registers.formulas.n > 0)
+    if (m->in_passes || !one_loop || m->row < ROW_WORTH_CALLS || m->registers.formulas.n > 0)
         return false;
     for (int s = 0; s < i->map.nsteps; s++) /* its operands with one value per row need slots */
         if (i->map.steps[s].fn == FN_SELECT && !row[i->nin + s]) return false;
@@ -130,7 +130,7 @@ static void prepare_rows(mapping *m, uint32_t indexed, int threads)
     if (m->nest.elements == 0) return;
     if (!cut_into_blocks(m, threads)) {
         int64_t most = most_in_tile(i, &m->registers);
-        if (!m->in_turns && !lie_well(m, m->row >= ROW_WORTH_A_CALL)) most = SMALL_TILE;
+        if (!m->in_passes && !lie_well(m, m->row >= ROW_WORTH_A_CALL)) most = SMALL_TILE;
         m->rows_together = fair_tile(m->nrows, m->row < most ? most / m->row : 1, threads);
     }
     m->tiles_per_block = ceil_div(m->block, m->rows_together);
@@ -145,7 +145,7 @@ static void prepare_mapping(const instr *i, const run_state *r, int threads, map
     m->registers = map_registers_of(i);
     m->slot_bytes = slot_bytes(i, &m->registers);
     m->row = 1;
-    m->in_turns = waits_for_rows(i);
+    m->in_passes = waits_for_rows(i);
     m->tiles_per_line = 0;
     if (i->map.nrow) {
         prepare_rows(m, indexed, threads);

@@ -51,10 +51,10 @@ static bool match_tree(const subject *s, int reg, match *m)
     m->steps[m->nsteps++] = (int16_t)which;
     int   n = map_operands(step, operands);
     match before = *m;
-    bool  turns = token == FN_add || token == FN_multiply;
+    bool  commutes = token == FN_add || token == FN_multiply;
     if (match_tree(s, operands[0], m) && (n == 1 || match_tree(s, operands[1], m))) return true;
     *m = before;
-    return turns && match_tree(s, operands[1], m) && match_tree(s, operands[0], m);
+    return commutes && match_tree(s, operands[1], m) && match_tree(s, operands[0], m);
 }
 
 static void add_at(const subject *s, int root, formula_places *f)
@@ -63,7 +63,7 @@ static void add_at(const subject *s, int root, formula_places *f)
         if ((int)s->instr->map.steps[root].fn != tokens[name][0]) continue;
         match m = {.next = tokens[name], .place = {.name = (formula_name)name, .root = root}};
         if (!match_tree(s, s->instr->nin + root, &m)) continue;
-        for (int k = 1; k < m.nsteps; k++) f->turn[m.steps[k]] = (int16_t)root;
+        for (int k = 1; k < m.nsteps; k++) f->root[m.steps[k]] = (int16_t)root;
         f->at[f->n++] = m.place;
         return;
     }
@@ -75,7 +75,7 @@ formula_places formulas_of(const instr *i, const bool *fixed, const bool *row)
     subject        s = {.instr = i, .fixed = fixed, .row = row};
     for (int step = 0; step < i->map.nsteps; step++) {
         int reg[3], n = map_operands(&i->map.steps[step], reg);
-        f.turn[step] = (int16_t)step;
+        f.root[step] = (int16_t)step;
         for (int k = 0; k < n; k++) s.readers[reg[k]]++;
     }
     for (int o = 0; o < i->nout; o++) s.stores[i->map.results[o]]++;

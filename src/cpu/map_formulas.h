@@ -43,7 +43,7 @@ typedef struct formula_place {
 typedef struct formula_places {
     int           n;
     formula_place at[MOST_FORMULAS];
-    int16_t       turn[MAX_REGISTERS]; /* by step: itself, or the formula's root that computes it */
+    int16_t       root[MAX_REGISTERS]; /* by step: itself, or the formula's root that computes it */
 } formula_places;
 
 /* fixed[k]: register k is constant; row[k]: it has one value per row. */
@@ -52,7 +52,7 @@ formula_places formulas_of(const instr *i, const bool *fixed, const bool *row);
 /* Is the step computed by a formula, at another step? */
 static inline bool formula_takes(const formula_places *f, int step)
 {
-    return f->turn[step] != step;
+    return f->root[step] != step;
 }
 
 /* The formula whose value step `root` computes; NULL: none. */

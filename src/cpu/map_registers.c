@@ -74,7 +74,7 @@ static void new_slot(map_registers *m, int16_t *slot)
 
 /* Results of steps share slots, except stored results, constants, indices, and registers with one
  * value per row, which are read again for each row. */
-static bool takes_turns(const instr *i, const map_registers *m, int k)
+static bool has_slot(const instr *i, const map_registers *m, int k)
 {
     return k >= i->nin && !m->fixed[k] && !m->row[k] && i->map.steps[k - i->nin].fn != FN_INDEX &&
            m->last[k] != i->map.nsteps;
@@ -82,7 +82,7 @@ static bool takes_turns(const instr *i, const map_registers *m, int k)
 
 static void take_slot(const instr *i, map_registers *m, slots *s, int k)
 {
-    int bytes = takes_turns(i, m, k) ? bytes_of(i, k) : 0;
+    int bytes = has_slot(i, m, k) ? bytes_of(i, k) : 0;
     if (bytes && s->n[bytes])
         m->slot[k] = s->unused[bytes][--s->n[bytes]];
     else
@@ -91,7 +91,7 @@ static void take_slot(const instr *i, map_registers *m, slots *s, int k)
 
 static void give_back(const instr *i, const map_registers *m, slots *s, int k)
 {
-    if (!takes_turns(i, m, k)) return;
+    if (!has_slot(i, m, k)) return;
     int bytes = bytes_of(i, k);
     s->unused[bytes][s->n[bytes]++] = m->slot[k];
 }

@@ -64,7 +64,7 @@ bool map_writes_in_place(const mapping *m)
     for (int o = 0; o < i->nout; o++) {
         int k = i->map.results[o];
         if (k < i->nin || m->registers.fixed[k]) return false;
-        if (!may_write(m, o, m->registers.formulas.turn[k - i->nin])) return false;
+        if (!may_write(m, o, m->registers.formulas.root[k - i->nin])) return false;
     }
     return true;
 }
@@ -78,7 +78,7 @@ static void aim_steps(tile *t)
     for (int k = i->nin; k < m->registers.n; k++) {
         if (m->registers.fixed[k] || m->registers.slot[k] == NO_SLOT) continue;
         const scalar_step *step = &i->map.steps[k - i->nin];
-        bool               lasts = m->in_turns || m->registers.row[k] || step->fn == FN_INDEX ||
+        bool               lasts = m->in_passes || m->registers.row[k] || step->fn == FN_INDEX ||
                      m->registers.last[k] == i->map.nsteps;
         t->reg[k] = (place){.at = tile_slot(t, m->registers.slot[k]),
                             .by = lasts ? tile_register_bytes(t, k) : 0};
@@ -89,7 +89,7 @@ static void aim_steps(tile *t)
         if (k < i->nin || m->registers.fixed[k] || m->registers.row[k] != map_is_row(i, a))
             continue;
         bool first = i->map.steps[k - i->nin].fn == FN_INDEX; /* written before all other steps */
-        if (!may_write(m, o, first ? -1 : m->registers.formulas.turn[k - i->nin])) continue;
+        if (!may_write(m, o, first ? -1 : m->registers.formulas.root[k - i->nin])) continue;
         char *at = tile_in_place(walk_of(t, a), a, operand(m->run, a));
         if (at) t->reg[k].at = at;
     }
@@ -136,7 +136,7 @@ static void run_steps(tile *t)
         run_index(&steps[s], row[s] ? t->rows : t->walk, t->reg[i->nin + s].at);
         t->flops += (row[s] ? t->rows.left : t->walk.left) * scalar_infos[FN_INDEX].flops;
     }
-    if (!t->m->in_turns) {
+    if (!t->m->in_passes) {
         for (int once = i->map.nrow > 0; once >= 0; once--) strips_run(t, 0, i->map.nsteps, once);
         return;
     }

@@ -93,7 +93,7 @@ place tile_fetch(tile *t, int k)
         tile_load(*w, &i->in[k], base, slot);
     else
         t->reg[k].at = tile_read(w, &i->in[k], base, slot);
-    if (m->in_turns && w == &t->walk && t->reg[k].at != slot) will_follow(t, k);
+    if (m->in_passes && w == &t->walk && t->reg[k].at != slot) will_follow(t, k);
     return t->reg[k];
 }
 

@@ -20,7 +20,7 @@ typedef struct mapping {
     nest             nest;          /* over all elements */
     nest             rows;          /* over all rows */
     int64_t          row, nrows;    /* length of a row; 1: no rows */
-    bool             in_turns;      /* some steps wait for complete rows */
+    bool             in_passes;     /* some steps wait for complete rows */
     int64_t          rows_together; /* rows of a tile, */
     int64_t          block;         /* which does not cross multiples of `block` rows */
     int64_t          tiles_per_block;

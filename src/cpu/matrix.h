@@ -23,8 +23,8 @@ typedef struct product {
 } product;
 
 typedef struct matrix {
-    bool turned; /* stored as its transpose */
-    int  ld;     /* from one stored row to the next, in elements */
+    bool transposed; /* stored as its transpose */
+    int  ld;         /* from one stored row to the next, in elements */
 } matrix;
 
 static inline bool matrix_rows(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride,
@@ -41,9 +41,9 @@ static inline bool matrix_rows(int64_t rows, int64_t cols, int64_t row_stride, i
 static inline bool matrix_of(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride,
                              matrix *m)
 {
-    m->turned = false;
+    m->transposed = false;
     if (matrix_rows(rows, cols, row_stride, col_stride, &m->ld)) return true;
-    m->turned = true;
+    m->transposed = true;
     return matrix_rows(cols, rows, col_stride, row_stride, &m->ld);
 }
 
@@ -58,13 +58,13 @@ typedef struct gemm {
 static inline void gemm_run(const gemm *g, const void *a, const void *b, void *c)
 {
     if (g->type == MTF_F32)
-        cblas_sgemm(CblasRowMajor, g->a.turned ? CblasTrans : CblasNoTrans,
-                    g->b.turned ? CblasTrans : CblasNoTrans, g->m, g->n, g->k, 1.0f, a, g->a.ld, b,
-                    g->b.ld, g->add ? 1.0f : 0.0f, c, g->c.ld);
+        cblas_sgemm(CblasRowMajor, g->a.transposed ? CblasTrans : CblasNoTrans,
+                    g->b.transposed ? CblasTrans : CblasNoTrans, g->m, g->n, g->k, 1.0f, a, g->a.ld,
+                    b, g->b.ld, g->add ? 1.0f : 0.0f, c, g->c.ld);
     else
-        cblas_dgemm(CblasRowMajor, g->a.turned ? CblasTrans : CblasNoTrans,
-                    g->b.turned ? CblasTrans : CblasNoTrans, g->m, g->n, g->k, 1.0, a, g->a.ld, b,
-                    g->b.ld, g->add ? 1.0 : 0.0, c, g->c.ld);
+        cblas_dgemm(CblasRowMajor, g->a.transposed ? CblasTrans : CblasNoTrans,
+                    g->b.transposed ? CblasTrans : CblasNoTrans, g->m, g->n, g->k, 1.0, a, g->a.ld,
+                    b, g->b.ld, g->add ? 1.0 : 0.0, c, g->c.ld);
 }
 
 /* A product in f32 whose k is at most MOST_TERMS.  False if c has no rows of adjacent elements;

@@ -34,7 +34,7 @@ typedef struct strip {
 } strip;
 
 /* x[i][j] = x[j][i] */
-static inline void turn(float32x4_t x[LANES])
+static inline void transpose(float32x4_t x[LANES])
 {
     float32x4x2_t even = vzipq_f32(x[0], x[2]), odd = vzipq_f32(x[1], x[3]);
     float32x4x2_t low = vzipq_f32(even.val[0], odd.val[0]),
@@ -50,7 +50,7 @@ static void pack_four(const strip *s, int64_t k, int wide, float *to)
     for (; l + LANES <= k; l += LANES) {
         float32x4_t x[LANES];
         for (int i = 0; i < LANES; i++) x[i] = vld1q_f32(row[i] + l);
-        turn(x);
+        transpose(x);
         for (int i = 0; i < LANES; i++) vst1q_f32(to + (l + i) * wide, x[i]);
     }
     for (; l < k; l++)
@@ -145,7 +145,7 @@ static void store_rows(float tile[TILE_COLS][TILE_ROWS], const target *t)
         for (int j = 0; j < t->cols; j += LANES) {
             float32x4_t x[LANES];
             for (int l = 0; l < LANES; l++) x[l] = vld1q_f32(&tile[j + l][i]);
-            turn(x);
+            transpose(x);
             for (int l = 0; l < LANES; l++) put_lanes(x[l], t->add, t->c + (i + l) * t->c_m + j);
         }
 }

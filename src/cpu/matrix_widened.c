@@ -42,19 +42,19 @@ static void multiply(const product *p, matrix a, matrix b, float *c, const room 
 {
 #if MTF_OWN_PRODUCTS
     /* The transposed product: rows of c are its columns, which should be adjacent. */
-    product turned = {.type = MTF_F32,
-                      .result = MTF_F32,
-                      .m = p->n,
-                      .n = p->m,
-                      .k = p->k,
-                      .a_m = b.turned ? b.ld : 1,
-                      .a_k = b.turned ? 1 : b.ld,
-                      .b_k = a.turned ? a.ld : 1,
-                      .b_n = a.turned ? 1 : a.ld,
-                      .c_m = 1,
-                      .c_n = p->c_m,
-                      .add = p->add};
-    product_tiled(&turned, r->b, r->a, c, r->scratch);
+    product flipped = {.type = MTF_F32,
+                       .result = MTF_F32,
+                       .m = p->n,
+                       .n = p->m,
+                       .k = p->k,
+                       .a_m = b.transposed ? b.ld : 1,
+                       .a_k = b.transposed ? 1 : b.ld,
+                       .b_k = a.transposed ? a.ld : 1,
+                       .b_n = a.transposed ? 1 : a.ld,
+                       .c_m = 1,
+                       .c_n = p->c_m,
+                       .add = p->add};
+    product_tiled(&flipped, r->b, r->a, c, r->scratch);
 #else
     gemm g = {.type = MTF_F32, .m = (int)p->m, .n = (int)p->n, .k = (int)p->k, .add = p->add};
     g.a = a, g.b = b, g.c = (matrix){false, (int)p->c_m};
@@ -72,8 +72,8 @@ static bool adds_in_place(const product *p)
 
 static bool may_need_sums(const product *p)
 {
-    product turned = {.result = p->result, .m = p->n, .n = p->m, .c_m = p->c_n, .c_n = p->c_m};
-    return !adds_in_place(p) && !adds_in_place(&turned);
+    product flipped = {.result = p->result, .m = p->n, .n = p->m, .c_m = p->c_n, .c_n = p->c_m};
+    return !adds_in_place(p) && !adds_in_place(&flipped);
 }
 
 /* Stores the sums [m, n] of a block. */

@@ -169,8 +169,8 @@ void kernel_order(const instr *i, const run_state *r)
         int64_t first = n.elements * part / parts, end = n.elements * (part + 1) / parts;
         report_flops(r, (end - first) * i->order.along * order_depth(i->order.k));
         for (walk w = walk_at(&n, first, end - first); w.left > 0; walk_on(&w))
-            for (int64_t turn = 0; turn < w.rows * w.count; turn++) {
-                int64_t y = turn / w.count, x = turn % w.count;
+            for (int64_t k = 0; k < w.rows * w.count; k++) {
+                int64_t y = k / w.count, x = k % w.count;
                 int64_t at[3] = {walk_offset(&w, in), walk_offset(&w, values),
                                  walk_offset(&w, indices)};
                 at[0] += y * nest_stride(&n, in, 1) + x * nest_stride(&n, in, 0);

@@ -128,7 +128,7 @@ static void pack_along(const short_strip *s, int64_t k, int wide, uint16_t *to)
 }
 
 /* Transposes four lanes of four rows. */
-static inline void turn_four(const uint16_t *from, int64_t along, uint16_t *to)
+static inline void transpose_four(const uint16_t *from, int64_t along, uint16_t *to)
 {
     uint16x4_t r0 = vld1_u16(from), r1 = vld1_u16(from + along);
     uint16x4_t r2 = vld1_u16(from + 2 * along), r3 = vld1_u16(from + 3 * along);
@@ -138,7 +138,7 @@ static inline void turn_four(const uint16_t *from, int64_t along, uint16_t *to)
     vst1q_u16(to + 8, vzip2q_u16(low, high));
 }
 
-static inline void turn_eight(const uint16_t *from, int64_t along, uint16_t *to)
+static inline void transpose_eight(const uint16_t *from, int64_t along, uint16_t *to)
 {
     uint16x8_t r0 = vld1q_u16(from), r1 = vld1q_u16(from + along);
     uint16x8_t r2 = vld1q_u16(from + 2 * along), r3 = vld1q_u16(from + 3 * along);
@@ -163,8 +163,8 @@ static inline void pack_beside(const short_strip *s, int panels, int64_t k, int 
             const uint16_t *from = row + p * wide;
             uint16_t       *at = to + p * panel + l * wide;
             for (int r = 0; r < GROUP; r++) __builtin_prefetch(from + ahead + r * s->along);
-            turn_eight(from, s->along, at);
-            if (wide > 8) turn_four(from + 8, s->along, at + 8 * GROUP);
+            transpose_eight(from, s->along, at);
+            if (wide > 8) transpose_four(from + 8, s->along, at + 8 * GROUP);
         }
     }
     for (int p = 0; p < panels && whole < k; p++) {

@@ -22,7 +22,7 @@ typedef struct form {
 } form;
 
 /* x[i][j] = x[j][i] */
-static inline void turn(__m512i x[LANES])
+static inline void transpose(__m512i x[LANES])
 {
     __m512i t[LANES], u[LANES];
     for (int i = 0; i < LANES; i += 2) {
@@ -87,7 +87,7 @@ static inline void pack_block(const short_strip *s, int64_t l, int64_t k, int la
         load_lanes(from, s->lane, lanes, deep, x);
     else
         load_pairs(from, s->along, lanes, lanes ? deep : 0, x);
-    if (by_lanes != (f.group == AMX_DEEP)) turn(x);
+    if (by_lanes != (f.group == AMX_DEEP)) transpose(x);
     if (f.group == AMX_DEEP) {
         for (int i = 0; i < LANES; i++)
             _mm512_storeu_si512(panel + l * f.wide + (lane + i) * AMX_DEEP, x[i]);

@@ -118,9 +118,9 @@ static void segment_add(const window_nest *n, passing *f, segment s, int64_t gro
     if (o.first == o.end || !window_join_at(n, s.row, tap / n->row.taps, &j)) return;
     int64_t at = o.first * n->row.step + t * n->row.dilation - n->row.before;
     char   *x = n->x + (j.x + at * n->row.x + group * n->chans * n->x_chan) * bytes;
-    int64_t turned = (tap * n->groups + group) * n->outs * n->chans;
-    char   *w = n->w + (input ? turned : j.w + t * n->row.w + group * n->outs * n->w_out) * bytes;
-    char   *y = n->y + (j.y + o.first * n->row.y + group * n->outs * n->y_out) * bytes;
+    int64_t transposed = (tap * n->groups + group) * n->outs * n->chans;
+    char *w = n->w + (input ? transposed : j.w + t * n->row.w + group * n->outs * n->w_out) * bytes;
+    char *y = n->y + (j.y + o.first * n->row.y + group * n->outs * n->y_out) * bytes;
     passing_add(f, (int)(o.end - o.first), input ? y : x, w, input ? x : y);
 }
 
@@ -232,7 +232,7 @@ static void blas_filter(const window_nest *n, gemm base, char *scratch)
 {
     tiles   t = tiles_of(n);
     int64_t parts = parts_of(n), each = n->groups * t.chans * t.outs, rows = n->outer_out;
-    base.a.turned = true;
+    base.a.transposed = true;
     if (parts > 1) base.c.ld = (int)(n->groups * n->outs);
 #ifdef _OPENMP
 #pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
@@ -267,10 +267,10 @@ void window_blas(const window_nest *n, char *scratch)
     if (n->kind == WINDOW_FORWARD) {
         blas_result(n, (gemm){.type = n->type, .a = x, .b = w, .c = y, .add = true}, scratch);
     } else if (n->kind == WINDOW_INPUT) {
-        window_nest turned = *n;
-        turned.w = scratch;
-        window_filter_turn(n, scratch);
-        blas_result(&turned, (gemm){.type = n->type, .a = y, .c = x, .add = true},
+        window_nest transposed = *n;
+        transposed.w = scratch;
+        window_filter_transpose(n, scratch);
+        blas_result(&transposed, (gemm){.type = n->type, .a = y, .c = x, .add = true},
                     scratch + filters_bytes(n));
     } else {
         blas_filter(n, (gemm){.type = n->type, .a = x, .b = y, .c = w, .add = true}, scratch);

@@ -27,29 +27,29 @@ static int64_t tap_offset(const window_nest *n, int64_t tap)
     return offset * (int64_t)mtf_dtype_bytes(n->type);
 }
 
-#define TURN(suffix, element)                                                                      \
-    static void turn_##suffix(const window_nest *n, const element *w, element *to)                 \
+#define TRANSPOSE(suffix, element)                                                                 \
+    static void transpose_##suffix(const window_nest *n, const element *w, element *to)            \
     {                                                                                              \
         for (int64_t g = 0; g < n->groups; g++)                                                    \
             for (int64_t m = 0; m < n->outs; m++)                                                  \
                 for (int64_t c = 0; c < n->chans; c++)                                             \
                     *to++ = w[c * n->w_chan + (g * n->outs + m) * n->w_out];                       \
     }
-TURN(f32, float)
-TURN(f64, double)
+TRANSPOSE(f32, float)
+TRANSPOSE(f64, double)
 
-void window_filter_turn(const window_nest *n, char *to)
+void window_filter_transpose(const window_nest *n, char *to)
 {
     int64_t taps = taps_of(n), each = (int64_t)window_filter_bytes(n) / taps;
 #ifdef _OPENMP
 #pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
 #endif
     for (int64_t tap = 0; tap < taps; tap++) {
-        char *w = n->w + tap_offset(n, tap), *turned = to + tap * each;
+        char *w = n->w + tap_offset(n, tap), *transposed = to + tap * each;
         if (n->type == MTF_F32)
-            turn_f32(n, (float *)(void *)w, (float *)(void *)turned);
+            transpose_f32(n, (float *)(void *)w, (float *)(void *)transposed);
         else
-            turn_f64(n, (double *)(void *)w, (double *)(void *)turned);
+            transpose_f64(n, (double *)(void *)w, (double *)(void *)transposed);
     }
 }
 

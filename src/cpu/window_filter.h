@@ -16,7 +16,7 @@
 size_t window_filter_bytes(const window_nest *n);
 
 /* [taps.., groups, outs, chans] <- the nest's filter. */
-void window_filter_turn(const window_nest *n, char *to);
+void window_filter_transpose(const window_nest *n, char *to);
 
 /* The number of parts into which a filter's gradient with `tasks` tasks is split; at most
  * `most`. */

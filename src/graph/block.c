@@ -45,15 +45,15 @@ mtf_tensor *block_param(block *b, mtf_dtype type, const mtf_shape *shape, const 
     return !name || graph_name_tensor(b->graph, x, name) ? x : NULL;
 }
 
-mtf_tensor *block_turn(block *b)
+mtf_tensor *block_iteration(block *b)
 {
-    if (b && !b->turn) {
+    if (b && !b->iteration) {
         block *here = b->graph->current;
         b->graph->current = b;
-        b->turn = make_param(b, MTF_I32, &(mtf_shape){0});
+        b->iteration = make_param(b, MTF_I32, &(mtf_shape){0});
         b->graph->current = here;
     }
-    return b ? b->turn : NULL;
+    return b ? b->iteration : NULL;
 }
 
 bool block_close(block *b, int nresults, mtf_tensor *const *results)
@@ -97,7 +97,7 @@ static block *copy_block(mtf_graph *g, const block *from, images *m);
 
 static bool is_in_loop(const block *b)
 {
-    while (b && !b->turn) b = b->parent;
+    while (b && !b->iteration) b = b->parent;
     return b != NULL;
 }
 
@@ -120,7 +120,7 @@ bool block_copy_node(mtf_graph *g, const node *from, images *m)
     node *n = node_new(g, from->op, from->nargs, in, from->attrs, blocks);
     TRY(n != NULL);
     if (from->graph == g) n->line = from->line;
-    if (from->op->flags & OP_TURN && from->nargs == 0) /* must not depend on the iteration */
+    if (from->op->flags & OP_ITERATION && from->nargs == 0) /* must not depend on the iteration */
         n->attrs[op_attr_find(n->op, "once")].b = is_in_loop(g->current);
     for (int i = 0; i < from->nout; i++) m->of[from->out[i]->id] = n->out[i];
     return true;
@@ -141,7 +141,7 @@ static block *copy_block(mtf_graph *g, const block *from, images *m)
         mtf_tensor *p = from->params[i];
         m->of[p->id] = block_param(b, p->type, &p->shape, NULL);
     }
-    if (from->turn) m->of[from->turn->id] = block_turn(b);
+    if (from->iteration) m->of[from->iteration->id] = block_iteration(b);
     bool         ok = block_inline(g, from, m);
     mtf_tensor **results = arena_array(&g->arena, mtf_tensor *, from->nresults);
     for (int i = 0; results && i < from->nresults; i++) results[i] = image_of(m, from->results[i]);

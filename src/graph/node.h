@@ -60,8 +60,8 @@ struct block {
     int          nnodes, nodes_room;
     mtf_tensor **params;
     int          nparams, params_room;
-    mtf_tensor  *turn;    /* a loop's body: the number of the iteration; else NULL */
-    mtf_tensor **results; /* what it yields: plain results, then the sums of a loop */
+    mtf_tensor  *iteration; /* a loop's body: the number of the iteration; else NULL */
+    mtf_tensor **results;   /* what it yields: plain results, then the sums of a loop */
     int          nresults;
     mtf_tensor **captures; /* tensors of blocks around it, in order of first use */
     int          ncaptures, captures_room;
@@ -115,7 +115,7 @@ const attr *node_attr(const node *n, const char *name); /* asserts that the op h
 block      *block_open(mtf_graph *g, const char *name);
 mtf_tensor *block_param(block *b, mtf_dtype type, const mtf_shape *shape, const char *name);
 /* The number of the iteration, made on demand; for bodies of loops only. */
-mtf_tensor *block_turn(block *b);
+mtf_tensor *block_iteration(block *b);
 bool        block_close(block *b, int nresults, mtf_tensor *const *results);
 /* What replaces each tensor while nodes are copied, by tensor id; NULL: the tensor itself. */
 typedef struct images {

@@ -41,7 +41,7 @@ enum op_flags {
     OP_EFFECT = 1,    /* kept even when nothing reads its outputs; never merged with an equal one */
     OP_UNIQUE = 2,    /* never merged with an equal one */
     OP_DIRECT = 16,   /* lowers cut and owed slices by itself */
-    OP_TURN = 8,      /* inside loops its optional inputs are the numbers of their iterations */
+    OP_ITERATION = 8, /* inside loops its optional inputs are the numbers of their iterations */
     OP_STORE = 32,    /* its output is stored in the variable that is its first input */
     OP_ANYWHERE = 64, /* takes its input in any placement, also one finer than the layout */
     OP_IDENTITY = 4,  /* its output is its first input; copies of a region omit the effect */

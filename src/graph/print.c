@@ -53,7 +53,7 @@ static void name_block(const printer *p, const block *b)
         for (int j = 0; j < block_count(n); j++) {
             const block *inner = n->blocks[j];
             for (int k = 0; k < inner->nparams; k++) tensor_name(inner->params[k]);
-            if (inner->turn && p->used[inner->turn->id]) tensor_name(inner->turn);
+            if (inner->iteration && p->used[inner->iteration->id]) tensor_name(inner->iteration);
             name_block(p, inner);
         }
         for (int j = 0; j < n->nout; j++)
@@ -279,9 +279,9 @@ static void write_block(printer *p, const node *owner, const block *b, int level
     write_indent(p, level);
     text_add(t, "%s(", b->name);
     write_names(p, b->nparams, b->params);
-    if (b->turn && p->used[b->turn->id]) {
+    if (b->iteration && p->used[b->iteration->id]) {
         text_add(t, "; ");
-        write_names(p, 1, &b->turn);
+        write_names(p, 1, &b->iteration);
     }
     text_add(t, ") {\n");
     for (int i = 0; i < b->nnodes; i++) write_node(p, b->nodes[i], level + 1);

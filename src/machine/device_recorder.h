@@ -12,9 +12,9 @@ struct device_step {
     run_state      **states;
     bool             repeats;  /* every step queues the same work, so that it may be captured */
     bool             replayed; /* this step was replayed from the capture */
-    bool             captured; /* this step is being captured: it has one turn of each loop that */
-    bool             rolled;   /*   a value ends, and, if `rolled`, of all others */
-    void            *capture;  /* belongs to the device */
+    bool  captured; /* this step is being captured: it has one iteration of each loop that */
+    bool  rolled;   /*   a value ends, and, if `rolled`, of all others */
+    void *capture;  /* belongs to the device */
 };
 
 /* All functions are there. */
@@ -24,12 +24,12 @@ struct device_recorder {
     void (*enter)(device *d, device_step *s);
     void (*leave)(device *d, device_step *s);
     void (*drop)(device *d, device_step *s); /* the program ends */
-    /* Loops of a step that is captured.  Can this context capture them?  Called before the first turn and
+    /* Loops of a step that is captured.  Can this context capture them?  Called before the first iteration and
      * at the end of the only one that is queued; what is between is repeated while the byte at `flag` is
-     * not 0, or, where that is NULL, for so many turns. */
+     * not 0, or, where that is NULL, for so many iterations. */
     bool (*captures_loops)(device_context *c);
     bool (*loop_begins)(device_context *c, const void *flag);
-    bool (*loop_ends)(device_context *c, const void *flag, int64_t turns);
+    bool (*loop_ends)(device_context *c, const void *flag, int64_t iterations);
 };
 
 #endif

@@ -94,7 +94,7 @@ static const device_peers *peers_of(const participant *g)
 uint64_t participant_number(const participant *g, uint64_t step)
 {
     assert(step >> STEP_BITS == 0);
-    return g->turn->collective << STEP_BITS | step;
+    return g->used->collective << STEP_BITS | step;
 }
 
 void participant_post(participant *g, uint64_t step)

@@ -25,7 +25,7 @@ struct participant {
     const mesh     *grid; /* the same processors, by the axes of groups: `mesh`, or a host_mesh */
     int             me;
     mailbox *const *mailboxes; /* by processor; NULL: not reachable */
-    mailbox_use    *turn;
+    mailbox_use    *used;
     device_context *context; /* whose queue copies and sums go to; NULL: the host does them */
     const char     *in;      /* operands of the current collective */
     char           *out;

@@ -264,7 +264,7 @@ static int hear(ranks *r, int from, int tag, double seconds)
 
 /* How many seconds this rank waits for a rank of higher priority to print the error.  After a loss
  * the time is short: the starter soon kills all other ranks. */
-static double turn(const ranks *r)
+static double answer_time(const ranks *r)
 {
     int before = r->lost >= 0 ? distance(r) : r->number;
     int waits = before < 8 ? before : 8;
@@ -289,7 +289,7 @@ bool ranks_part(ranks *r)
     if (speaks_at_once(r)) return r->speaks = true;
     /* The launcher may kill this rank and wake a stalled one, which would report it as lost. */
     watch_say_goodbye(&r->watch);
-    int speaker = hear(r, MPI_ANY_SOURCE, TAG_SAID, turn(r));
+    int speaker = hear(r, MPI_ANY_SOURCE, TAG_SAID, answer_time(r));
     r->speaks = speaker < 0;
     if (!r->speaks) send_word(r, speaker, TAG_KNOWN, NULL, 0);
     return r->speaks;

@@ -25,7 +25,7 @@ struct ranks {
     watch        watch;               /* of the other ranks on this machine, and of links */
     mailbox    **mailboxes;           /* by rank; NULL: not reachable, gets messages instead */
     int         *host;                /* by rank: the first rank with which it shares memory */
-    mailbox_use  turn;
+    mailbox_use  used;
     bool         crowded;       /* more ranks on this machine than cores */
     _Atomic int  lost;          /* a rank that exited without a message; -1: none */
     _Atomic bool cut;           /* it was this rank's neighbour in the ring, on another machine */

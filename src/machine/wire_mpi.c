@@ -174,7 +174,7 @@ static bool mpi_run(wire *face, int me, const instr *i, void *const *base)
     s->participant.in = (const char *)base[i->in[0].buffer] + i->in[0].offset * bytes;
     s->participant.out = (char *)base[i->out[0].buffer] + i->out[0].offset * bytes;
     w->posts[me - w->first] = (post){s->participant.in, s->participant.out};
-    if (w->widest == 1) w->ranks->turn.collective++;
+    if (w->widest == 1) w->ranks->used.collective++;
     stages t;
     bool   two = stages_find(&w->site, face->mesh, me, i, &t);
     if (two)
@@ -271,7 +271,7 @@ wire *wire_mpi_open(mtf_session *s, const mesh *m, ranks *r, int first, int end)
                                                 .grid = &w->hosts.mesh,
                                                 .me = first + k,
                                                 .mailboxes = r->mailboxes,
-                                                .turn = &r->turn,
+                                                .used = &r->used,
                                                 .wire = w,
                                                 .wait = shared_wait};
     if (w->sides && w->posts && barrier_open(&w->barrier, s, end - first) && tags_suffice(w))

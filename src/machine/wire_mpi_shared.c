@@ -59,23 +59,23 @@ bool shared_wait(participant *g, const instr *i, const post_condition *note)
 /* Waits until all readers have finished with the half that this round overwrites. */
 bool round_begin(participant *g, const instr *i, int64_t which, mail_round *r)
 {
-    mailbox_use *turn = g->turn;
+    mailbox_use *used = g->used;
     unsigned     axes = g->axes;
-    r->half = (int)((turn->collective + (uint64_t)which) & 1);
+    r->half = (int)((used->collective + (uint64_t)which) & 1);
     r->step = (uint64_t)(2 * which);
-    if (turn->last[r->half].number) {
-        participant_join(g, turn->last[r->half].axes);
-        TRY(participant_wait_until_done(g, i, turn->last[r->half].number));
+    if (used->last[r->half].number) {
+        participant_join(g, used->last[r->half].axes);
+        TRY(participant_wait_until_done(g, i, used->last[r->half].number));
         participant_join(g, axes);
     }
-    turn->last[r->half].axes = axes;
+    used->last[r->half].axes = axes;
     return true;
 }
 
 bool round_swap(participant *g, const instr *i, mail_round *r)
 {
     r->step++;
-    g->turn->last[r->half].number = participant_number(g, r->step);
+    g->used->last[r->half].number = participant_number(g, r->step);
     return participant_swap(g, i, r->step);
 }
 

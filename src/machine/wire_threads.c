@@ -20,7 +20,7 @@
 typedef struct place {
     _Alignas(CACHE_LINE) mailbox mailbox;
     participant participant;
-    mailbox_use turn;
+    mailbox_use used;
     char       *copy; /* of a short operand, in memory of the device */
     _Alignas(CACHE_LINE) char host_copy[WHOLE_BYTES]; /* the same, where that is the host's */
 } place;
@@ -186,7 +186,7 @@ static bool threads_run(wire *face, int me, const instr *i, void *const *base)
     int64_t      bytes = (int64_t)mtf_dtype_bytes(i->out[0].type);
     g->in = (const char *)base[i->in[0].buffer] + i->in[0].offset * bytes;
     g->out = (char *)base[i->out[0].buffer] + i->out[0].offset * bytes;
-    g->turn->collective++;
+    g->used->collective++;
     switch (i->kind) {
     case INSTR_REDUCE: return reduce(g, i);
     case INSTR_REDUCE_SCATTER: return reduce_scatter(g, i);
@@ -207,7 +207,7 @@ static void threads_reset(wire *face)
 {
     thread_wire *w = (thread_wire *)face;
     for (int k = 0; face->failed >= 0 && k < w->count; k++) {
-        w->places[k].turn = (mailbox_use){0};
+        w->places[k].used = (mailbox_use){0};
         w->mailboxes[k]->posted = w->mailboxes[k]->done = 0;
         w->mailboxes[k]->waits = false;
     }
@@ -269,7 +269,7 @@ static bool make_participants(thread_wire *w, device_context *const *contexts)
                                                  .grid = w->face.mesh,
                                                  .me = k,
                                                  .mailboxes = w->mailboxes,
-                                                 .turn = &w->places[k].turn,
+                                                 .used = &w->places[k].used,
                                                  .context = with_peers(contexts, k),
                                                  .wire = w,
                                                  .wait = wait_for_posts,

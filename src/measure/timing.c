@@ -94,7 +94,7 @@ bool timing_link(const trial *t, chain *c, double *seconds)
  * executions; without the first collective of a step, at which processors arrive at different
  * times. */
 typedef struct spent {
-    double seconds, turns;
+    double seconds, executions;
 } spent;
 
 static spent in_collectives(const mtf_program *p)
@@ -105,7 +105,7 @@ static spent in_collectives(const mtf_program *p)
         bool              first = true;
         for (int i = 0; i < c->program->ninstrs; i++) {
             if (!instr_is_collective(&c->program->instrs[i])) continue;
-            if (!first) all.seconds += c->seconds[i], all.turns += (double)c->turns[i];
+            if (!first) all.seconds += c->seconds[i], all.executions += (double)c->executions[i];
             first = false;
         }
     }
@@ -134,7 +134,7 @@ bool timing_collective(const trial *t, chain *c, double *seconds)
     for (int round = -1; round < ROUNDS && ok; round++) { /* the first round is a warm-up */
         for (int i = 0; i < steps; i++) mtf_step(p);
         spent  now = in_collectives(p);
-        double each = (now.seconds - before.seconds) / (now.turns - before.turns);
+        double each = (now.seconds - before.seconds) / (now.executions - before.executions);
         before = now;
         ok = take_mean(t, &each);
         if (round >= 0) took[round] = each;

@@ -92,7 +92,7 @@ bool building_copy_whole(building *b, const node *n)
 /* Does a node draw random numbers whose positions depend on the example? */
 static bool draws(const building *b, const node *n)
 {
-    if (n->op->flags & OP_TURN) return true;
+    if (n->op->flags & OP_ITERATION) return true;
     if (n->op != &op_attention && n->op != &op_attention_grad) return false;
     attr_names  over = n->attrs[AT_DROPOUT_OVER].names;
     const char *name = parting_name(&b->parting, n->in[0]);
@@ -107,7 +107,7 @@ static bool number_examples(building *b, const node *n, attr *attrs)
     attrs[op_attr_find(n->op, "part_of")].text = parting_name(&b->parting, n->out[0]);
     attrs[op_attr_find(n->op, "whole")].i = b->batch.size;
     attrs[op_attr_find(n->op, "parts")].i = b->parts;
-    if (n->op->flags & OP_TURN) {
+    if (n->op->flags & OP_ITERATION) {
         attrs[op_attr_find(n->op, "once")].b = false;
         return true;
     }

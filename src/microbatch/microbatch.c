@@ -138,7 +138,7 @@ static bool build_loop(building *b, int pass, int64_t trips, int64_t first, int6
     int          n = 0;
     TRY(body && results);
     results[n++] = body->params[0];
-    b->part = mtf_turn(g);
+    b->part = mtf_iteration(g);
     if (first) b->part = mtf_add(b->part, mtf_constant(g, (double)first, MTF_I32, mtf_shape()));
     TRY(building_size(b, examples));
     bool  built = b->part && build_body(b, pass, results, &n);

@@ -168,7 +168,7 @@ static dim_split split_of(const parting *p, const node *n)
     if (n->op->flags & OP_EFFECT || n->op->blocks) return SPLIT_WHOLE;
     if (n->op == &op_reshape) return keeps_batch(p, n) ? SPLIT_FREE : SPLIT_WHOLE;
     if (n->op == &op_constant) return node_attr(n, "data")->data.bytes ? SPLIT_WHOLE : SPLIT_FREE;
-    if (n->op == &op_depend || n->op->flags & OP_TURN) return SPLIT_FREE;
+    if (n->op == &op_depend || n->op->flags & OP_ITERATION) return SPLIT_FREE;
     if (!n->op->split) return SPLIT_WHOLE;
     dim_split split = n->op->split(n, name_in(p, n));
     bool      parted = split == SPLIT_FREE || split == SPLIT_SUM;
@@ -179,7 +179,7 @@ static dim_split split_of(const parting *p, const node *n)
 static bool is_light(const parting *p, const node *n)
 {
     if (is_named(n, "input")) return true;
-    if (variable_is(n) || n->op->flags & (OP_TURN | OP_EFFECT) || n->op->blocks) return false;
+    if (variable_is(n) || n->op->flags & (OP_ITERATION | OP_EFFECT) || n->op->blocks) return false;
     for (int i = 0; i < n->nin; i++)
         if (!parting_of(p, n->in[i])->light) return false;
     for (int o = 0; o < n->nout; o++)

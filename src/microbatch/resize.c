@@ -12,8 +12,8 @@ typedef struct copying {
     const resize_rules *rules;
     images             *images;
     bool                names;
-    mtf_tensor        **turns; /* iterations of the enclosing loops, outermost first */
-    int                 nturns;
+    mtf_tensor        **iterations; /* iterations of the enclosing loops, outermost first */
+    int                 niterations;
 } copying;
 
 /* ---- rules ---- */
@@ -178,7 +178,7 @@ static block *copy_block(copying *c, const block *from);
 /* Does it draw different random numbers in each iteration of a loop? */
 static bool draws_anew(const node *n)
 {
-    return n->op->flags & OP_TURN && !n->attrs[op_attr_find(n->op, "once")].b;
+    return n->op->flags & OP_ITERATION && !n->attrs[op_attr_find(n->op, "once")].b;
 }
 
 static bool copy_node(copying *c, const node *from)
@@ -192,12 +192,12 @@ static bool copy_node(copying *c, const node *from)
     int nblocks = 0;
     while (from->op->blocks && from->op->blocks[nblocks]) nblocks++;
     block      **blocks = arena_array(&c->to->arena, block *, nblocks);
-    int          around = draws_anew(from) ? c->nturns : 0;
+    int          around = draws_anew(from) ? c->niterations : 0;
     mtf_tensor **in = arena_array(&c->to->arena, mtf_tensor *, around + from->nargs);
     attr        *attrs = resize_attrs(c->rules, c->to, from);
     TRY(blocks && in && attrs);
     for (int b = 0; b < nblocks; b++) TRY((blocks[b] = copy_block(c, from->blocks[b])) != NULL);
-    for (int i = 0; i < around; i++) in[i] = c->turns[i];
+    for (int i = 0; i < around; i++) in[i] = c->iterations[i];
     for (int i = 0; i < from->nargs; i++) in[around + i] = image_of(m, from->in[i]);
     node *n = node_new(c->to, from->op, around + from->nargs, in, attrs, blocks);
     TRY(n != NULL);
@@ -226,7 +226,7 @@ static block *copy_block(copying *c, const block *from)
         mtf_shape   shape = resized(c, &p->shape);
         c->images->of[p->id] = block_param(b, retyped(c, p->type), &shape, NULL);
     }
-    if (from->turn) c->images->of[from->turn->id] = block_turn(b);
+    if (from->iteration) c->images->of[from->iteration->id] = block_iteration(b);
     bool         ok = copy_nodes(c, from);
     mtf_tensor **results = arena_array(&c->to->arena, mtf_tensor *, from->nresults);
     for (int i = 0; results && i < from->nresults; i++)
@@ -237,6 +237,6 @@ static block *copy_block(copying *c, const block *from)
 bool resize_graph(const mtf_graph *g, const resize_rules *r, bool names, mtf_graph *to, images *m)
 {
     copying c = {.to = to, .rules = r, .images = m, .names = names};
-    c.turns = loop_turns(to, &c.nturns);
-    return c.turns && copy_nodes(&c, &g->root);
+    c.iterations = loop_iterations(to, &c.niterations);
+    return c.iterations && copy_nodes(&c, &g->root);
 }

@@ -143,9 +143,9 @@ static bool create(events *e, const char *directory)
 {
     char host[256] = "host";
     gethostname(host, sizeof host - 1);
-    for (int turn = 0; turn < 100 && !e->file; turn++) {
+    for (int attempt = 0; attempt < 100 && !e->file; attempt++) {
         char suffix[16] = "";
-        if (turn) snprintf(suffix, sizeof suffix, ".%d", turn);
+        if (attempt) snprintf(suffix, sizeof suffix, ".%d", attempt);
         snprintf(e->path, sizeof e->path, "%s/events.out.tfevents.%010lld.%s%s", directory,
                  (long long)time(NULL), host, suffix);
         e->file = fopen(e->path, "wbx");

@@ -82,7 +82,7 @@ static void add_up(const table *t, const processor *q, spent *sums)
         for (int j = 0; j < 2; j++)
             if (rows[j] >= 0) {
                 sums[rows[j]].seconds += q->counts.seconds[i];
-                sums[rows[j]].calls += q->counts.turns[i];
+                sums[rows[j]].calls += q->counts.executions[i];
             }
     }
 }

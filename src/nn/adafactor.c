@@ -63,8 +63,8 @@ static mtf_tensor *decay_rate(const update *u, const mtf_adafactor_opts *o)
         mtf_tensor *before = mtf_add_scalar(mtf_scale(power, -1), o->decay_beta2);
         return mtf_divide(before, mtf_add_scalar(mtf_negative(power), 1));
     }
-    mtf_tensor *turns = mtf_maximum(mtf_add_scalar(t, -o->decay_offset), optimizer_constant(g, 1));
-    mtf_tensor *power = mtf_pow(turns, optimizer_constant(g, -o->decay_exponent));
+    mtf_tensor *steps = mtf_maximum(mtf_add_scalar(t, -o->decay_offset), optimizer_constant(g, 1));
+    mtf_tensor *power = mtf_pow(steps, optimizer_constant(g, -o->decay_exponent));
     return mtf_add_scalar(mtf_negative(power), 1);
 }
 

@@ -141,8 +141,8 @@ static mtf_tensor *dropout_factor(const node *n, const attention_roles *r, mtf_d
     attr        attrs[] = {{.shape = &pairs}, {.type = MTF_BOOL}, {.r = 0},
                            {.r = keep},       all[AT_STREAM],     {.b = false},
                            all[AT_PART_OF],   all[AT_WHOLE],      all[AT_PARTS]};
-    node       *kept = node_new(n->graph, &op_random_uniform, n->nargs - r->first_turn,
-                                n->in + r->first_turn, attrs, NULL);
+    node       *kept = node_new(n->graph, &op_random_uniform, n->nargs - r->first_iteration,
+                                n->in + r->first_iteration, attrs, NULL);
     if (!kept) return NULL;
     return mtf_where(kept->out[0], mtf_constant(n->graph, 1 / keep, type, mtf_shape()),
                      mtf_constant(n->graph, 0, type, mtf_shape()));
@@ -253,7 +253,7 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
 {
     attention_roles r = attention_roles_of(n, ATTENTION_GRAD_GIVEN);
     attention_view  v;
-    int             nturns = n->nargs - r.first_turn, nout = n->nout;
+    int             niterations = n->nargs - r.first_iteration, nout = n->nout;
     bool            shared = r.self && reach_is_cut(&in[ATTENTION_Q], r.query.name);
     slice           all[2], made[4], bias = {0};
     TRY(attention_bring(e, n, &r, in, &in[ATTENTION_LSE], &v));
@@ -274,8 +274,8 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
         made[3] = bias;
         attention_view_bias(&r, &v, &made[3]);
     }
-    TRY(emit_attention(e, INSTR_ATTENTION_GRAD, &v.how, v.in, nturns, in + r.first_turn, nout,
-                       made));
+    TRY(emit_attention(e, INSTR_ATTENTION_GRAD, &v.how, v.in, niterations, in + r.first_iteration,
+                       nout, made));
     TRY(hand_over(e, &made[0], r.key.name, KEY_DIM, &out[0]));
     for (int k = 0; k < 2; k++) {
         const char *dim = k ? r.value.name : r.key.name, *own = k ? VALUE_DIM : KEY_DIM;

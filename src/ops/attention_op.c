@@ -20,7 +20,7 @@
     {"min_relative", ATTR_INT, "-2147483648", "the least write - read that a query sees"}, \
     {"max_relative", ATTR_INT, "2147483647", "the greatest write - read; 0: nothing later"}, \
     {"with", ATTR_NAMES, "()", \
-     "what the further inputs are: bias, read, write, query_segment, memory_segment, turn, part"}, \
+     "what the further inputs are: bias, read, write, query_segment, memory_segment, iteration, part"}, \
     {"bias_memory", ATTR_WORD, "", "the memory's name in the bias; default: memory"}, \
     {"bias_relative", ATTR_WORD, "", \
      "a dimension of the bias in place of query and memory, of size query + memory - 1: element " \
@@ -55,14 +55,15 @@ static bool name_inputs(const node *n, int given, attention_roles *r)
         return node_fail(n, ERR_USAGE,
                          "there are %d inputs after the first %d, and \"with\" names %d of them",
                          n->nargs - given, given, with.n);
-    r->first_turn = n->nargs;
+    r->first_iteration = n->nargs;
     for (int k = 0; k < with.n; k++) {
         int o = 0;
         while (o < OPTIONAL && !is_word(with.v[k], optional_names[o])) o++;
-        bool turn = is_word(with.v[k], "turn") || (is_word(with.v[k], "part") && k == with.n - 1);
-        if (turn && r->first_turn == n->nargs) r->first_turn = given + k;
-        if (turn) continue;
-        if (o == OPTIONAL || r->in[ATTENTION_BIAS + o] >= 0 || r->first_turn < n->nargs)
+        bool iteration =
+            is_word(with.v[k], "iteration") || (is_word(with.v[k], "part") && k == with.n - 1);
+        if (iteration && r->first_iteration == n->nargs) r->first_iteration = given + k;
+        if (iteration) continue;
+        if (o == OPTIONAL || r->in[ATTENTION_BIAS + o] >= 0 || r->first_iteration < n->nargs)
             return node_fail(
                 n, ERR_USAGE,
                 "with: \"%s\"; the further inputs are bias, read, write, "
@@ -215,9 +216,9 @@ static bool check_places(const node *n, const attention_roles *r)
     }
     if ((r->in[ATTENTION_QUERY_SEGMENT] < 0) != (r->in[ATTENTION_MEMORY_SEGMENT] < 0))
         return node_fail(n, ERR_USAGE, "query_segment and memory_segment go together");
-    for (int k = r->first_turn; k < n->nargs; k++)
+    for (int k = r->first_iteration; k < n->nargs; k++)
         if (n->in[k]->type != MTF_I32 || n->in[k]->shape.ndims)
-            return node_fail(n, ERR_TYPE, "the turn \"%s\" must be an i32 scalar",
+            return node_fail(n, ERR_TYPE, "the iteration \"%s\" must be an i32 scalar",
                              tensor_name(n->in[k]));
     return true;
 }
@@ -243,9 +244,9 @@ static bool check_numbers(const node *n, const attention_roles *r)
                              "dropout_over: \"%s\" is no dimension of the weights; those of \"%s\" "
                              "are, without \"%s\", and \"%s\"",
                              over.v[k], tensor_name(n->in[0]), r->key.name, r->memory.name);
-    if (rate == 0 && r->first_turn < n->nargs)
+    if (rate == 0 && r->first_iteration < n->nargs)
         return node_fail(n, ERR_USAGE, "only dropout takes iteration numbers; leave out \"%s\"",
-                         tensor_name(n->in[r->first_turn]));
+                         tensor_name(n->in[r->first_iteration]));
     return true;
 }
 
@@ -335,7 +336,7 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
 {
     attention_roles r = attention_roles_of(n, ATTENTION_GIVEN);
     attention_view  v;
-    int             nturns = n->nargs - r.first_turn;
+    int             niterations = n->nargs - r.first_iteration;
     TRY(attention_bring(e, n, &r, in, &out[1], &v));
     mtf_dtype wide = dtype_compute(out[0].type);
     mtf_shape y = out[0].shape, rows = out[1].shape;
@@ -345,10 +346,12 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
         slice parts[3] = {emit_fresh(e, wide, &y), emit_fresh(e, wide, &rows),
                           emit_fresh(e, wide, &rows)};
         v.how.parts = true;
-        TRY(emit_attention(e, INSTR_ATTENTION, &v.how, v.in, nturns, in + r.first_turn, 3, parts) &&
+        TRY(emit_attention(e, INSTR_ATTENTION, &v.how, v.in, niterations, in + r.first_iteration, 3,
+                           parts) &&
             join(e, &v, &parts[0], &parts[1], &parts[2], &made[0], &made[1]));
     } else {
-        TRY(emit_attention(e, INSTR_ATTENTION, &v.how, v.in, nturns, in + r.first_turn, 2, made));
+        TRY(emit_attention(e, INSTR_ATTENTION, &v.how, v.in, niterations, in + r.first_iteration, 2,
+                           made));
     }
     out[1] = made[1];
     attention_rename(&made[0], VALUE_DIM, r.value.name);
@@ -412,14 +415,14 @@ mtf_tensor *mtf_attention(mtf_tensor *q, mtf_tensor *k, mtf_tensor *v,
                                       o->memory_segment};
     mtf_tensor *in[ATTENTION_GIVEN + OPTIONAL + MAX_NESTING] = {q, k, v};
     const char *with[OPTIONAL + MAX_NESTING], *over[MTF_SHAPE_ROOM];
-    int         nwith = 0, nturns = 0;
+    int         nwith = 0, niterations = 0;
     for (int i = 0; i < OPTIONAL; i++)
         if (optional[i])
             in[ATTENTION_GIVEN + nwith] = optional[i], with[nwith++] = optional_names[i];
-    mtf_tensor **turns = o->dropout > 0 ? loop_turns(g, &nturns) : NULL;
-    if (o->dropout > 0 && !turns) return NULL;
-    for (int i = 0; i < nturns && i < MAX_NESTING; i++)
-        in[ATTENTION_GIVEN + nwith] = turns[i], with[nwith++] = "turn";
+    mtf_tensor **iterations = o->dropout > 0 ? loop_iterations(g, &niterations) : NULL;
+    if (o->dropout > 0 && !iterations) return NULL;
+    for (int i = 0; i < niterations && i < MAX_NESTING; i++)
+        in[ATTENTION_GIVEN + nwith] = iterations[i], with[nwith++] = "iteration";
     for (int i = 0; i < o->dropout_over.ndims; i++) over[i] = o->dropout_over.dims[i].name;
     attr  attrs[AT_ATTRS] = {[AT_QUERY] = {.text = o->query},
                              [AT_MEMORY] = {.text = o->memory ? o->memory : ""},

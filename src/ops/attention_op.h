@@ -34,7 +34,7 @@ typedef struct attention_roles {
     mtf_dim   memory, key, value;
     bool      self;                   /* memory and query are one dimension */
     int       in[ATTENTION_OPERANDS]; /* which input; -1: absent */
-    int       first_turn;             /* inputs from here on: iterations of enclosing loops */
+    int       first_iteration;        /* inputs from here on: iterations of enclosing loops */
     mtf_dim   bias_memory;            /* the bias's dimension for it; name NULL: it has none */
     mtf_dim   bias_relative;          /* its dimension of distances; name NULL: it has none */
     mtf_shape rows;                   /* q's dimensions without key */

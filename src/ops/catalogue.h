@@ -49,6 +49,6 @@ ALL_OPS(DECLARE)
 #undef DECLARE
 
 /* The numbers of the iterations of all enclosing loops, outermost first; NULL after an error. */
-mtf_tensor **loop_turns(mtf_graph *g, int *n);
+mtf_tensor **loop_iterations(mtf_graph *g, int *n);
 
 #endif

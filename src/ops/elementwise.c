@@ -65,8 +65,8 @@ static mtf_tensor *gelu_bend(mtf_tensor *x)
     mtf_tensor *s = mtf_sigmoid(v), *rest = inc(neg(s), 1);
     mtf_tensor *dv = times(inc(times(square, 3 * 0.044715), 1), 2 * SQRT_2_OVER_PI);
     mtf_tensor *ddv = times(square, 12 * 0.044715 * SQRT_2_OVER_PI); /* times x */
-    mtf_tensor *turn = mul(mul(x, mtf_sub(rest, s)), mtf_square(dv));
-    return mul(mul(s, rest), mtf_add(mtf_add(times(dv, 2), ddv), turn));
+    mtf_tensor *bend = mul(mul(x, mtf_sub(rest, s)), mtf_square(dv));
+    return mul(mul(s, rest), mtf_add(mtf_add(times(dv, 2), ddv), bend));
 }
 
 /* distribution + x * density */

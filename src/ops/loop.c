@@ -75,13 +75,14 @@ static bool infer_while(node *n)
 
 /* A user may read the history, so its new dimension has a name that users can write, where x has
  * room for one more. */
-static mtf_shape with_turns(const mtf_shape *x, int64_t trips)
+static mtf_shape with_iterations(const mtf_shape *x, int64_t trips)
 {
-    static const char *const names[] = {"_turns5", "_turns4", "_turns3", "_turns2", "_turns"};
-    mtf_dim                  turns = internal_dim(INTERNAL_TURNS, trips, x);
+    static const char *const names[] = {"_iterations5", "_iterations4", "_iterations3",
+                                        "_iterations2", "_iterations"};
+    mtf_dim                  iterations = internal_dim(INTERNAL_ITERATIONS, trips, x);
     for (size_t i = 0; i < sizeof names / sizeof *names && x->ndims < MTF_MAX_DIMS; i++)
-        if (shape_find(x, names[i]) < 0) turns.name = names[i];
-    return mtf_shape_plus(mtf_shape(turns), *x);
+        if (shape_find(x, names[i]) < 0) iterations.name = names[i];
+    return mtf_shape_plus(mtf_shape(iterations), *x);
 }
 
 static bool infer_loop(node *n)
@@ -93,7 +94,7 @@ static bool infer_loop(node *n)
                          (long long)n->attrs[0].i);
     TRY(check_body(n, body, n->attrs[1].i) && visible_outputs(n, body));
     for (int i = 0; i < n->nargs; i++) {
-        mtf_shape history = with_turns(&n->in[i]->shape, n->attrs[0].i);
+        mtf_shape history = with_iterations(&n->in[i]->shape, n->attrs[0].i);
         TRY(node_output(n, n->in[i]->type, &history));
         n->out[n->nout - 1]->hidden = true;
     }
@@ -111,7 +112,7 @@ typedef struct loop_state {
     bool        *wide;    /* the terms are not rounded in each iteration */
     bool        *begun;   /* by an earlier loop */
     slice       *history; /* buffer NO_BUFFER where nothing reads it */
-    slice        turn;
+    slice        iteration;
 } loop_state;
 
 static bool start_loop(emitter *e, loop_state *l, const slice *in)
@@ -153,8 +154,8 @@ static bool start_loop(emitter *e, loop_state *l, const slice *in)
         if (!before) TRY(emit_fill(e, 0, &l->sum[i]));
     }
     e->cause = cause;
-    l->turn = emit_fresh(e, MTF_I32, &(mtf_shape){0});
-    return emit_fill(e, 0, &l->turn);
+    l->iteration = emit_fresh(e, MTF_I32, &(mtf_shape){0});
+    return emit_fill(e, 0, &l->iteration);
 }
 
 static void bind(emitter *e, const block *b, const loop_state *l)
@@ -164,7 +165,7 @@ static void bind(emitter *e, const block *b, const loop_state *l)
         *e->slice_of(e, b->params[i]) = l->state[i];
         e->slice_of(e, b->params[i])->cut = cut;
     }
-    if (b->turn) *e->slice_of(e, b->turn) = l->turn;
+    if (b->iteration) *e->slice_of(e, b->iteration) = l->iteration;
 }
 
 static bool keep_history(emitter *e, const loop_state *l)
@@ -172,14 +173,14 @@ static bool keep_history(emitter *e, const loop_state *l)
     for (int i = 0; i < l->carried; i++) {
         if (slice_is_uniform(&l->history[i])) continue;
         /* Where the dimension of iterations is cut, those of other processors are out of range. */
-        mtf_dim turns = l->n->out[l->carried + l->sums + i]->shape.dims[0];
-        int64_t first = emit_part(e, turns.name, turns.size).begin;
-        slice   index = l->turn, by = slice_uniform((double)first, MTF_I32, &(mtf_shape){0});
+        mtf_dim iterations = l->n->out[l->carried + l->sums + i]->shape.dims[0];
+        int64_t first = emit_part(e, iterations.name, iterations.size).begin;
+        slice   index = l->iteration, by = slice_uniform((double)first, MTF_I32, &(mtf_shape){0});
         if (first) {
             index = emit_fresh(e, MTF_I32, &(mtf_shape){0});
-            TRY(emit_scalar(e, FN_sub, 2, (slice[]){l->turn, by}, &index));
+            TRY(emit_scalar(e, FN_sub, 2, (slice[]){l->iteration, by}, &index));
         }
-        TRY(emit_scatter(e, &l->state[i], &index, turns.name, true, &l->history[i]));
+        TRY(emit_scatter(e, &l->state[i], &index, iterations.name, true, &l->history[i]));
     }
     return true;
 }
@@ -234,7 +235,7 @@ static bool advance(emitter *e, loop_state *l)
         bool aside = false;
         for (int j = 0; j < l->carried; j++)
             aside = aside || (j != i && next[i].buffer == l->state[j].buffer);
-        aside = aside || next[i].buffer == l->turn.buffer;
+        aside = aside || next[i].buffer == l->iteration.buffer;
         if (next[i].buffer == l->state[i].buffer && !same_view(&next[i], &l->state[i]))
             aside = true;
         if (!aside || slice_is_uniform(&next[i])) continue;
@@ -245,10 +246,10 @@ static bool advance(emitter *e, loop_state *l)
     for (int i = 0; i < l->carried; i++)
         if (next[i].buffer != l->state[i].buffer) TRY(emit_move(e, &next[i], &l->state[i]));
     slice one = slice_uniform(1, MTF_I32, &(mtf_shape){0});
-    return emit_scalar(e, FN_add, 2, (slice[]){l->turn, one}, &l->turn);
+    return emit_scalar(e, FN_add, 2, (slice[]){l->iteration, one}, &l->iteration);
 }
 
-static bool lower_turns(emitter *e, loop_state *l, int64_t trips, const slice *in, slice *out)
+static bool lower_iterations(emitter *e, loop_state *l, int64_t trips, const slice *in, slice *out)
 {
     TRY(start_loop(e, l, in));
     int loop = emit_loop(e, trips);
@@ -280,13 +281,13 @@ static bool lower_while(emitter *e, const node *n, const slice *in, slice *out)
                     .body = n->blocks[1],
                     .carried = n->nargs,
                     .sums = (int)n->attrs[0].i};
-    return lower_turns(e, &l, -1, in, out);
+    return lower_iterations(e, &l, -1, in, out);
 }
 
 static bool lower_loop(emitter *e, const node *n, const slice *in, slice *out)
 {
     loop_state l = {.n = n, .body = n->blocks[0], .carried = n->nargs, .sums = (int)n->attrs[1].i};
-    return lower_turns(e, &l, n->attrs[0].i, in, out);
+    return lower_iterations(e, &l, n->attrs[0].i, in, out);
 }
 
 static void grad_while(tape *t, const node *n, mtf_tensor *const *dy)
@@ -329,47 +330,49 @@ const op op_loop = {
 /* ---- public functions ---- */
 
 /* The number of the iteration of the innermost loop; NULL outside of loops. */
-static mtf_tensor *loop_turn(mtf_graph *g)
+static mtf_tensor *loop_iteration(mtf_graph *g)
 {
     for (block *b = g->current; b; b = b->parent)
-        if (b->turn) return b->turn;
+        if (b->iteration) return b->iteration;
     return NULL;
 }
 
-mtf_tensor **loop_turns(mtf_graph *g, int *n)
+mtf_tensor **loop_iterations(mtf_graph *g, int *n)
 {
     int depth = 0;
-    for (const block *b = g->current; b; b = b->parent) depth += b->turn != NULL;
-    mtf_tensor **turns = arena_array(&g->arena, mtf_tensor *, depth);
+    for (const block *b = g->current; b; b = b->parent) depth += b->iteration != NULL;
+    mtf_tensor **iterations = arena_array(&g->arena, mtf_tensor *, depth);
     *n = depth;
-    for (const block *b = g->current; turns && b; b = b->parent)
-        if (b->turn) turns[--depth] = b->turn;
-    return turns;
+    for (const block *b = g->current; iterations && b; b = b->parent)
+        if (b->iteration) iterations[--depth] = b->iteration;
+    return iterations;
 }
 
-mtf_tensor *mtf_turn(mtf_graph *g)
+mtf_tensor *mtf_iteration(mtf_graph *g)
 {
     if (!g || !mtf_ok(g->session)) return NULL;
-    mtf_tensor *turn = loop_turn(g);
-    if (!turn) fail(&g->session->fault, ERR_USAGE, "mtf_turn: it is called outside of any loop");
-    return turn;
+    mtf_tensor *iteration = loop_iteration(g);
+    if (!iteration)
+        fail(&g->session->fault, ERR_USAGE, "mtf_iteration: it is called outside of any loop");
+    return iteration;
 }
 
 /* Opens a block with parameters like `in`. */
-static block *open_like(mtf_graph *g, const char *name, int nin, mtf_tensor *const *in, bool turns)
+static block *open_like(mtf_graph *g, const char *name, int nin, mtf_tensor *const *in,
+                        bool iterations)
 {
     block *b = block_open(g, name);
     if (!b) return NULL;
     for (int i = 0; i < nin; i++) block_param(b, in[i]->type, &in[i]->shape, NULL);
-    if (turns) block_turn(b);
+    if (iterations) block_iteration(b);
     return b;
 }
 
 /* The same; calls the user's function to build the inside, and closes the block. */
 static block *build_block(mtf_graph *g, const char *name, int nin, mtf_tensor *const *in, int nout,
-                          mtf_build *build, void *context, bool turns)
+                          mtf_build *build, void *context, bool iterations)
 {
-    block *b = open_like(g, name, nin, in, turns);
+    block *b = open_like(g, name, nin, in, iterations);
     if (!b) return NULL;
     mtf_tensor **out = arena_array(&g->arena, mtf_tensor *, nout);
     if (out && mtf_ok(g->session)) build(g, context, b->params, out);

@@ -25,7 +25,7 @@ static mtf_tensor *or_zeros(mtf_tensor *dx, const mtf_tensor *x)
     return dx ? dx : mtf_zeros(x->node->graph, type, x->shape);
 }
 
-/* Entry j of a tensor [_turns, ...]. */
+/* Entry j of a tensor [_iterations, ...]. */
 static mtf_tensor *entry(mtf_tensor *history, mtf_tensor *j)
 {
     return mtf_gather(history, j, history->shape.dims[0]);
@@ -37,7 +37,7 @@ static bool replay(mtf_graph *g, const backward *b, mtf_tensor *j, images *m, mt
 {
     for (int k = 0; k < b->carried; k++)
         m->of[b->body->params[k]->id] = entry(b->n->out[b->carried + b->sums + k], j);
-    if (b->body->turn) m->of[b->body->turn->id] = j;
+    if (b->body->iteration) m->of[b->body->iteration->id] = j;
     for (int r = 0; r < b->nreal; r++) xs[r] = m->of[b->body->params[b->real[r]]->id];
     for (int c = 0; c < b->ncaptures; c++)
         xs[b->nreal + c] = m->of[b->captures[c]->id] = mtf_depend(b->captures[c], 0, NULL);
@@ -62,7 +62,7 @@ static bool build_body(mtf_graph *g, const backward *b, block *into, arena *scra
     if (idle) results[0] = into->params[0];
     mtf_tensor **dxs = results + idle;
     mtf_tensor  *last = mtf_constant(g, (double)(b->n->attrs[0].i - 1), MTF_I32, mtf_shape());
-    mtf_tensor  *j = mtf_sub(last, block_turn(into));
+    mtf_tensor  *j = mtf_sub(last, block_iteration(into));
     TRY(j && replay(g, b, j, &m, xs));
     for (int r = 0; r < b->nreal; r++) {
         ys[ny] = image_of(&m, b->body->results[b->real[r]]);
@@ -118,7 +118,7 @@ static bool differentiate(tape *t, const backward *b, arena *scratch)
     for (int r = 0; r < b->nreal; r++) in[r] = or_zeros(b->dy[b->real[r]], n->out[b->real[r]]);
     block *body = blocks[0] = block_open(g, "body");
     for (int i = 0; i < nin; i++) TRY(in[i] && block_param(body, in[i]->type, &in[i]->shape, NULL));
-    TRY(block_turn(body) && build_body(g, b, body, scratch));
+    TRY(block_iteration(body) && build_body(g, b, body, scratch));
     attr  attrs[] = {{.i = n->attrs[0].i}, {.i = b->ncaptures}};
     node *back = node_new(g, &op_loop, nin, in, attrs, blocks);
     TRY(back != NULL);

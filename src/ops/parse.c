@@ -114,7 +114,7 @@ static bool is_loop_body(const op *o, const char *name)
 }
 
 /* A condition, too, is computed in every iteration. */
-static bool counts_turns(const op *o, const char *name)
+static bool counts_iterations(const op *o, const char *name)
 {
     return is_loop_body(o, name) || strcmp(name, "cond") == 0;
 }
@@ -144,11 +144,11 @@ static bool parameters_read(parser *p, block *b, const op *o, int n, mtf_tensor 
     if (got < n || !(token_is(&p->at.t, ')') || token_is(&p->at.t, ';')))
         return parse_fail(p, &open, "the block %s of %s takes %d parameter%s", b->name, o->name, n,
                           n == 1 ? "" : "s");
-    if (counts_turns(o, b->name)) TRY(block_turn(b) != NULL);
+    if (counts_iterations(o, b->name)) TRY(block_iteration(b) != NULL);
     if (token_is(&p->at.t, ';')) {
-        if (!counts_turns(o, b->name))
+        if (!counts_iterations(o, b->name))
             return parse_fail(p, &p->at.t, "only the blocks of a loop have an iteration number");
-        TRY(parse_next(p) && parameter_read(p, block_turn(b)));
+        TRY(parse_next(p) && parameter_read(p, block_iteration(b)));
     }
     return parse_closing(p, ')', &open);
 }
@@ -167,7 +167,7 @@ static bool yield_read(parser *p, block *b, const op *o, int *sums)
     int      nplain, nsummed = 0;
     bool     follows_parameters = is_loop_body(o, b->name) || strcmp(b->name, "backward") == 0;
     TRY(parse_next(p) && exprs_read(p, ";", &nplain, &plain));
-    if (is_loop_body(o, b->name)) TRY(block_turn(b) != NULL);
+    if (is_loop_body(o, b->name)) TRY(block_iteration(b) != NULL);
     if (token_is(&p->at.t, ';')) {
         if (!is_loop_body(o, b->name))
             return parse_fail(p, &p->at.t, "only the body of a loop sums over its iterations");

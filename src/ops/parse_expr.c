@@ -27,7 +27,7 @@ static bool has_own_type(const op *o, int argument, mtf_dtype *type)
         const char *name;
         mtf_dtype   type;
     } own[] = {
-        {"condition", MTF_BOOL}, {"indices", MTF_I32}, {"offset", MTF_I32}, {"turn", MTF_I32}};
+        {"condition", MTF_BOOL}, {"indices", MTF_I32}, {"offset", MTF_I32}, {"iteration", MTF_I32}};
     const char *name = o->args;
     for (; name && argument > 0; argument--)
         name = strchr(name, ',') ? strchr(name, ',') + 1 : NULL;
@@ -186,8 +186,8 @@ bool call_make(parser *p, call_text *c, const call_place *place, results *made)
     if (type >= 0 || c->nin)
         TRY(bools_fit(p, c->op, c->slots, type >= 0 ? c->attrs[type].type : c->in[0]->type));
     if (c->op->expand) return expand(p, c, place, made);
-    int once = c->op->flags & OP_TURN ? op_attr_find(c->op, "once") : -1;
-    if (once >= 0 && c->nin == 0 && !c->attrs[once].b) c->in = loop_turns(p->graph, &c->nin);
+    int once = c->op->flags & OP_ITERATION ? op_attr_find(c->op, "once") : -1;
+    if (once >= 0 && c->nin == 0 && !c->attrs[once].b) c->in = loop_iterations(p->graph, &c->nin);
     node *n = c->in ? node_new(p->graph, c->op, c->nin, c->in, c->attrs, place->blocks) : NULL;
     if (!n) return parse_place(p, &c->at);
     *made = (results){0, n->out};

@@ -78,13 +78,13 @@ static bool infer(node *n)
         return node_fail(n, ERR_TYPE, "normal numbers are floating, not %s", mtf_dtype_name(type));
     for (int i = 0; i < n->nargs; i++)
         if (n->in[i]->type != MTF_I32 || n->in[i]->shape.ndims)
-            return node_fail(n, ERR_TYPE, "the turn \"%s\" must be an i32 scalar",
+            return node_fail(n, ERR_TYPE, "the iteration \"%s\" must be an i32 scalar",
                              tensor_name(n->in[i]));
     TRY(part_is_right(n, &shape));
     if (n->attrs[ONCE].b && n->nargs)
         return node_fail(n, ERR_USAGE,
                          "once=true gives the same numbers in every iteration, so it takes no "
-                         "turn; leave out \"%s\"",
+                         "iteration; leave out \"%s\"",
                          tensor_name(n->in[0]));
     if (n->op != &op_random_uniform && !(n->attrs[B].r >= 0))
         return node_fail(n, ERR_VALUE, "stddev is %g; a standard deviation is 0 or more",
@@ -123,7 +123,7 @@ LOWER(lower_truncated, DRAW_TRUNCATED_NORMAL)
     const op op_##NAME = {                                                                         \
         .name = #NAME,                                                                             \
         .says = SAYS,                                                                              \
-        .args = "[turns...]",                                                                      \
+        .args = "[iterations...]",                                                                 \
         .attrs =                                                                                   \
             (const attr_spec[]){                                                                   \
                 {"shape", ATTR_SHAPE, NULL, ""},                                                   \
@@ -138,7 +138,7 @@ LOWER(lower_truncated, DRAW_TRUNCATED_NORMAL)
                 {"whole", ATTR_INT, "0", "the size of the longer one"},                            \
                 {"parts", ATTR_INT, "1", "how many parts it has"},                                 \
                 {0}},                                                                              \
-        .flags = OP_UNIQUE | OP_TURN | OP_DIRECT,                                                  \
+        .flags = OP_UNIQUE | OP_ITERATION | OP_DIRECT,                                             \
         .infer = infer,                                                                            \
         .lower = LOWER};                                                                           \
     mtf_tensor *mtf_##NAME(mtf_graph *g, mtf_dtype type, mtf_shape shape, double a, double b)      \
@@ -151,9 +151,9 @@ static mtf_tensor *draw(mtf_graph *g, const op *o, mtf_dtype type, const mtf_sha
 {
     attr         attrs[] = {{.shape = shape}, {.type = type}, {.r = a}, {.r = b}, {.i = -1},
                             {.b = false},     {.text = ""},   {.i = 0}, {.i = 1}};
-    int          nturns = 0;
-    mtf_tensor **turns = g ? loop_turns(g, &nturns) : NULL;
-    node        *n = turns ? node_new(g, o, nturns, turns, attrs, NULL) : NULL;
+    int          niterations = 0;
+    mtf_tensor **iterations = g ? loop_iterations(g, &niterations) : NULL;
+    node        *n = iterations ? node_new(g, o, niterations, iterations, attrs, NULL) : NULL;
     return n ? n->out[0] : NULL;
 }
 

@@ -105,7 +105,7 @@ static int roomiest(const mesh *m, const mtf_shape *shape, const placement *wher
     return best;
 }
 
-bool reach_turned(emitter *e, const mtf_tensor *x, const char *dim, slice *s, placement *where)
+bool reach_moved(emitter *e, const mtf_tensor *x, const char *dim, slice *s, placement *where)
 {
     int       d = shape_find(&x->shape, dim);
     placement from = emit_placement(e, &x->shape, s->cut);

@@ -33,7 +33,7 @@ bool reach_all_parts(emitter *e, const mtf_tensor *x, const char *dim, unsigned 
 bool reach_whole(emitter *e, const mtf_tensor *x, const char *dim, slice *s);
 /* s becomes all of the dimension and a part of another, which is cut in its place; or everything is
  * gathered where no other has enough elements.  `where` receives how x is cut then. */
-bool reach_turned(emitter *e, const mtf_tensor *x, const char *dim, slice *s, placement *where);
+bool reach_moved(emitter *e, const mtf_tensor *x, const char *dim, slice *s, placement *where);
 /* Which dimensions of the shape the layout cuts, as bits; except `but`. */
 unsigned spread_over(const emitter *e, const mtf_shape *shape, const char *but);
 /* This processor's part of the result along dim: all of it where `out` is not cut. */

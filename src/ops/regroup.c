@@ -146,7 +146,7 @@ static exchange_args fetch_rows(const mesh *m, const regrouping *r, unsigned len
 }
 
 /* On the new shape: from cut blocks to where y belongs. */
-static exchange_args turn_inwards(const regrouping *r, unsigned lent)
+static exchange_args fetch_blocks(const regrouping *r, unsigned lent)
 {
     exchange_args how = {.shape = r->y, .to = r->to};
     for (int g = 0; g < r->n; g++)
@@ -176,7 +176,7 @@ static unsigned best_route(const mesh *m, const regrouping *r)
     int64_t  least = INT64_MAX;
     if (!inner) return 0;                                     /* there is only one */
     for (unsigned lent = 0;; lent = (lent - inner) & inner) { /* all subsets */
-        exchange_args first = fetch_rows(m, r, lent), second = turn_inwards(r, lent);
+        exchange_args first = fetch_rows(m, r, lent), second = fetch_blocks(r, lent);
         int64_t       cost = moved(m, &first, &second);
         if (cost < least) least = cost, best = lent;
         if (lent == inner || least == 0) return best;
@@ -250,7 +250,7 @@ bool regroup(emitter *e, const mtf_shape *x, const mtf_shape *y, unsigned y_cut,
     regrouping r = {.x = *x, .y = *y, .from = from, .to = to};
     pair_dims(m, &r);
     unsigned      lent = best_route(m, &r);
-    exchange_args rows = fetch_rows(m, &r, lent), blocks = turn_inwards(&r, lent);
+    exchange_args rows = fetch_rows(m, &r, lent), blocks = fetch_blocks(&r, lent);
     return lay_over_part(e, &r.x, &r.from, s) && emit_fetch(e, &rows, s) &&
            take_blocks(e, &r, &rows, &blocks, s) && emit_fetch(e, &blocks, s) &&
            lay_over_part(e, y, &to, s);

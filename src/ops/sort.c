@@ -42,7 +42,7 @@ static bool lower_sort(emitter *e, const node *n, const slice *in, slice *out)
     if (!reach_is_cut(&out[0], dim)) return lower_order(e, n, in, out, dim, n->attrs[1].b);
     slice     x = *in, sorted[2];
     placement there, here = emit_placement(e, &n->out[0]->shape, out[0].cut);
-    TRY(reach_turned(e, n->in[0], dim, &x, &there));
+    TRY(reach_moved(e, n->in[0], dim, &x, &there));
     for (int o = 0; o < 2; o++) sorted[o] = emit_fresh(e, out[o].type, &x.shape);
     TRY(emit_order(e, &x, dim, dim, n->attrs[1].b, &sorted[0], &sorted[1]));
     for (int o = 0; o < 2; o++) {

@@ -146,7 +146,7 @@ function describe(plan, k, readout) {
     readout.textContent = "";
     line.append(phaseNames[d.phase[k]] + (layer ? ", " + layer : "") + ": " + plan.kind(k) + " ",
         make("b", {}, plan.name(d.tensor[k])), " " + plan.shape(d.tensor[k]) + ", " + seconds(d.seconds[k]));
-    if (d.turns[k] !== 1) line.append(" in " + count(d.turns[k]) + " turns");
+    if (d.executions[k] !== 1) line.append(" in " + count(d.executions[k]) + " executions");
     if (d.flops[k]) line.append(", " + count(d.flops[k]) + " flops");
     if (w) line.append(make("br", {}), "sends " + bytes(w[3]) + " along " + plan.axes(w[1]) + " in groups of " + w[2] +
         (w[5] ? ", because of " + w[5] : ""));

@@ -94,9 +94,9 @@ static double bytes_at(const writer *w, int k)
 {
     return (double)line_of(w, k)->bytes;
 }
-static double turns_at(const writer *w, int k)
+static double executions_at(const writer *w, int k)
 {
-    return (double)line_of(w, k)->turns;
+    return (double)line_of(w, k)->executions;
 }
 static double duplicate_at(const writer *w, int k)
 {
@@ -127,7 +127,7 @@ static void write_instrs(writer *w)
     write_column(w, "seconds", false, seconds_at);
     write_column(w, "flops", false, flops_at);
     write_column(w, "bytes", false, bytes_at);
-    write_column(w, "turns", false, turns_at);
+    write_column(w, "executions", false, executions_at);
     write_column(w, "duplicate", true, duplicate_at);
 }
 

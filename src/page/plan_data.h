@@ -5,7 +5,7 @@
 #include "page/plan_view.h"
 
 /* One JSON object.  Columns by instruction: kind, tensor, phase, layer (indices into lists), seconds,
- * flops, bytes, turns; "wires" has the fields of collectives, by instruction. */
+ * flops, bytes, executions; "wires" has the fields of collectives, by instruction. */
 void plan_write_data(const plan_view *v, textbuf *t);
 
 #endif

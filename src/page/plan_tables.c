@@ -160,7 +160,7 @@ void plan_write_kinds(const plan_view *v, textbuf *t)
         int               i = 0;
         while (i < n && strcmp(sums[i].kind, kind) != 0) i++;
         if (i == n) sums[n++] = (kind_sum){.kind = kind, .wire = line->collective != NULL};
-        sums[i].count += line->turns;
+        sums[i].count += line->executions;
         sums[i].flops += line->flops < INT64_MAX / 4 ? line->flops : 0;
         sums[i].sent += line->sent_bytes;
         sums[i].seconds += line->seconds;
@@ -215,7 +215,7 @@ static int sum_wires(const plan_view *v, wire_sum **list)
             if (!arena_push(v->arena, *list, n, room)) return -1;
             (*list)[n++] = (wire_sum){.like = line};
         }
-        (*list)[i].count += line->turns;
+        (*list)[i].count += line->executions;
         (*list)[i].bytes += line->sent_bytes;
         (*list)[i].seconds += line->seconds;
     }
@@ -272,7 +272,7 @@ int plan_axes_sums(const plan_view *v, axes_sum **list)
             if (!arena_push(v->arena, *list, n, room)) return -1;
             (*list)[n++] = (axes_sum){.axes = line->axes, .group = line->group};
         }
-        (*list)[i].count += line->turns;
+        (*list)[i].count += line->executions;
         (*list)[i].bytes += line->sent_bytes;
         (*list)[i].seconds += line->seconds;
     }

@@ -46,7 +46,7 @@ void find_rows(program *p);
 /* Lets gradients of attention read what attention gave, on devices whose library wants it. */
 bool read_attention(program *p);
 /* Copies filters of convolutions as a device's library wants them. */
-bool turn_filters(program *p, arena *scratch);
+bool transpose_filters(program *p, arena *scratch);
 /* The program's counters, without collectives. */
 bool count_graph(program *p, const survey *s, const layout *l);
 /* Lets updates write into the old value instead of a copy, if it is no longer needed. */

@@ -232,7 +232,7 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
                   check_pass(p, opts, plan_pass_name(PASS_JOINING))));
     if (last == PASS_JOINING) return true;
     find_rows(p);
-    TRY(read_attention(p) && turn_filters(p, scratch) && update_in_place(p, scratch) &&
+    TRY(read_attention(p) && transpose_filters(p, scratch) && update_in_place(p, scratch) &&
         store_in_place(p) && check_pass(p, opts, plan_pass_name(PASS_STORING)));
     if (last == PASS_STORING) return true;
     TRY(is_addressable(p));

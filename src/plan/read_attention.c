@@ -93,7 +93,7 @@ static bool add_y(program *p, instr *grad, const access *y)
     for (int k = 0; k < grad->nin; k++) in[k] = grad->in[k];
     in[grad->nin] = *y;
     how->at[ATTENTION_Y] = grad->nin++;
-    how->first_turn = grad->nin;
+    how->first_iteration = grad->nin;
     grad->in = in;
     grad->attention = how;
     return true;

@@ -138,7 +138,7 @@ static bool want(const emitter *e, const survey *s, shard *all, const mtf_tensor
 /* Does the op compute each element by itself, whatever its position? */
 static bool is_pointwise(const node *n)
 {
-    if (!n->op->split || n->nin == 0 || n->op->flags & (OP_DIRECT | OP_TURN)) return false;
+    if (!n->op->split || n->nin == 0 || n->op->flags & (OP_DIRECT | OP_ITERATION)) return false;
     for (int i = 0; i < n->nin + n->nout; i++) {
         const mtf_tensor *x = i < n->nin ? n->in[i] : n->out[i - n->nin];
         for (int d = 0; d < x->shape.ndims; d++)

@@ -117,7 +117,7 @@ void spread_choose_finer(const emitter *e, const node *n, shard **in, const shar
     int64_t results = 0;
     bool    some = out->wanted != NULL;
     for (int i = 0; i < n->nin; i++) some = some || in[i]->now.finer;
-    if (!some || n->nin == 0 || n->op->flags & OP_TURN) return;
+    if (!some || n->nin == 0 || n->op->flags & OP_ITERATION) return;
     for (int o = 0; o < n->nout; o++) results += shape_size(&n->out[o]->shape);
     if (out->wanted) refine(e, n, &n->out[0]->shape, out->wanted, carried, f);
     for (int i = 0; i < n->nin; i++)

@@ -55,12 +55,12 @@ static bool add_member(tally *t, const char *group, const char *member, int64_t 
     return text && counters_add(&t->counters, text, elements, saturate_times(elements, bytes_each));
 }
 
-static bool count_output(tally *t, const mtf_tensor *x, int64_t turns)
+static bool count_output(tally *t, const mtf_tensor *x, int64_t executions)
 {
     unsigned axes = 0;
     for (int d = 0; d < x->shape.ndims; d++) axes |= axes_of(t, x->shape.dims[d].name);
     int64_t     each = (int64_t)mtf_dtype_bytes(x->type);
-    int64_t     unique = saturate_times(shape_size(&x->shape), turns);
+    int64_t     unique = saturate_times(shape_size(&x->shape), executions);
     const char *name = x->node->op->name;
     return add_member(t, "output", name, saturate_times(unique, copies(t, axes)), each) &&
            add_member(t, "output_unique", name, unique, each);
@@ -69,11 +69,11 @@ static bool count_output(tally *t, const mtf_tensor *x, int64_t turns)
 /* A dimension that the op needs whole is not cut here.  If two dimensions are cut along one axis,
  * spreading makes one of them whole, and the parts of the other one add up to it; only repeated
  * work along further axes of the first is not counted. */
-static bool count_product(tally *t, const node *n, int64_t turns)
+static bool count_product(tally *t, const node *n, int64_t executions)
 {
     op_product p;
     unsigned   axes = 0;
-    int64_t    unique = turns;
+    int64_t    unique = executions;
     n->op->product(n, &p);
     for (int d = 0; d < p.ndims; d++) {
         unique = saturate_times(unique, p.dims[d].size);
@@ -94,16 +94,16 @@ static bool is_computed(const tally *t, const mtf_tensor *x)
     return !x->hidden || t->survey->readers[t->survey->same[x->id]->id] > 0;
 }
 
-static bool count_block(tally *t, const block *b, int64_t turns)
+static bool count_block(tally *t, const block *b, int64_t executions)
 {
     for (int i = 0; i < b->nnodes; i++) {
         const node *n = b->nodes[i];
         if (!t->survey->live[n->id] || n->op == &op_param) continue;
         for (int o = 0; o < n->nout; o++)
-            if (is_computed(t, n->out[o])) TRY(count_output(t, n->out[o], turns));
-        if (n->op->product) TRY(count_product(t, n, turns));
+            if (is_computed(t, n->out[o])) TRY(count_output(t, n->out[o], executions));
+        if (n->op->product) TRY(count_product(t, n, executions));
         int     at = op_attr_find(n->op, "trips");
-        int64_t inside = at < 0 ? turns : saturate_times(turns, n->attrs[at].i);
+        int64_t inside = at < 0 ? executions : saturate_times(executions, n->attrs[at].i);
         for (int k = 0; n->op->blocks && n->op->blocks[k]; k++)
             TRY(count_block(t, n->blocks[k], inside));
     }
@@ -149,7 +149,7 @@ bool counters_add_collective(counters *c, const price *p, int k, int64_t element
     /* A sum is attributed to the op that leaves it owed; an exchange to the op that needs the
      * parts. */
     const mtf_tensor *cause = i->kind == INSTR_EXCHANGE ? i->cause : line->tensor;
-    elements = saturate_times(elements, line->turns);
+    elements = saturate_times(elements, line->executions);
     textbuf name = {.arena = c->arena};
     text_add(&name, "%s/[", group_of(line->collective));
     price_write_axes(p->mesh, line->axes, &name);

@@ -126,8 +126,9 @@ static bool end_traffic(reckoning *r)
         traffic_sum *t = &r->sums[n++];
         int64_t      each = (int64_t)mtf_dtype_bytes(i->out[0].type);
         if (!r->census.each) traffic_sum_end(t, r->census.mesh, i);
-        e->flops = plus(e->flops, t->flops, p.lines[k].turns);
-        e->sent_bytes = plus(e->sent_bytes, saturate_times(t->received, each), p.lines[k].turns);
+        e->flops = plus(e->flops, t->flops, p.lines[k].executions);
+        e->sent_bytes =
+            plus(e->sent_bytes, saturate_times(t->received, each), p.lines[k].executions);
         if (e->opts.count)
             TRY(counters_add_collective(&r->counters, &p, k,
                                         counters_collective(i, t->results, t->received)));

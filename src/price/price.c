@@ -14,10 +14,10 @@
 /* ---- iterations ---- */
 
 /* Nested loops multiply; a loop that a test ends counts one iteration, and is marked open_ended. */
-static void count_turns(price *p)
+static void count_executions(price *p)
 {
     struct {
-        int64_t turns;
+        int64_t executions;
         bool    open;
     } outer[MAX_NESTING], now = {1, false};
     int depth = 0;
@@ -25,18 +25,18 @@ static void count_turns(price *p)
         const instr *i = &p->program->instrs[k];
         if (i->kind == INSTR_AGAIN && depth > 0) {
             /* AGAIN runs once for each iteration. */
-            p->lines[k].turns = now.turns;
+            p->lines[k].executions = now.executions;
             p->lines[k].open_ended = now.open;
-            now.turns = outer[--depth].turns, now.open = outer[depth].open;
+            now.executions = outer[--depth].executions, now.open = outer[depth].open;
             continue;
         }
-        p->lines[k].turns = now.turns;
+        p->lines[k].executions = now.executions;
         p->lines[k].open_ended = now.open;
         if (i->kind != INSTR_LOOP) continue;
-        outer[depth].turns = now.turns, outer[depth].open = now.open;
+        outer[depth].executions = now.executions, outer[depth].open = now.open;
         depth++;
         if (i->loop.trips >= 0)
-            now.turns = saturate_times(now.turns, i->loop.trips);
+            now.executions = saturate_times(now.executions, i->loop.trips);
         else
             now.open = p->open_ended = true;
     }
@@ -100,13 +100,13 @@ static const char *cause_of(const price *p, const instr *i, const price_line *li
 
 /* The result is contiguous along m or along n; the right operand is the one with the same
  * dimension. */
-static product_sides bytes_of_sides(const instr *i, double turns)
+static product_sides bytes_of_sides(const instr *i, double executions)
 {
     const int64_t *stride = i->out[0].stride + i->nloops - 3;
-    bool           turned = stride[1] < stride[0]; /* contiguous along n */
-    product_sides  bytes = {.left = (double)instr_operand_bytes(i, turned ? 1 : 2) * turns,
-                            .right = (double)instr_operand_bytes(i, turned ? 2 : 1) * turns,
-                            .result = (double)instr_operand_bytes(i, 0) * turns};
+    bool           flipped = stride[1] < stride[0]; /* contiguous along n */
+    product_sides  bytes = {.left = (double)instr_operand_bytes(i, flipped ? 1 : 2) * executions,
+                            .right = (double)instr_operand_bytes(i, flipped ? 2 : 1) * executions,
+                            .result = (double)instr_operand_bytes(i, 0) * executions};
     return bytes;
 }
 
@@ -122,12 +122,12 @@ static double product_seconds(const price *p, const instr *i, const price_line *
     const price_rates *r = &p->rates;
     bool               rounded = p->program->session->opts.tf32;
     double             on_gpu = r->gpu ? gpu_product_seconds(r->gpu, i, rounded) : 0;
-    if (on_gpu > 0) return on_gpu * (double)line->turns;
-    double volume = 1, products = (double)line->turns;
+    if (on_gpu > 0) return on_gpu * (double)line->executions;
+    double volume = 1, products = (double)line->executions;
     for (int d = 0; d < i->nloops; d++)
         *(d < i->nloops - 3 ? &products : &volume) *= (double)i->size[d];
     if (is_with_vector(i)) return 2 * volume * products / rates_product(r, i->cause->type, volume);
-    product_sides bytes = bytes_of_sides(i, (double)line->turns);
+    product_sides bytes = bytes_of_sides(i, (double)line->executions);
     return rates_product_seconds(r, i->cause->type, volume, products, &bytes);
 }
 
@@ -142,7 +142,7 @@ static double memory_seconds(const price *p, const reuse *x, const instr *i, con
     if (r->ncaches == 0) return *least;
     *least = 0;
     for (int k = 0; k < i->nout + i->nin; k++) {
-        double each = (double)instr_operand_bytes(i, k), bytes = each * (double)line->turns;
+        double each = (double)instr_operand_bytes(i, k), bytes = each * (double)line->executions;
         seconds += bytes / rates_memory(r, reuse_of(x, i, k));
         *least += bytes / rates_best_memory(r, each);
     }
@@ -201,12 +201,12 @@ static void price_local(const price *p, const reuse *x, const instr *i, price_li
     bool               adds = rows || (product && !r->gpu && r->ncaches > 0 && !is_with_vector(i));
     double             least, rate = rows ? r->rows : flops_rate(p, i);
     double             flops =
-        product ? product_seconds(p, i, line) : instr_flops(i) * (double)line->turns / rate;
+        product ? product_seconds(p, i, line) : instr_flops(i) * (double)line->executions / rate;
     if (!rows && updates(p->program, i)) flops = 0;
     double memory = memory_seconds(p, x, i, line, &least);
     double speed = r->alone > 1 ? rates_speed(r, price_share(p, i)) : 1;
     double work = adds ? flops + memory : fmax(flops, memory);
-    line->seconds = r->start * (double)line->turns + work / speed;
+    line->seconds = r->start * (double)line->executions + work / speed;
     /* Recomputation saves memory for the whole program, so its time may depend on the rest. */
     line->spare =
         i->remade ? line->seconds : (work - (adds ? flops + least : fmax(flops, least))) / speed;
@@ -216,14 +216,14 @@ static void price_local(const price *p, const reuse *x, const instr *i, price_li
 static double wire_seconds(const price *p, const instr *i, const price_line *line, double bytes)
 {
     const price_rates *r = &p->rates;
-    double             turns = (double)line->turns;
+    double             executions = (double)line->executions;
     links              l = links_of(r, p->mesh, line->axes);
-    haul               h = {.bytes = turns > 0 ? bytes / turns : 0};
+    haul               h = {.bytes = executions > 0 ? bytes / executions : 0};
     if (stages_suit(i))
         h.way = traffic_is_flat(r->site, p->mesh, i, &p->here) ? HAUL_FLAT : HAUL_STAGED;
     if (l.nodes > 1 || l.inner.message > 0)
         h.messages = (double)traffic_messages(r->site, p->mesh, i, &p->here);
-    return turns * links_seconds(&l, &h);
+    return executions * links_seconds(&l, &h);
 }
 
 /* `work`: seconds since the collective before.  Without cache rates, the wire's rate includes the
@@ -231,14 +231,14 @@ static double wire_seconds(const price *p, const instr *i, const price_line *lin
 static bool price_collective(price *p, const reuse *x, const instr *i, price_line *line,
                              double work, arena *a)
 {
-    int64_t each = saturate_times((int64_t)mtf_dtype_bytes(i->out[0].type), line->turns);
+    int64_t each = saturate_times((int64_t)mtf_dtype_bytes(i->out[0].type), line->executions);
     line->axes = traffic_axes(i);
     line->group = traffic_group(p->mesh, line->axes);
     traffic t = traffic_of(p->rates.site, p->mesh, i, &p->here);
     int64_t sent = traffic_out(&t), received = traffic_in(&t);
-    line->flops = saturate_times(t.flops, line->turns);
-    line->sent_elements = saturate_times(sent, line->turns);
-    line->received_elements = saturate_times(received, line->turns);
+    line->flops = saturate_times(t.flops, line->executions);
+    line->sent_elements = saturate_times(sent, line->executions);
+    line->received_elements = saturate_times(received, line->executions);
     line->sent_bytes = saturate_times(sent, each);
     line->received_bytes = saturate_times(received, each);
     line->out_messages = saturate_times(t.sent, each);
@@ -252,7 +252,8 @@ static bool price_collective(price *p, const reuse *x, const instr *i, price_lin
     int64_t most =
         line->sent_bytes > line->received_bytes ? line->sent_bytes : line->received_bytes;
     double least = 0, memory = p->rates.ncaches ? memory_seconds(p, x, i, line, &least) : 0;
-    line->spare = rates_wait(&p->rates, work, line->group) * (double)line->turns + memory - least;
+    line->spare =
+        rates_wait(&p->rates, work, line->group) * (double)line->executions + memory - least;
     line->seconds = wire_seconds(p, i, line, (double)most) + least + line->spare;
     p->sent_bytes = saturate_plus(p->sent_bytes, line->sent_bytes);
     p->received_bytes = saturate_plus(p->received_bytes, line->received_bytes);
@@ -261,7 +262,7 @@ static bool price_collective(price *p, const reuse *x, const instr *i, price_lin
     p->out_outside = saturate_plus(p->out_outside, line->out_outside);
     p->in_outside = saturate_plus(p->in_outside, line->in_outside);
     p->wire_flops = saturate_plus(p->wire_flops, line->flops);
-    p->collectives = saturate_plus(p->collectives, line->turns);
+    p->collectives = saturate_plus(p->collectives, line->executions);
     p->wire_seconds += line->seconds;
     return line->cause != NULL;
 }
@@ -275,8 +276,8 @@ static bool price_lines(price *p, arena *a)
     for (int k = 0; k < p->program->ninstrs; k++) {
         const instr *i = &p->program->instrs[k];
         price_line  *line = &p->lines[k];
-        line->flops = saturate_times(i->flops, line->turns);
-        line->bytes = saturate_times(instr_bytes(i), line->turns);
+        line->flops = saturate_times(i->flops, line->executions);
+        line->bytes = saturate_times(instr_bytes(i), line->executions);
         line->tensor = i->cause;
         line->collective = traffic_kind(i);
         if (line->collective) {
@@ -284,7 +285,7 @@ static bool price_lines(price *p, arena *a)
             work = 0;
         } else {
             price_local(p, &x, i, line);
-            if (line->turns) work += line->seconds / (double)line->turns;
+            if (line->executions) work += line->seconds / (double)line->executions;
         }
         if (caches) reuse_pass(&x, i);
         p->flops = saturate_plus(p->flops, line->flops);
@@ -375,6 +376,6 @@ bool price_program(price *p, arena *a)
 {
     p->lines = arena_array(a, price_line, p->program->ninstrs + 1);
     TRY(p->lines != NULL);
-    count_turns(p);
+    count_executions(p);
     return price_lines(p, a) && (p->brief || price_memories(p, a));
 }

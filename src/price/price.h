@@ -14,7 +14,7 @@
 
 /* One instruction; flops, bytes and seconds are of all its executions in a step. */
 typedef struct price_line {
-    int64_t           turns;      /* the number of executions */
+    int64_t           executions; /* of the instruction, in a step */
     bool              open_ended; /* in a loop that a test ends: given for one iteration of it */
     int64_t           flops, bytes;
     double            seconds;

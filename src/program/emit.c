@@ -301,18 +301,19 @@ bool emit_nucleus(emitter *e, const slice *scores, const slice *logits, const sl
 
 /* ---- random numbers, effects, loops ---- */
 
-bool emit_draw(emitter *e, const draw_args *how, int nturns, const slice *turns, const slice *out)
+bool emit_draw(emitter *e, const draw_args *how, int niterations, const slice *iterations,
+               const slice *out)
 {
-    slice *at = arena_array(&e->program->arena, slice, nturns);
+    slice *at = arena_array(&e->program->arena, slice, niterations);
     TRY(at != NULL);
-    for (int k = 0; k < nturns; k++) {
-        at[k] = turns[k];
+    for (int k = 0; k < niterations; k++) {
+        at[k] = iterations[k];
         TRY(emit_real(e, &at[k]));
     }
-    instr *i = emit_instr(e, INSTR_DRAW, 1, nturns, &out->shape);
+    instr *i = emit_instr(e, INSTR_DRAW, 1, niterations, &out->shape);
     TRY(i != NULL);
     i->out[0] = slice_access(out, &out->shape);
-    for (int k = 0; k < nturns; k++) i->in[k] = slice_access(&at[k], &out->shape);
+    for (int k = 0; k < niterations; k++) i->in[k] = slice_access(&at[k], &out->shape);
     i->draw = *how;
     return true;
 }

@@ -60,7 +60,7 @@ bool emit_window(emitter *e, const window_args *how, const slice *x, const slice
  * and numbers of inputs are filled in.  out as in instr.h; KEY_DIM or VALUE_DIM, if any, is
  * last. */
 bool emit_attention(emitter *e, instr_kind kind, const attention_args *how, const slice *in,
-                    int nturns, const slice *turns, int nout, const slice *out);
+                    int niterations, const slice *iterations, int nout, const slice *out);
 /* y [rows.., VALUE_DIM] and lse from the summed results of all parts of the memory. */
 bool emit_attention_join(emitter *e, const slice *sum, const slice *weights, const slice *most,
                          const slice *y, const slice *lse);
@@ -74,8 +74,9 @@ typedef struct dim_part {
  * tensor. */
 void emit_global_index(const emitter *e, const mtf_shape *shape, const placement *where,
                        const dim_part *part, draw_args *how);
-/* turns: scalars, the iteration numbers of the enclosing loops, outermost first; then the part. */
-bool emit_draw(emitter *e, const draw_args *how, int nturns, const slice *turns, const slice *out);
+/* iterations: scalars, the iteration numbers of the enclosing loops, outermost first; then the part. */
+bool emit_draw(emitter *e, const draw_args *how, int niterations, const slice *iterations,
+               const slice *out);
 bool emit_say(emitter *e, const say_args *how, const slice *x);
 /* This processor's part of a dimension of this size, as the layout cuts it. */
 span      emit_part(const emitter *e, const char *dim, int64_t size);

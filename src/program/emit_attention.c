@@ -53,14 +53,14 @@ static bool prepare_operands(emitter *e, const attention_args *how, const slice 
 }
 
 bool emit_attention(emitter *e, instr_kind kind, const attention_args *given, const slice *given_in,
-                    int nturns, const slice *turns, int nout, const slice *out)
+                    int niterations, const slice *iterations, int nout, const slice *out)
 {
     attention_args *how = arena_copy(&e->program->arena, given, sizeof *given);
     slice           in[ATTENTION_OPERANDS], at[MAX_NESTING + 1];
     int             nin = 0;
     TRY(how && prepare_operands(e, how, given_in, in));
-    for (int k = 0; k < nturns; k++) {
-        at[k] = turns[k];
+    for (int k = 0; k < niterations; k++) {
+        at[k] = iterations[k];
         TRY(emit_real(e, &at[k]));
     }
     mtf_shape key = {.ndims = 1, .dims = {{KEY_DIM, size_of(&in[ATTENTION_Q], KEY_DIM)}}};
@@ -74,7 +74,7 @@ bool emit_attention(emitter *e, instr_kind kind, const attention_args *given, co
         return true;
     }
     for (int r = 0; r < ATTENTION_OPERANDS; r++) nin += how->at[r] >= 0;
-    instr *i = emit_instr(e, kind, nout, nin + nturns, &rows);
+    instr *i = emit_instr(e, kind, nout, nin + niterations, &rows);
     TRY(i != NULL);
     nin = 0;
     for (int r = 0; r < ATTENTION_OPERANDS; r++) {
@@ -83,8 +83,8 @@ bool emit_attention(emitter *e, instr_kind kind, const attention_args *given, co
         how->step[r] = stride_of(&in[r], MEMORY_DIM);
         i->in[nin++] = row_access(&in[r], &rows);
     }
-    how->first_turn = nin;
-    for (int k = 0; k < nturns; k++) i->in[nin++] = slice_access(&at[k], &rows);
+    how->first_iteration = nin;
+    for (int k = 0; k < niterations; k++) i->in[nin++] = slice_access(&at[k], &rows);
     for (int o = 0; o < nout; o++) {
         how->out_step[o] = stride_of(&out[o], MEMORY_DIM);
         i->out[o] = row_access(&out[o], &rows);

@@ -67,7 +67,7 @@ static void begin_collective(search *s, int k)
     s->list[s->n++] = k;
 }
 
-/* Where a loop begins, turns or is tested, nothing is under way: what follows may be its beginning. */
+/* Where a loop begins, goes on or is tested, nothing is under way: what follows may be its beginning. */
 static void end_all(search *s, int k)
 {
     for (int c = 0; c < s->n; c++) must_wait(s, s->list[c], k);

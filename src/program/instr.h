@@ -160,7 +160,7 @@ typedef struct window_args {
     int64_t     x_spatial[MAX_SPATIAL], x_chan; /* strides */
     int64_t     w_tap[MAX_SPATIAL], w_chan, w_out;
     int64_t     y_spatial[MAX_SPATIAL], y_out;
-    bool        library; /* the device's library may compute it: plan/turn_filters.c */
+    bool        library; /* the device's library may compute it: plan/transpose_filters.c */
 } window_args;
 
 /* The inputs of attention.  LSE, DY, DELTA, Y: the gradient only. */
@@ -204,7 +204,7 @@ typedef struct attention_args {
     bool     relative; /* the bias is indexed by distance: few elements, each read many times */
     double   dropout;  /* rate; 0: none */
     uint32_t stream;
-    int      first_turn; /* from here on the inputs are iteration numbers, as for a draw */
+    int      first_iteration; /* from here on the inputs are iteration numbers, as for a draw */
     int64_t  first, weight[MAX_LOOPS], memory_weight; /* global index of a pair, as for a draw */
     int64_t  part;                                    /* as for a draw */
 } attention_args;

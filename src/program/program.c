@@ -242,19 +242,19 @@ int64_t instr_bytes(const instr *i)
 void program_price(program *p)
 {
     mtf_cost c = {.instructions = p->ninstrs};
-    int64_t  turns = 1, outer[MAX_NESTING];
+    int64_t  executions = 1, outer[MAX_NESTING];
     int      depth = 0;
     assert(program_is_nested(p));
     for (int k = 0; k < p->ninstrs; k++) {
         instr *i = &p->instrs[k];
         i->flops = flops_of(i);
-        c.flops = saturate_plus(c.flops, saturate_times(turns, i->flops));
-        c.bytes = saturate_plus(c.bytes, saturate_times(turns, instr_bytes(i)));
+        c.flops = saturate_plus(c.flops, saturate_times(executions, i->flops));
+        c.bytes = saturate_plus(c.bytes, saturate_times(executions, instr_bytes(i)));
         if (i->kind == INSTR_LOOP) {
-            outer[depth++] = turns;
-            if (i->loop.trips >= 0) turns = saturate_times(turns, i->loop.trips);
+            outer[depth++] = executions;
+            if (i->loop.trips >= 0) executions = saturate_times(executions, i->loop.trips);
         } else if (i->kind == INSTR_AGAIN && depth > 0) {
-            turns = outer[--depth];
+            executions = outer[--depth];
         }
     }
     for (int b = 0; b < p->nbuffers; b++) {
@@ -382,7 +382,7 @@ bool program_verify(const program *p, const char *pass)
     int depth = 0;
     for (int k = 0; k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];
-        bool         turns = instr_elements(i) > 0;
+        bool         works = instr_elements(i) > 0;
         for (int d = 0; d < i->nloops; d++)
             if (i->size[d] < 0) return bad(p, k, pass, "a loop of negative length");
         for (int o = 0; o < i->nout + i->nin; o++) {
@@ -391,7 +391,7 @@ bool program_verify(const program *p, const char *pass)
             if (a->buffer < 0 || a->buffer >= p->nbuffers)
                 return bad(p, k, pass, "an operand in no buffer");
             bool elsewhere = i->kind == INSTR_EXCHANGE && o >= i->nout; /* others read it */
-            if (turns && !elsewhere && !is_untouched(i, o) &&
+            if (works && !elsewhere && !is_untouched(i, o) &&
                 !inside(p, i, a, reach < 0 ? reach : 0, reach > 0 ? reach : 0))
                 return bad(p, k, pass, "an operand reaches beyond its buffer");
             if (o < i->nout && p->buffers[a->buffer].kind == BUFFER_CONSTANT)

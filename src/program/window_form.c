@@ -27,14 +27,14 @@ bool window_is_aligned(const access *a)
     return a->offset * (int64_t)mtf_dtype_bytes(a->type) % WINDOW_ALIGNED == 0;
 }
 
-bool window_is_turned(const instr *i)
+bool window_is_transposed(const instr *i)
 {
     const window_args *a = &i->window;
     int64_t            step = 1;
-    bool               turned = window_goes_on(a->chans, a->w_chan, &step);
+    bool               dense = window_goes_on(a->chans, a->w_chan, &step);
     for (int d = a->nspatial - 1; d >= 0; d--)
-        turned = window_goes_on(a->taps[d], a->w_tap[d], &step) && turned;
-    return window_goes_on(a->outs, a->w_out, &step) && turned &&
+        dense = window_goes_on(a->taps[d], a->w_tap[d], &step) && dense;
+    return window_goes_on(a->outs, a->w_out, &step) && dense &&
            window_is_aligned(window_operands_of(i).w);
 }
 

@@ -1,6 +1,6 @@
 /* Convolutions as a library wants them: channels side by side.
  *
- * Filters lie as [output, taps.., channel]: plan/turn_filters.c copies them.  Kernels of
+ * Filters lie as [output, taps.., channel]: plan/transpose_filters.c copies them.  Kernels of
  * a device's own take the result as well.
  */
 #ifndef PROGRAM_WINDOW_FORM_H
@@ -16,7 +16,7 @@ typedef struct window_operands {
 
 window_operands window_operands_of(const instr *i);
 
-bool window_is_turned(const instr *i); /* does the filter lie as it should? */
+bool window_is_transposed(const instr *i); /* does the filter lie as it should? */
 bool window_is_aligned(const access *a);
 /* Is this the stride of the next outer dimension?  `step` goes on to the one after it. */
 bool window_goes_on(int64_t size, int64_t stride, int64_t *step);

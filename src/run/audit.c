@@ -9,14 +9,15 @@
 
 /* The price counts one iteration of a loop that ends by a condition; the real number is known
  * now. */
-static int64_t turns_of(const price_line *line, const mtf_measured *m, int k)
+static int64_t executions_of(const price_line *line, const mtf_measured *m, int k)
 {
-    return line->open_ended ? m->turns[k] : saturate_times(line->turns, m->steps);
+    return line->open_ended ? m->executions[k] : saturate_times(line->executions, m->steps);
 }
 
-static void add_turns(int64_t *sum, int64_t all_turns, int64_t turns, int64_t done)
+static void add_executions(int64_t *sum, int64_t all_executions, int64_t executions, int64_t done)
 {
-    *sum = saturate_plus(*sum, saturate_times(all_turns / (turns ? turns : 1), done));
+    *sum =
+        saturate_plus(*sum, saturate_times(all_executions / (executions ? executions : 1), done));
 }
 
 static void raise(int64_t *most, int64_t bytes)
@@ -48,13 +49,13 @@ static bool promise(const mtf_program *p, int number, const mtf_measured *m, aud
     TRY(price_program(&cost, &q->arena));
     for (int k = 0; k < q->ninstrs; k++) {
         const price_line *line = &cost.lines[k];
-        int64_t           done = turns_of(line, m, k);
-        add_turns(&x->flops, line->flops, line->turns, done);
-        add_turns(&x->read, line->received_bytes - line->in_messages, line->turns, done);
-        add_turns(&x->received, line->in_messages, line->turns, done);
-        add_turns(&x->sent, line->out_messages, line->turns, done);
-        add_turns(&x->received_outside, line->in_outside, line->turns, done);
-        add_turns(&x->sent_outside, line->out_outside, line->turns, done);
+        int64_t           done = executions_of(line, m, k);
+        add_executions(&x->flops, line->flops, line->executions, done);
+        add_executions(&x->read, line->received_bytes - line->in_messages, line->executions, done);
+        add_executions(&x->received, line->in_messages, line->executions, done);
+        add_executions(&x->sent, line->out_messages, line->executions, done);
+        add_executions(&x->received_outside, line->in_outside, line->executions, done);
+        add_executions(&x->sent_outside, line->out_outside, line->executions, done);
         if (line->collective) x->collectives += done;
     }
     const price_memory *y = &cost.memory;

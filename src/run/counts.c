@@ -4,21 +4,21 @@
 bool counts_start(run_counts *c, program *p)
 {
     *c = (run_counts){.program = p, .on = true, .current = -1};
-    c->turns = arena_array(&p->arena, int64_t, p->ninstrs + 1);
+    c->executions = arena_array(&p->arena, int64_t, p->ninstrs + 1);
     c->seconds = arena_array(&p->arena, double, p->ninstrs + 1);
     c->first_seconds = arena_array(&p->arena, double, p->ninstrs + 1);
-    TRY(c->turns && c->seconds && c->first_seconds);
+    TRY(c->executions && c->seconds && c->first_seconds);
     c->sum.instructions = p->ninstrs;
-    c->sum.turns = c->turns;
+    c->sum.executions = c->executions;
     c->sum.seconds = c->seconds;
     c->sum.first_seconds = c->first_seconds;
     return true;
 }
 
-bool counts_keep_events(run_counts *c, program *p, int turns)
+bool counts_keep_events(run_counts *c, program *p, int executions)
 {
-    c->events = arena_array(&p->arena, run_event, turns);
-    c->room = c->events ? turns : 0;
+    c->events = arena_array(&p->arena, run_event, executions);
+    c->room = c->events ? executions : 0;
     return c->events != NULL;
 }
 
@@ -41,7 +41,7 @@ void count_end(run_counts *c, const wire *w, int me)
 
 static void add_instr(run_counts *c, int k)
 {
-    c->turns[k]++;
+    c->executions[k]++;
     c->sum.collectives += instr_is_collective(&c->program->instrs[k]);
 }
 

@@ -21,10 +21,10 @@ typedef struct run_counts {
     const program  *program; /* NULL: never counted */
     bool            on;      /* this step is counted */
     mtf_measured    sum;
-    work_done       done;   /* by kernels */
-    wire_moved      moved;  /* by the wire, in steps of this program */
-    wire_moved      before; /* when the step began */
-    int64_t        *turns;  /* by instruction: executions; as in `sum` */
+    work_done       done;       /* by kernels */
+    wire_moved      moved;      /* by the wire, in steps of this program */
+    wire_moved      before;     /* when the step began */
+    int64_t        *executions; /* of each instruction; as in `sum` */
     double         *seconds, *first_seconds;
     int             current; /* the running instruction; -1: none */
     struct timespec since;
@@ -35,8 +35,8 @@ typedef struct run_counts {
 
 /* Allocates the counts of a program, and switches them on; false after an error. */
 bool counts_start(run_counts *c, program *p);
-/* Allocates a timeline of `turns` instructions; it records while `recording` is set. */
-bool counts_keep_events(run_counts *c, program *p, int turns);
+/* Allocates a timeline of `executions` instructions; it records while `recording` is set. */
+bool counts_keep_events(run_counts *c, program *p, int executions);
 /* Called before and after a step: adds what the wire, which may be NULL, moved for processor
  * `me`. */
 void count_begin(run_counts *c, const wire *w, int me);

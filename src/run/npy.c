@@ -30,7 +30,7 @@ const char *npy_text(mtf_dtype type, int ndims, const int64_t *sizes, char text[
 /* ---- reading ---------------------------------------------------------------------------- */
 
 /* to[i0, i1, ..] = from[.., i1, i0]: from column-major order to row-major. */
-static void turn_round(const npy_array *a, const unsigned char *from, int64_t count)
+static void to_row_major(const npy_array *a, const unsigned char *from, int64_t count)
 {
     size_t         element = mtf_dtype_bytes(a->type);
     unsigned char *to = a->data;
@@ -68,7 +68,7 @@ bool npy_parse(mtf_session *s, const char *name, const unsigned char *bytes, siz
     *out = (npy_array){.type = type, .ndims = h.ndims, .bytes = wanted, .data = data};
     memcpy(out->size, h.size, sizeof out->size);
     if (h.fortran_order)
-        turn_round(out, bytes + h.data_at, h.count);
+        to_row_major(out, bytes + h.data_at, h.count);
     else if (wanted)
         memcpy(data, bytes + h.data_at, wanted);
     /* NumPy treats any byte but 0 as true; here a bool is 0 or 1. */

@@ -29,7 +29,7 @@ static double dot(const double *a, const double *b, int64_t n)
  * rounding errors. */
 static void make_orthogonal(double *v, const double *vectors, int64_t count, int64_t length)
 {
-    for (int turn = 0; turn < 2; turn++)
+    for (int round = 0; round < 2; round++)
         for (int64_t k = 0; k < count; k++) {
             const double *u = vectors + k * length;
             double        along = dot(u, v, length);

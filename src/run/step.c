@@ -31,29 +31,29 @@ static bool flag_is_set(mtf_program *p, const processor *k, const instr *test)
 
 /* The loops around an instruction. */
 typedef struct loops {
-    int64_t turns[MAX_NESTING];
+    int64_t iterations[MAX_NESTING];
     int     depth;
 } loops;
 
-/* Is one turn of the loop queued, which the device repeats by itself? */
+/* Is one iteration of the loop queued, which the device repeats by itself? */
 static bool is_rolled(const mtf_program *p, const instr *loop)
 {
     return p->step.captured && p->step.rolled && loop->loop.trips >= 0;
 }
 
 /* Goes into a loop, or leaves it: sets the instruction before the next one.  A loop that is captured
- * decides twice: before its first turn, and at the end of it. */
+ * decides twice: before its first iteration, and at the end of it. */
 static bool pass_loop(mtf_program *p, const processor *me, int *k, loops *l)
 {
     const program *q = me->program;
     const instr *i = &q->instrs[*k], *loop = i->kind == INSTR_AGAIN ? &q->instrs[i->loop.other] : i;
     const device_recorder *d = p->device->recorder;
     if (i->kind == INSTR_LOOP) {
-        l->turns[l->depth++] = 0;
+        l->iterations[l->depth++] = 0;
         return !is_rolled(p, i) || d->loop_begins(me->context, NULL);
     }
     if (i->kind == INSTR_TEST) {
-        if (p->step.captured && l->turns[l->depth - 1] == 0)
+        if (p->step.captured && l->iterations[l->depth - 1] == 0)
             return d->loop_begins(me->context, flag_of(me, i));
         if (p->step.captured)
             TRY(d->loop_ends(me->context, flag_of(me, i), 0));
@@ -63,12 +63,12 @@ static bool pass_loop(mtf_program *p, const processor *me, int *k, loops *l)
         l->depth--;
         return true;
     }
-    int64_t trips = loop->loop.trips, turns = ++l->turns[l->depth - 1];
+    int64_t trips = loop->loop.trips, iterations = ++l->iterations[l->depth - 1];
     if (is_rolled(p, loop)) {
         l->depth--;
         return d->loop_ends(me->context, NULL, trips);
     }
-    if (trips < 0 || turns < trips)
+    if (trips < 0 || iterations < trips)
         *k = i->loop.other;
     else
         l->depth--;

@@ -26,7 +26,7 @@ typedef struct finding {
     double                state_bound; /* no layout with rules for state is better */
     layout                given;       /* on the current mesh */
     double                deadline;    /* by clock_thread() */
-    double                turn_ends;   /* of the current mesh, likewise */
+    double                share_ends;  /* of the current mesh, likewise */
     int                   meshes_left; /* to be tried, with the current one */
     double                bound;       /* no layout of a mesh that was tried is better */
     const char           *starts;   /* rules to begin with: given, and the best of other meshes */
@@ -159,7 +159,7 @@ static bool search_mesh(finding *f, const layout *given, int64_t limit, int want
                      .want = want,
                      .starts = f->starts,
                      .work = f->opts->work,
-                     .deadline = f->turn_ends,
+                     .deadline = f->share_ends,
                      .gives_up = f->gives_up && limit && !given->asks_state,
                      .tell = f->opts->tell,
                      .context = f->opts->context};
@@ -189,7 +189,7 @@ static bool try_state(finding *f, const layout *given)
                     .limit = f->opts->limit,
                     .first = f->last,
                     .work = f->opts->work,
-                    .deadline = f->turn_ends,
+                    .deadline = f->share_ends,
                     .tell = hear_state,
                     .context = f};
     TRY(search_mesh(f, given, 0, TRIED_WITH_STATE));
@@ -214,7 +214,7 @@ static bool begin_with_best(finding *f)
 static bool may_begin(finding *f)
 {
     double left = f->deadline - clock_thread();
-    f->turn_ends = f->deadline - left + left / f->meshes_left;
+    f->share_ends = f->deadline - left + left / f->meshes_left;
     if (!f->answer->n || left > 0) return true;
     f->bound = fmin(f->bound, f->last->root);
     return !(f->late = true);

@@ -4,7 +4,7 @@
 enum { SWEEPS = 6 };
 
 /* Cuts dimension d along the axis, or no longer; false where a rule of the user forbids it. */
-static bool turn(const space *s, int d, unsigned axis, cuts *c)
+static bool toggle(const space *s, int d, unsigned axis, cuts *c)
 {
     c->of[d] ^= (uint8_t)axis;
     for (int k = 0; k < s->ndims && c->of[d] & axis; k++) {
@@ -48,7 +48,7 @@ static bool sweep(descent *x, unsigned axes, int but)
             cuts there = x->here;
             int  d = x->order[k];
             if (!(axes >> a & 1) || s->dims[d].fixed || d == but) continue;
-            if (turn(s, d, 1u << a, &there)) TRY(step(x, there));
+            if (toggle(s, d, 1u << a, &there)) TRY(step(x, there));
         }
     return true;
 }

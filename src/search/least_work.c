@@ -80,7 +80,7 @@ static bool is_divided(const sorting *s, const instr *i, const price_line *line,
     if (!line->tensor || !i->cause) return false;
     if (attention && i->attention->min > -i->attention->memory)
         return false; /* parts see less of a window */
-    if (line->turns != 1 && !s->p->subject->graph->divided)
+    if (line->executions != 1 && !s->p->subject->graph->divided)
         return false; /* a loop of the user's own */
     if (!attention && i->kind != INSTR_MAP && i->kind != INSTR_DRAW) return false;
     if (s->touched[subject_source(line->tensor)->node->id] && s->p->space->given->nstate)
@@ -95,7 +95,7 @@ static bool add_divided(sorting *s, const program *uncut, const instr *i, const 
     mtf_dim     dims[MAX_SEARCHED];
     const node *n = subject_source(line->tensor)->node;
     uint64_t    touched = dims_touched(s, uncut, i);
-    double      work = line->seconds - line->spare - r->start * (double)line->turns;
+    double      work = line->seconds - line->spare - r->start * (double)line->executions;
     int         ndims = 0;
     for (int d = 0; d < p->space->ndims; d++)
         if (touched >> d & 1)

@@ -67,7 +67,7 @@ static void write_seconds(textbuf *t, double s)
 
 static void write_largest(account *a, textbuf *t)
 {
-    for (int turn = 0; turn < 2; turn++) {
+    for (int round = 0; round < 2; round++) {
         expense *most = NULL;
         double   largest = 0;
         for (int k = 0; k < a->n; k++) {
@@ -77,7 +77,7 @@ static void write_largest(account *a, textbuf *t)
             most = &a->list[k];
         }
         if (!most) break;
-        text_add(t, "%s%s ", turn ? ", " : "", most->what);
+        text_add(t, "%s%s ", round ? ", " : "", most->what);
         write_seconds(t, largest);
         text_add(t, " more");
         most->seconds[1] = most->seconds[0];

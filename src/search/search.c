@@ -16,7 +16,7 @@
 /* Small graphs are searched whole.  WORK is the most nodes to plan where there is no deadline. */
 enum { SMALL_GRAPH = 150, WORK = 3 * 1000 * 1000 };
 /* Leaves in a list, and in one without bounds; how many of an incomplete list are priced; lists. */
-enum { SOME_LEAVES = 500, MOST_LEAVES = 1000 * 1000, SOME = 16, TURNS = 200 };
+enum { SOME_LEAVES = 500, MOST_LEAVES = 1000 * 1000, SOME = 16, ROUNDS = 200 };
 enum { MOST_EXTRA = 60 }; /* layouts priced only to find the runners-up */
 enum { MOST_EXACT = 4 };  /* more than the wanted ones that are priced for every processor */
 #define CLOSE 1e-4        /* a gap that is small enough */
@@ -331,7 +331,7 @@ static bool try_all(search *s)
     if (!(root > 0) || isinf(root)) threshold = INFINITY;
     if (!s->opts->plain && !s->corrected) TRY(begin_well(s));
     if (s->kept.n) threshold = to_beat(s);
-    for (int turn = 0;; turn++) {
+    for (int round = 0;; round++) {
         int most = s->opts->plain ? MOST_LEAVES : SOME_LEAVES;
         TRY(leaves_list(l, &s->symmetry, s->order, threshold * (1 + SAME_PRICE), most, bound, s,
                         s->scratch));
@@ -339,7 +339,7 @@ static bool try_all(search *s)
         TRY(try_leaves(s, &left));
         double goal = to_beat(s);
         bool   all = !l->full && (goal <= threshold || isinf(threshold));
-        if (all || out_of_time(s) || turn == TURNS || is_close(s, fmin(left, l->beyond))) break;
+        if (all || out_of_time(s) || round == ROUNDS || is_close(s, fmin(left, l->beyond))) break;
         if (!isinf(goal))
             threshold = goal;
         else if (!l->full)

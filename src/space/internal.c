@@ -15,7 +15,7 @@ mtf_dim internal_dim(internal_kind kind, int64_t size, const mtf_shape *beside)
     static const char *const names[INTERNAL_KINDS][SAME_KIND] = {
         [INTERNAL_TAP] = NAMES("tap"),      [INTERNAL_GROUP] = NAMES("group"),
         [INTERNAL_RANK] = NAMES("rank"),    [INTERNAL_FACTORS] = NAMES("factors"),
-        [INTERNAL_ONE] = NAMES("one"),      [INTERNAL_TURNS] = NAMES("turns"),
+        [INTERNAL_ONE] = NAMES("one"),      [INTERNAL_ITERATIONS] = NAMES("iterations"),
         [INTERNAL_RUN] = NAMES("run"),      [INTERNAL_PART] = NAMES("part"),
         [INTERNAL_MEMORY] = NAMES("memory")};
     int k = 0;

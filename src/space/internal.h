@@ -11,15 +11,15 @@
 #include "mtf.h"
 
 typedef enum internal_kind {
-    INTERNAL_TAP,     /* a position inside a window */
-    INTERNAL_GROUP,   /* a position inside a group of neighbours */
-    INTERNAL_RANK,    /* a place among the largest elements */
-    INTERNAL_FACTORS, /* the factors of a product */
-    INTERNAL_ONE,     /* a single channel */
-    INTERNAL_TURNS,   /* the iterations of a loop */
-    INTERNAL_RUN,     /* consecutive positions */
-    INTERNAL_PART,    /* parts of a batch */
-    INTERNAL_MEMORY,  /* the keys' positions where a sequence attends to itself */
+    INTERNAL_TAP,        /* a position inside a window */
+    INTERNAL_GROUP,      /* a position inside a group of neighbours */
+    INTERNAL_RANK,       /* a place among the largest elements */
+    INTERNAL_FACTORS,    /* the factors of a product */
+    INTERNAL_ONE,        /* a single channel */
+    INTERNAL_ITERATIONS, /* the iterations of a loop */
+    INTERNAL_RUN,        /* consecutive positions */
+    INTERNAL_PART,       /* parts of a batch */
+    INTERNAL_MEMORY,     /* the keys' positions where a sequence attends to itself */
     INTERNAL_KINDS
 } internal_kind;
 

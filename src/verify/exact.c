@@ -49,20 +49,20 @@ cell *exact_tile(exact *x, size_t cells)
 
 /* ---- walks ---- */
 
-turns turns_begin(const instr *i, int first, int end, const operand_view *a, const operand_view *b,
-                  const operand_view *c)
+iterations iterations_begin(const instr *i, int first, int end, const operand_view *a,
+                            const operand_view *b, const operand_view *c)
 {
     static const int64_t nowhere[MAX_LOOPS];
     const operand_view  *views[WALKED] = {a, b, c};
-    turns                t = {.first = first, .end = end, .size = i->size};
+    iterations           t = {.first = first, .end = end, .size = i->size};
     for (int k = 0; k < WALKED; k++) t.stride[k] = views[k] ? views[k]->stride : nowhere;
     for (int d = first; d < end; d++) t.done = t.done || i->size[d] == 0;
     return t;
 }
 
-turns turns_at(const instr *i, int end, int64_t number, const operand_view *a)
+iterations iterations_at(const instr *i, int end, int64_t number, const operand_view *a)
 {
-    turns t = turns_begin(i, 0, end, a, NULL, NULL);
+    iterations t = iterations_begin(i, 0, end, a, NULL, NULL);
     for (int d = end - 1; d >= 0 && !t.done; d--) {
         t.index[d] = number % i->size[d];
         t.at[0] += t.index[d] * t.stride[0][d];

@@ -40,22 +40,22 @@ cell *exact_tile(exact *x, size_t cells);
 /* A walk through all iterations of loops first .. end-1 in row-major order, with the offsets of up
  * to three operands, in cells. */
 enum { WALKED = 3 };
-typedef struct turns {
+typedef struct iterations {
     int            first, end;
     const int64_t *size;
     const int64_t *stride[WALKED];
     int64_t        at[WALKED];
     int64_t        index[MAX_LOOPS];
     bool           done;
-} turns;
+} iterations;
 
 /* Operands may be NULL. */
-turns turns_begin(const instr *i, int first, int end, const operand_view *a, const operand_view *b,
-                  const operand_view *c);
+iterations iterations_begin(const instr *i, int first, int end, const operand_view *a,
+                            const operand_view *b, const operand_view *c);
 /* Over loops 0 .. end-1, from iteration `number` on. */
-turns turns_at(const instr *i, int end, int64_t number, const operand_view *a);
+iterations iterations_at(const instr *i, int end, int64_t number, const operand_view *a);
 
-static inline void turns_next(turns *t)
+static inline void iterations_next(iterations *t)
 {
     for (int d = t->end - 1; d >= t->first; d--) {
         if (++t->index[d] < t->size[d]) {

@@ -44,7 +44,7 @@ static attention attention_begin(exact *x, const instr *i)
 }
 
 /* Element (m, d) of an operand in one iteration of the loops. */
-static cell *element(const table *t, const turns *at, int64_t m, int64_t d)
+static cell *element(const table *t, const iterations *at, int64_t m, int64_t d)
 {
     int64_t offset = m * t->memory + d * t->along;
     for (int l = 0; l < at->end; l++) offset += at->index[l] * t->view.stride[l];
@@ -61,7 +61,7 @@ static cell times(cell a, cell b)
     return field_mul(a, b);
 }
 
-static bool sees(const attention *t, const turns *at, int64_t m)
+static bool sees(const attention *t, const iterations *at, int64_t m)
 {
     const attention_args *a = t->args;
     const table          *read = &t->in[ATTENTION_READ], *write = &t->in[ATTENTION_WRITE];
@@ -73,7 +73,7 @@ static bool sees(const attention *t, const turns *at, int64_t m)
     return !query->present || *element(query, at, 0, 0) == *element(of, at, m, 0);
 }
 
-static cell dot(const attention *t, attention_operand a, attention_operand b, const turns *at,
+static cell dot(const attention *t, attention_operand a, attention_operand b, const iterations *at,
                 int64_t m, int64_t n)
 {
     cell sum = 0;
@@ -82,7 +82,7 @@ static cell dot(const attention *t, attention_operand a, attention_operand b, co
     return sum;
 }
 
-static cell weight(const attention *t, const turns *at, int64_t m)
+static cell weight(const attention *t, const iterations *at, int64_t m)
 {
     cell s = times(t->scale, dot(t, ATTENTION_Q, ATTENTION_K, at, m, t->args->key));
     if (t->in[ATTENTION_BIAS].present) s = add_cells(s, *element(&t->in[ATTENTION_BIAS], at, m, 0));
@@ -90,7 +90,7 @@ static cell weight(const attention *t, const turns *at, int64_t m)
 }
 
 /* Dropout's factor; its random numbers are a hash for each pair. */
-static cell factor(const attention *t, const turns *at, int64_t m)
+static cell factor(const attention *t, const iterations *at, int64_t m)
 {
     const attention_args *a = t->args;
     if (a->dropout == 0) return 1;
@@ -99,7 +99,7 @@ static cell factor(const attention *t, const turns *at, int64_t m)
     int end = t->instr->nin - (a->part != 0);
     if (a->part) g += a->part * (int64_t)*view_of(t->x, t->instr, &t->instr->in[end]).at;
     uint64_t h = exact_dropout(t->x, a->stream, g);
-    for (int k = a->first_turn; k < end; k++)
+    for (int k = a->first_iteration; k < end; k++)
         h = hash_pair(h, (uint64_t)*view_of(t->x, t->instr, &t->instr->in[k]).at);
     return h & 1 ? t->kept : 0;
 }
@@ -107,7 +107,8 @@ static cell factor(const attention *t, const turns *at, int64_t m)
 bool exact_attention(exact *x, const instr *i)
 {
     attention t = attention_begin(x, i);
-    for (turns at = turns_begin(i, 0, i->nloops, NULL, NULL, NULL); !at.done; turns_next(&at)) {
+    for (iterations at = iterations_begin(i, 0, i->nloops, NULL, NULL, NULL); !at.done;
+         iterations_next(&at)) {
         cell sum = 0;
         for (int64_t d = 0; d < t.args->value; d++) *element(&t.out[0], &at, 0, d) = 0;
         for (int64_t m = 0; m < t.args->memory; m++) {
@@ -137,7 +138,8 @@ bool exact_attention_join(exact *x, const instr *i)
 {
     operand_view sum = view_of(x, i, &i->in[0]), weights = view_of(x, i, &i->in[1]),
                  y = view_of(x, i, &i->out[0]), lse = view_of(x, i, &i->out[1]);
-    for (turns t = turns_begin(i, 0, i->nloops, &sum, &weights, &y); !t.done; turns_next(&t)) {
+    for (iterations t = iterations_begin(i, 0, i->nloops, &sum, &weights, &y); !t.done;
+         iterations_next(&t)) {
         cell    all = weights.at[t.at[1]];
         int64_t at = 0;
         for (int l = 0; l < i->nloops; l++) at += t.index[l] * lse.stride[l];
@@ -150,14 +152,14 @@ bool exact_attention_join(exact *x, const instr *i)
 static void clear(const attention *t)
 {
     int64_t wide[4] = {t->args->key, t->args->key, t->args->value, 1};
-    for (turns at = turns_begin(t->instr, 0, t->instr->nloops, NULL, NULL, NULL); !at.done;
-         turns_next(&at))
+    for (iterations at = iterations_begin(t->instr, 0, t->instr->nloops, NULL, NULL, NULL);
+         !at.done; iterations_next(&at))
         for (int o = 0; o < t->instr->nout; o++)
             for (int64_t m = 0; m < (o ? t->args->memory : 1); m++)
                 for (int64_t d = 0; d < wide[o]; d++) *element(&t->out[o], &at, m, d) = 0;
 }
 
-static void add_to(const attention *t, int out, const turns *at, int64_t m, int64_t d, cell a,
+static void add_to(const attention *t, int out, const iterations *at, int64_t m, int64_t d, cell a,
                    cell b)
 {
     cell *to = element(&t->out[out], at, m, d);
@@ -168,7 +170,8 @@ bool exact_attention_grad(exact *x, const instr *i)
 {
     attention t = attention_begin(x, i);
     clear(&t);
-    for (turns at = turns_begin(i, 0, i->nloops, NULL, NULL, NULL); !at.done; turns_next(&at)) {
+    for (iterations at = iterations_begin(i, 0, i->nloops, NULL, NULL, NULL); !at.done;
+         iterations_next(&at)) {
         cell inverse = exact_inverse(x, *element(&t.in[ATTENTION_LSE], &at, 0, 0));
         cell delta = *element(&t.in[ATTENTION_DELTA], &at, 0, 0);
         for (int64_t m = 0; m < t.args->memory; m++) {

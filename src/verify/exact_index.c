@@ -15,7 +15,8 @@ bool exact_gather(exact *x, const instr *i)
     operand_view table = view_of(x, i, &i->in[0]), index = view_of(x, i, &i->in[1]),
                  out = view_of(x, i, &i->out[0]);
     int64_t along = i->gather.along_stride * table.step;
-    for (turns t = turns_begin(i, 0, i->nloops, &table, &index, &out); !t.done; turns_next(&t)) {
+    for (iterations t = iterations_begin(i, 0, i->nloops, &table, &index, &out); !t.done;
+         iterations_next(&t)) {
         int64_t at = index_in(i, index.at[t.at[1]]);
         out.at[t.at[2]] = at < 0 ? 0 : table.at[t.at[0] + at * along];
     }
@@ -27,7 +28,8 @@ bool exact_scatter(exact *x, const instr *i)
     operand_view data = view_of(x, i, &i->in[0]), index = view_of(x, i, &i->in[1]),
                  out = view_of(x, i, &i->out[0]);
     int64_t along = i->gather.along_stride * out.step;
-    for (turns t = turns_begin(i, 0, i->nloops, &data, &index, &out); !t.done; turns_next(&t)) {
+    for (iterations t = iterations_begin(i, 0, i->nloops, &data, &index, &out); !t.done;
+         iterations_next(&t)) {
         int64_t at = index_in(i, index.at[t.at[1]]);
         if (at < 0) continue;
         cell *to = &out.at[t.at[2] + at * along], from = data.at[t.at[0]];
@@ -59,7 +61,8 @@ bool exact_sort(exact *x, const instr *i)
     size_t     cells = (size_t)how->along * sizeof(sort_item) / sizeof(cell) + 1;
     sort_item *items = (sort_item *)(void *)exact_tile(x, cells);
     TRY(items != NULL);
-    for (turns t = turns_begin(i, 0, i->nloops, &in, &values, &indices); !t.done; turns_next(&t)) {
+    for (iterations t = iterations_begin(i, 0, i->nloops, &in, &values, &indices); !t.done;
+         iterations_next(&t)) {
         const cell *from = in.at + t.at[0];
         for (int64_t k = 0; k < how->along; k++) {
             cell    value = from[k * how->in_stride * in.step];
@@ -96,9 +99,9 @@ bool exact_nucleus(exact *x, const instr *i)
                  x, (size_t)how->along * sizeof(sort_item) / sizeof(cell) + 1);
     TRY(items != NULL);
     for (int n = 0; n < 4; n++) in[n] = view_of(x, i, &i->in[n]);
-    turns rows = turns_begin(i, 0, i->nloops, &in[0], &in[1], &out);
-    for (turns few = turns_begin(i, 0, i->nloops, &in[2], &in[3], NULL); !rows.done;
-         turns_next(&rows), turns_next(&few)) {
+    iterations rows = iterations_begin(i, 0, i->nloops, &in[0], &in[1], &out);
+    for (iterations few = iterations_begin(i, 0, i->nloops, &in[2], &in[3], NULL); !rows.done;
+         iterations_next(&rows), iterations_next(&few)) {
         const cell *score = in[0].at + rows.at[0], *logit = in[1].at + rows.at[1];
         for (int64_t j = 0; j < how->along; j++) {
             cell value = logit[j * how->logit_stride * in[1].step];
@@ -153,7 +156,8 @@ bool exact_draw(exact *x, const instr *i)
     if (i->draw.part) first += i->draw.part * (int64_t)*view_of(x, i, &i->in[last]).at;
     for (int k = 0; k < last; k++)
         stream = hash_pair(stream, (uint64_t)*view_of(x, i, &i->in[k]).at);
-    for (turns t = turns_begin(i, 0, i->nloops, &out, NULL, NULL); !t.done; turns_next(&t)) {
+    for (iterations t = iterations_begin(i, 0, i->nloops, &out, NULL, NULL); !t.done;
+         iterations_next(&t)) {
         int64_t position = first;
         for (int d = 0; d < i->nloops; d++) position += t.index[d] * i->draw.weight[d];
         out.at[t.at[0]] = exact_drawn(&i->draw, out.type, stream, position);

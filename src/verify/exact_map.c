@@ -30,11 +30,11 @@ static int even_from(const instr *i, const operand_view *v, int64_t *run)
 /* Moves the strip between an operand and a register, in runs that are as long as can be. */
 static void transfer(const strip *s, const operand_view *v, cell *reg, bool in)
 {
-    int64_t row, run, stride = s->instr->nloops ? v->stride[s->instr->nloops - 1] : 0;
-    int     outer = even_from(s->instr, v, &row);
-    int64_t begin = s->first % row;
-    turns   t = turns_at(s->instr, outer, s->first / row, v);
-    for (int64_t k = 0; k < s->count; k += run, begin = 0, turns_next(&t)) {
+    int64_t    row, run, stride = s->instr->nloops ? v->stride[s->instr->nloops - 1] : 0;
+    int        outer = even_from(s->instr, v, &row);
+    int64_t    begin = s->first % row;
+    iterations t = iterations_at(s->instr, outer, s->first / row, v);
+    for (int64_t k = 0; k < s->count; k += run, begin = 0, iterations_next(&t)) {
         cell *at = v->at + t.at[0] + begin * stride;
         run = row - begin < s->count - k ? row - begin : s->count - k;
         if (in)
@@ -48,9 +48,9 @@ static void transfer(const strip *s, const operand_view *v, cell *reg, bool in)
 static void add_up(const exact *x, const strip *s, const operand_view *v, mtf_dtype type,
                    const cell *reg)
 {
-    turns   t = turns_at(s->instr, s->instr->nloops, s->first, v);
-    int64_t row = map_row(s->instr);
-    for (int64_t k = 0; k < s->count; k++, turns_next(&t)) {
+    iterations t = iterations_at(s->instr, s->instr->nloops, s->first, v);
+    int64_t    row = map_row(s->instr);
+    for (int64_t k = 0; k < s->count; k++, iterations_next(&t)) {
         cell *to = &v->at[t.at[0]];
         *to = s->first + k < row ? reg[k] : exact_combine(x, FOLD_SUM, type, *to, reg[k]);
     }
@@ -58,9 +58,9 @@ static void add_up(const exact *x, const strip *s, const operand_view *v, mtf_dt
 
 static void count_along(const exact *x, const strip *s, const scalar_step *step, cell *to)
 {
-    turns   t = turns_at(s->instr, s->instr->nloops, s->first, NULL);
-    int64_t first = exact_is_real(step->type) ? (int64_t)step->value.real : step->value.whole;
-    for (int64_t k = 0; k < s->count; k++, turns_next(&t)) {
+    iterations t = iterations_at(s->instr, s->instr->nloops, s->first, NULL);
+    int64_t    first = exact_is_real(step->type) ? (int64_t)step->value.real : step->value.whole;
+    for (int64_t k = 0; k < s->count; k++, iterations_next(&t)) {
         int64_t at = t.index[step->a] + first;
         to[k] = exact_cast(x, step->type, MTF_I64, (uint64_t)at);
     }

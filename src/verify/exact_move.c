@@ -4,7 +4,8 @@
 bool exact_move(exact *x, const instr *i)
 {
     operand_view in = view_of(x, i, &i->in[0]), out = view_of(x, i, &i->out[0]);
-    for (turns t = turns_begin(i, 0, i->nloops, &in, &out, NULL); !t.done; turns_next(&t))
+    for (iterations t = iterations_begin(i, 0, i->nloops, &in, &out, NULL); !t.done;
+         iterations_next(&t))
         out.at[t.at[1]] = in.at[t.at[0]];
     return true;
 }
@@ -12,7 +13,8 @@ bool exact_move(exact *x, const instr *i)
 bool exact_add_into(exact *x, const instr *i)
 {
     operand_view in = view_of(x, i, &i->in[0]), out = view_of(x, i, &i->out[0]);
-    for (turns t = turns_begin(i, 0, i->nloops, &in, &out, NULL); !t.done; turns_next(&t))
+    for (iterations t = iterations_begin(i, 0, i->nloops, &in, &out, NULL); !t.done;
+         iterations_next(&t))
         out.at[t.at[1]] = exact_add(out.type, out.at[t.at[1]], in.at[t.at[0]]);
     return true;
 }
@@ -20,12 +22,12 @@ bool exact_add_into(exact *x, const instr *i)
 /* The result of the reduced loops: a value, or a position. */
 static cell fold_one(const exact *x, const instr *i, const operand_view *in, const cell *at)
 {
-    fold_kind kind = i->fold.kind;
-    bool      largest = kind == FOLD_ARGMAX, position = largest || kind == FOLD_ARGMIN;
-    cell      best = at[0], where = 0;
-    int64_t   number = 0;
-    turns     t = turns_begin(i, i->fold.nkept, i->nloops, in, NULL, NULL);
-    for (turns_next(&t), number++; !t.done; turns_next(&t), number++) {
+    fold_kind  kind = i->fold.kind;
+    bool       largest = kind == FOLD_ARGMAX, position = largest || kind == FOLD_ARGMIN;
+    cell       best = at[0], where = 0;
+    int64_t    number = 0;
+    iterations t = iterations_begin(i, i->fold.nkept, i->nloops, in, NULL, NULL);
+    for (iterations_next(&t), number++; !t.done; iterations_next(&t), number++) {
         cell next = at[t.at[0]];
         if (!position) {
             best = exact_combine(x, kind, in->type, best, next);
@@ -40,7 +42,8 @@ static cell fold_one(const exact *x, const instr *i, const operand_view *in, con
 bool exact_fold(exact *x, const instr *i)
 {
     operand_view in = view_of(x, i, &i->in[0]), out = view_of(x, i, &i->out[0]);
-    for (turns t = turns_begin(i, 0, i->fold.nkept, &in, &out, NULL); !t.done; turns_next(&t))
+    for (iterations t = iterations_begin(i, 0, i->fold.nkept, &in, &out, NULL); !t.done;
+         iterations_next(&t))
         out.at[t.at[1]] = fold_one(x, i, &in, in.at + t.at[0]);
     return true;
 }
@@ -49,7 +52,8 @@ bool exact_scan(exact *x, const instr *i)
 {
     const scan_args *how = &i->scan;
     operand_view     in = view_of(x, i, &i->in[0]), out = view_of(x, i, &i->out[0]);
-    for (turns t = turns_begin(i, 0, i->nloops, &in, &out, NULL); !t.done; turns_next(&t)) {
+    for (iterations t = iterations_begin(i, 0, i->nloops, &in, &out, NULL); !t.done;
+         iterations_next(&t)) {
         const cell *from = in.at + t.at[0];
         cell       *to = out.at + t.at[1], sum = 0;
         for (int64_t k = 0; k < how->along; k++) {

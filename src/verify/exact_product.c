@@ -20,7 +20,7 @@ static bool multiply(exact *x, const instr *i)
     int         k = i->nloops - 1;       /* batch loops, m, n, then k */
     int         added = i->contract.add; /* lies as c does */
     const cell *more = added ? view_of(x, i, &i->in[added]).at : NULL;
-    for (turns t = turns_begin(i, 0, k, &a, &b, &c); !t.done; turns_next(&t)) {
+    for (iterations t = iterations_begin(i, 0, k, &a, &b, &c); !t.done; iterations_next(&t)) {
         cell sum =
             dot(c.type, i->size[k], a.at + t.at[0], a.stride[k], b.at + t.at[1], b.stride[k]);
         c.at[t.at[2]] = more ? exact_add(c.type, sum, more[t.at[2]]) : sum;
@@ -74,7 +74,7 @@ static window_loops loops_of_window(const exact *x, const instr *i)
 }
 
 /* Does the iteration read inside of x?  `padding`: what to subtract from x's offset. */
-static bool is_inside(const window_args *a, const turns *t, int64_t *padding)
+static bool is_inside(const window_args *a, const iterations *t, int64_t *padding)
 {
     *padding = 0;
     for (int d = 0; d < a->nspatial; d++) {
@@ -104,7 +104,8 @@ static void clear(exact *x, const instr *i)
     all.size[all.nloops++] = filter ? a->chans : 1;
     out.stride[all.nloops] = (filter ? a->w_out : input ? a->x_chan : a->y_out) * out.step;
     all.size[all.nloops++] = a->groups * (input ? a->chans : a->outs);
-    for (turns t = turns_begin(&all, 0, all.nloops, &out, NULL, NULL); !t.done; turns_next(&t))
+    for (iterations t = iterations_begin(&all, 0, all.nloops, &out, NULL, NULL); !t.done;
+         iterations_next(&t))
         out.at[t.at[0]] = 0;
 }
 
@@ -112,8 +113,8 @@ static void add_window(const window_args *a, const window_loops *n, cell *px, ce
 {
     mtf_dtype type = n->y.type;
     int64_t   padding;
-    for (turns t = turns_begin(&n->loops, 0, n->loops.nloops, &n->x, &n->w, &n->y); !t.done;
-         turns_next(&t)) {
+    for (iterations t = iterations_begin(&n->loops, 0, n->loops.nloops, &n->x, &n->w, &n->y);
+         !t.done; iterations_next(&t)) {
         if (!is_inside(a, &t, &padding)) continue;
         cell *at_x = px + t.at[0] - padding * n->x.step, *at_w = pw + t.at[1], *at_y = py + t.at[2];
         cell *sum = a->kind == WINDOW_FORWARD ? at_y : a->kind == WINDOW_INPUT ? at_x : at_w;
@@ -128,7 +129,8 @@ bool exact_window(exact *x, const instr *i)
     operand_view first = view_of(x, i, &i->in[0]), second = view_of(x, i, &i->in[1]),
                  out = view_of(x, i, &i->out[0]);
     clear(x, i);
-    for (turns t = turns_begin(i, 0, i->nloops, &first, &second, &out); !t.done; turns_next(&t)) {
+    for (iterations t = iterations_begin(i, 0, i->nloops, &first, &second, &out); !t.done;
+         iterations_next(&t)) {
         cell *a = first.at + t.at[0], *b = second.at + t.at[1], *c = out.at + t.at[2];
         switch (i->window.kind) {
         case WINDOW_FORWARD: add_window(&i->window, &n, a, b, c); break;

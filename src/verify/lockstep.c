@@ -266,13 +266,13 @@ cell *lane_cell(const lane *k, const slice *s, int64_t offset)
 /* ---- running ---- */
 
 /* The end of an iteration: begins the next, or leaves the loop. */
-static void end_turn(lane *k, const instr *i)
+static void end_iteration(lane *k, const instr *i)
 {
     int64_t trips = k->code[i->loop.other]->loop.trips;
     /* A condition on residues may hold for ever: all leave after the same number of iterations. */
     bool asks = trips < 0;
-    if (asks) trips = LOCKSTEP_TURNS;
-    if (++k->turns[k->depth - 1] < trips) {
+    if (asks) trips = LOCKSTEP_ITERATIONS;
+    if (++k->iterations[k->depth - 1] < trips) {
         k->at = i->loop.other;
     } else {
         k->depth--;
@@ -306,12 +306,12 @@ static bool walk(lockstep *l, int n)
             if (k->depth == MAX_NESTING)
                 return fail(&k->exact.session->fault, ERR_VALUE,
                             "loops are nested more than %d deep", MAX_NESTING);
-            k->turns[k->depth++] = 0;
+            k->iterations[k->depth++] = 0;
             break;
         case INSTR_TEST:
             if (!*view_of(&k->exact, i, &i->in[0]).at) k->at = i->loop.other, k->depth--;
             break;
-        case INSTR_AGAIN: end_turn(k, i); break;
+        case INSTR_AGAIN: end_iteration(k, i); break;
         case INSTR_SAY: break;
         default: TRY(exact_run(&k->exact, i));
         }

@@ -11,7 +11,7 @@
 #include "verify/exact.h"
 #include "verify/shared.h"
 
-enum { LOCKSTEP_TURNS = 12 }; /* most iterations of a loop that a condition ends */
+enum { LOCKSTEP_ITERATIONS = 12 }; /* most iterations of a loop that a condition ends */
 
 /* Programs are stored once where they are equal: everything here but memory is shared. */
 typedef struct lane {
@@ -28,7 +28,7 @@ typedef struct lane {
     int64_t              hashes;
     int                  at; /* the next instruction */
     int                  depth;
-    int64_t              turns[MAX_NESTING];
+    int64_t              iterations[MAX_NESTING];
     bool                 cut_short; /* a loop was left although its condition still held */
 } lane;
 

@@ -129,8 +129,8 @@ static bool exchange_for(lockstep *l, int me)
     }
     operand_row in = out;
     int64_t     of_in = -1; /* neighbours mostly come from the same processor */
-    turns       t = turns_begin(&loops, 0, loops.nloops, NULL, NULL, NULL);
-    for (; !t.done; turns_next(&t)) {
+    iterations  t = iterations_begin(&loops, 0, loops.nloops, NULL, NULL, NULL);
+    for (; !t.done; iterations_next(&t)) {
         int64_t from = me, at = 0;
         for (int d = 0; d < loops.nloops; d++) {
             const source *s = &of[d][t.index[d]];

@@ -28,6 +28,6 @@ typedef struct reference {
     bool          cut_short; /* a loop was left although its condition still held */
 } reference;
 
-enum { REFERENCE_TURNS = 12 }; /* most iterations of a loop that a condition ends */
+enum { REFERENCE_ITERATIONS = 12 }; /* most iterations of a loop that a condition ends */
 
 #endif

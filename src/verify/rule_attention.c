@@ -14,7 +14,7 @@ typedef struct attention {
     const char         *query, *memory, *key, *value_dim; /* query NULL: one position */
     bool                self;
     int                 bias, read, write, query_segment, memory_segment; /* inputs; -1: absent */
-    int                 first_turn;
+    int                 first_iteration;
     int64_t             nmemory, nkey, nvalue;
     int64_t             nearest, farthest; /* min_relative, max_relative */
     cell                scale;
@@ -50,7 +50,7 @@ static attention attention_of(reference *r, const node *n, const tensor_value *i
     a.write = input_called(n, given, "write");
     a.query_segment = input_called(n, given, "query_segment");
     a.memory_segment = input_called(n, given, "memory_segment");
-    a.first_turn = given + node_attr(n, "with")->names.n;
+    a.first_iteration = given + node_attr(n, "with")->names.n;
     a.nmemory = mtf_shape_dim(*in[1].shape, a.memory).size;
     a.nkey = mtf_shape_dim(*in[1].shape, a.key).size;
     a.nvalue = mtf_shape_dim(*in[2].shape, a.value_dim).size;
@@ -150,7 +150,8 @@ static cell factor(const attention *a, const tour *row, int64_t m)
         if (!is_among(a->over, row->name[d])) pair = pair * row->size[d] + row->index[d];
     if (a->self || !is_among(a->over, a->memory)) pair = pair * a->nmemory + m;
     uint64_t h = exact_dropout(&a->r->exact, (uint32_t)node_attr(a->n, "stream")->i, pair);
-    for (int k = a->first_turn; k < a->n->nargs; k++) h = hash_pair(h, (uint64_t)a->in[k].at[0]);
+    for (int k = a->first_iteration; k < a->n->nargs; k++)
+        h = hash_pair(h, (uint64_t)a->in[k].at[0]);
     return h & 1 ? a->kept : 0;
 }
 

@@ -22,7 +22,7 @@ static void begin_loop(looping *t, const tensor_value *in)
     for (int i = 0; i < t->carried; i++) copy_cells(&in[i], &t->state[i]);
 }
 
-static bool bind_block(reference *r, const block *b, const looping *t, int64_t turn)
+static bool bind_block(reference *r, const block *b, const looping *t, int64_t iteration)
 {
     static const mtf_shape none;
     for (int i = 0; i < t->carried; i++) {
@@ -33,16 +33,16 @@ static bool bind_block(reference *r, const block *b, const looping *t, int64_t t
     }
     tensor_value v = {MTF_I32, &none, 1, reference_room(r, 1), 0};
     TRY(v.at != NULL);
-    v.at[0] = (cell)turn;
-    if (b->turn) reference_bind(r, b->turn, &v);
+    v.at[0] = (cell)iteration;
+    if (b->iteration) reference_bind(r, b->iteration, &v);
     return true;
 }
 
 /* One iteration: the body's first results replace what is carried, the others add up. */
-static bool iterate(reference *r, looping *t, int64_t turn)
+static bool iterate(reference *r, looping *t, int64_t iteration)
 {
     const block *b = t->body;
-    TRY(bind_block(r, b, t, turn) && reference_block(r, b));
+    TRY(bind_block(r, b, t, iteration) && reference_block(r, b));
     for (int i = 0; i < t->carried; i++) copy_cells(&r->values[b->results[i]->id], &t->state[i]);
     for (int i = t->carried; i < t->carried + t->sums; i++) {
         const tensor_value *more = &r->values[b->results[i]->id];
@@ -80,7 +80,7 @@ static bool rule_while(reference *r, const node *n, const tensor_value *in, tens
     const block *cond = n->blocks[0];
     begin_loop(&t, in);
     for (int64_t k = 0;; k++) {
-        if (k == REFERENCE_TURNS) {
+        if (k == REFERENCE_ITERATIONS) {
             r->cut_short = true;
             return true;
         }

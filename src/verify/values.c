@@ -137,8 +137,8 @@ static bool fill_port(lockstep *l, int number, const port *p, const placement *w
     if (!look_at(&l->mesh, number, p->tensor, &p->slice, where, &v))
         return fail(&l->session->fault, ERR_INTERNAL, "\"%s\" is not the part that its layout says",
                     mtf_name_of_tensor(p->tensor));
-    for (turns t = turns_begin(&v.loops, 0, v.loops.nloops, NULL, NULL, NULL); !t.done;
-         turns_next(&t))
+    for (iterations t = iterations_begin(&v.loops, 0, v.loops.nloops, NULL, NULL, NULL); !t.done;
+         iterations_next(&t))
         *lane_cell(k, &p->slice, offset_in(&v, t.index)) =
             r->given[twin->id][position_of(&v, t.index)];
     return true;
@@ -189,8 +189,8 @@ static cell paid(const lockstep *l, int me, const mtf_tensor *x, int64_t offset)
 static bool part_differs(const lockstep *l, int me, const part_view *part,
                          const tensor_value *whole, bool owing, difference *d)
 {
-    for (turns t = turns_begin(&part->loops, 0, part->loops.nloops, NULL, NULL, NULL); !t.done;
-         turns_next(&t)) {
+    for (iterations t = iterations_begin(&part->loops, 0, part->loops.nloops, NULL, NULL, NULL);
+         !t.done; iterations_next(&t)) {
         int64_t offset = offset_in(part, t.index);
         cell    mine = owing ? paid(l, me, part->tensor, offset)
                              : *lane_cell(&l->lanes[me], part->slice, offset);

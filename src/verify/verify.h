@@ -21,15 +21,15 @@ typedef struct verify_opts {
 } verify_opts;
 
 typedef struct verify_answer {
-    bool        equal;
-    int         processors, trials;
-    double      chance; /* that a difference was missed: the base-2 logarithm of its probability */
-    double      degree; /* the largest of a result, or of what a hash or a decision was taken of */
-    double      hashes; /* taken in all trials together */
-    bool        cut_short; /* a loop was left after LOCKSTEP_TURNS although its condition held */
-    plan_pass   pass;      /* the first after which something differs */
-    difference  first; /* where; without a tensor where processors reach different collectives: */
-    const char *stuck; /* then what is wrong, in the graph's arena */
+    bool      equal;
+    int       processors, trials;
+    double    chance;    /* that a difference was missed: the base-2 logarithm of its probability */
+    double    degree;    /* the largest of a result, or of what a hash or a decision was taken of */
+    double    hashes;    /* taken in all trials together */
+    bool      cut_short; /* a loop was left after LOCKSTEP_ITERATIONS although its condition held */
+    plan_pass pass;      /* the first after which something differs */
+    difference  first;   /* where; without a tensor where processors reach different collectives: */
+    const char *stuck;   /* then what is wrong, in the graph's arena */
 } verify_answer;
 
 enum { VERIFY_BITS = 60, VERIFY_STEPS = 2, VERIFY_TRIALS = 2, VERIFY_MOST_TRIALS = 8 };

@@ -49,12 +49,12 @@ static void test_stream_layout(void **state)
                  (philox_block){{0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u}});
 }
 
-/* Two turns make a block whose first half is the new key, the second what op and step were. */
-static void test_turns(void **state)
+/* Two iterations make a block whose first half is the new key, the second what op and step were. */
+static void test_iterations(void **state)
 {
     (void)state;
     philox_stream first = {.seed = 0x299f31d0a4093822u, .op = 0x13198a2eu, .step = 0x03707344u};
-    philox_stream inside = philox_turn(first, 0x243f6a88u, 0x85a308d3u);
+    philox_stream inside = philox_iterations(first, 0x243f6a88u, 0x85a308d3u);
     assert_block(
         philox_at(inside, 0x0000000700000005u),
         philox((philox_block){{5, 7, 0x5001e420u, 0x24126ea1u}}, 0xd16cfe09u, 0x94fdccebu));
@@ -66,7 +66,7 @@ int main(void)
         cmocka_unit_test(test_known_answers),
         cmocka_unit_test(test_flags),
         cmocka_unit_test(test_stream_layout),
-        cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_iterations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static void test_layouts(void **state)
 }
 
 /* A variable with the cube's dimensions in another order, and one that nobody has saved. */
-static void load_turned(const char *mesh, const char *layout)
+static void load_transposed(const char *mesh, const char *layout)
 {
     mtf_session *s = mtf_open_with(
         &(mtf_session_opts){.threads = 1, .mesh = mesh, .layout = layout, .state_layout = "b:x?"});
@@ -94,7 +94,7 @@ static void load_turned(const char *mesh, const char *layout)
 static void test_transposed(void **state)
 {
     (void)state;
-    every_layout(load_turned);
+    every_layout(load_transposed);
 }
 
 static void test_background(void **state)

@@ -281,7 +281,7 @@ static void test_killed(void **state)
     (void)state;
     int64_t newest = 0;
     srand(1);
-    for (int turn = 0; turn < 40; turn++) {
+    for (int round = 0; round < 40; round++) {
         pid_t child = fork();
         if (child == 0) save_forever();
         struct timespec rest = {.tv_nsec = 5000000 + rand() % 60000000};

@@ -146,7 +146,7 @@ static void test_killed_holder(void **state)
 static void test_race(void **state)
 {
     (void)state;
-    enum { PROCESSES = 8, TURNS = 50 };
+    enum { PROCESSES = 8, ROUNDS = 50 };
     const char *folder = new_folder("race");
     pid_t       children[PROCESSES];
     write_lock("race", "process 999999999\nhost elsewhere\nbegan 1\n");
@@ -156,7 +156,7 @@ static void test_race(void **state)
         char only[400];
         int  wrong = 0;
         snprintf(only, sizeof only, "%s/only", folder);
-        for (int turn = 0; turn < TURNS;) {
+        for (int round = 0; round < ROUNDS;) {
             folder_lock l;
             fault       why = {0};
             if (!lock_take(&l, folder, &why)) continue;
@@ -164,7 +164,7 @@ static void test_race(void **state)
             wrong += file < 0 || unlink(only) != 0;
             close(file);
             lock_release(&l);
-            turn++;
+            round++;
         }
         _exit(wrong ? 1 : 0);
     }

@@ -41,8 +41,8 @@ static inline int scratch_drop(void **state)
 static inline const char *scratch_path(const char *name)
 {
     static char paths[4][100];
-    static int  turn;
-    char       *path = paths[turn++ % 4];
+    static int  k;
+    char       *path = paths[k++ % 4];
     snprintf(path, 100, "%s/%s", scratch_folder, name);
     return path;
 }

@@ -42,7 +42,7 @@ static void call_sources(mtf_graph *g, mtf_tensor *x, calls *c)
     CALL(mtf_random_uniform, g, MTF_F32, mtf_shape(a), 0, 1)
     CALL(mtf_random_normal, g, MTF_F32, mtf_shape(a), 0, 1)
     CALL(mtf_truncated_normal, g, MTF_F32, mtf_shape(a), 0, 1)
-    CALL(mtf_turn, g)
+    CALL(mtf_iteration, g)
 }
 
 static void call_unary(mtf_tensor *x, calls *c)

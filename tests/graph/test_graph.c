@@ -283,12 +283,12 @@ static void test_inner_tensors(void **state)
     }
 }
 
-static void test_turn_outside(void **state)
+static void test_iteration_outside(void **state)
 {
     (void)state;
     mtf_session *s = open_two_threads();
-    assert_null(mtf_turn(mtf_graph_new(s)));
-    close_with(s, "usage: mtf_turn: it is called outside of any loop");
+    assert_null(mtf_iteration(mtf_graph_new(s)));
+    close_with(s, "usage: mtf_iteration: it is called outside of any loop");
 }
 
 /* ---- variables ---- */
@@ -377,7 +377,7 @@ int main(void)
         cmocka_unit_test(test_every_function_is_called),
         cmocka_unit_test(test_other_graphs),
         cmocka_unit_test(test_inner_tensors),
-        cmocka_unit_test(test_turn_outside),
+        cmocka_unit_test(test_iteration_outside),
         cmocka_unit_test(test_variables_are_shared),
         cmocka_unit_test(test_variables_refuse),
         cmocka_unit_test(test_extra_logits_refuse),

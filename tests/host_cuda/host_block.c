@@ -28,7 +28,7 @@ typedef struct fiber {
 typedef struct lane_state {
     status status;
     fiber *fiber;
-    int    line, kind, turn;
+    int    line, kind, half;
 } lane_state;
 
 typedef struct host_block {
@@ -170,9 +170,9 @@ static const unsigned long long *sync_warp(unsigned long long mine, int kind, in
     int         t = b->now.thread, warp = t / LANES, first = warp * LANES;
     lane_state *me = &b->thread[t];
     if (b->now.threads % LANES) stop("warps work together in blocks of whole warps");
-    unsigned long long *given = b->given[warp][me->turn];
+    unsigned long long *given = b->given[warp][me->half];
     given[t % LANES] = mine;
-    me->turn = !me->turn;
+    me->half = !me->half;
     if (++b->at_warp[warp] < LANES) {
         wait_as(AT_WARP, kind, line);
         return given;

@@ -99,8 +99,8 @@ bool host_compile(const char *text, char *path, size_t room, char **log)
     snprintf(path, room, "%s/%016llx.so", folder, (unsigned long long)h);
     if (access(path, R_OK) == 0) return true;
 
-    static _Atomic int turn;
-    int                unique = (int)getpid() * 1000 + turn++ % 1000;
+    static _Atomic int unique_number;
+    int                unique = (int)getpid() * 1000 + unique_number++ % 1000;
     snprintf(source, sizeof source, "%s/%016llx.%d.cpp", folder, (unsigned long long)h, unique);
     snprintf(said, sizeof said, "%s.log", source);
     snprintf(made, sizeof made, "%s.so", source);

@@ -196,7 +196,7 @@ static INLINE void host_give(unsigned long long mine, unsigned long long (&all)[
     memcpy(all, host_cuda->warp(mine, HOST_WARP_MATRIX, __LINE__), sizeof all);
 }
 
-static INLINE void host_load_matrices(unsigned (&r)[4], const void *row, bool turned)
+static INLINE void host_load_matrices(unsigned (&r)[4], const void *row, bool transposed)
 {
     unsigned long long rows[32];
     int                lane = THREAD % 32;
@@ -205,14 +205,14 @@ static INLINE void host_load_matrices(unsigned (&r)[4], const void *row, bool tu
     for (int m = 0; m < 4; m++) {
         unsigned short pair[2];
         for (int e = 0; e < 2; e++) {
-            int line = turned ? lane % 4 * 2 + e : lane / 4, at = turned ? lane / 4 : lane % 4 * 2 + e;
+            int line = transposed ? lane % 4 * 2 + e : lane / 4, at = transposed ? lane / 4 : lane % 4 * 2 + e;
             pair[e] = ((const unsigned short *)rows[8 * m + line])[at];
         }
         r[m] = pair[0] | (unsigned)pair[1] << 16;
     }
 }
 static INLINE void load_matrices(unsigned (&r)[4], const void *row) { host_load_matrices(r, row, false); }
-static INLINE void load_matrices_turned(unsigned (&r)[4], const void *row) { host_load_matrices(r, row, true); }
+static INLINE void load_matrices_transposed(unsigned (&r)[4], const void *row) { host_load_matrices(r, row, true); }
 
 static INLINE float host_widen(bf16 v) { return f32_of_bits((unsigned)v.bits << 16); }
 static INLINE float host_widen(f16 v) { return widen(v); }

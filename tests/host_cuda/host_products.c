@@ -173,10 +173,10 @@ static bool layout_holds(const host_layout *x)
 static bool sizes_fit(const host_product *p, const host_layout *a, const host_layout *b,
                       const host_layout *c, const host_layout *d)
 {
-    bool     turn_a = p->op_a != CUBLAS_OP_N, turn_b = p->op_b != CUBLAS_OP_N;
-    uint64_t m = turn_a ? a->columns : a->rows, k = turn_a ? a->rows : a->columns;
-    uint64_t n = turn_b ? b->rows : b->columns;
-    return (turn_b ? b->columns : b->rows) == k && d->rows == m && d->columns == n &&
+    bool     transpose_a = p->op_a != CUBLAS_OP_N, transpose_b = p->op_b != CUBLAS_OP_N;
+    uint64_t m = transpose_a ? a->columns : a->rows, k = transpose_a ? a->rows : a->columns;
+    uint64_t n = transpose_b ? b->rows : b->columns;
+    return (transpose_b ? b->columns : b->rows) == k && d->rows == m && d->columns == n &&
            c->rows == m && c->columns == n && a->batches == d->batches &&
            b->batches == d->batches && c->batches == d->batches;
 }

@@ -55,7 +55,7 @@ static bool do_now(work *w)
 static bool do_loop(work *w)
 {
     while (w->loop->value)
-        for (work *part = w->turn; part; part = part->next)
+        for (work *part = w->repeated; part; part = part->next)
             if (!do_now(part)) return false;
     return true;
 }
@@ -335,7 +335,7 @@ static work *copy_all(const work *w)
         *end = malloc(sizeof **end);
         **end = *w;
         (*end)->next = NULL;
-        if (w->kind == WORK_LOOP) (*end)->turn = copy_all(w->body->first);
+        if (w->kind == WORK_LOOP) (*end)->repeated = copy_all(w->body->first);
         end = &(*end)->next;
     }
     return first;
@@ -365,7 +365,7 @@ CUresult cuGraphInstantiate(CUgraphExec *made, CUgraph graph, unsigned long long
         *end = malloc(sizeof **end);
         **end = *order[k];
         (*end)->next = NULL;
-        if (order[k]->kind == WORK_LOOP) (*end)->turn = copy_all(order[k]->body->first);
+        if (order[k]->kind == WORK_LOOP) (*end)->repeated = copy_all(order[k]->body->first);
         end = &(*end)->next;
     }
     free(order);
@@ -387,8 +387,8 @@ static void free_all(work *w)
 {
     while (w) {
         work *next = w->next;
-        if (w->kind == WORK_LOOP && w->body && !w->turn) cuGraphDestroy(w->body);
-        if (w->kind == WORK_LOOP) free_all(w->turn);
+        if (w->kind == WORK_LOOP && w->body && !w->repeated) cuGraphDestroy(w->body);
+        if (w->kind == WORK_LOOP) free_all(w->repeated);
         free(w);
         w = next;
     }

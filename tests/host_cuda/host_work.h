@@ -60,7 +60,7 @@ typedef struct work {
     long long     position;    /* until so much of its work is done */
     condition    *loop;        /* a body is done while it holds, */
     CUgraph       body;        /*   what was captured; */
-    struct work  *turn;        /*   or, in a graph that is replayed, what it made of that */
+    struct work  *repeated;    /*   or, in a graph that is replayed, what it made of that */
     struct work  *next;
 } work;
 

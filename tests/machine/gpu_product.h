@@ -106,8 +106,9 @@ static inline void step(loaded *l)
 
 /* ---- many products ---- */
 
-/* One operand over the batch loops and two of m, n, k; `turned`: the first of the two innermost. */
-static inline void product_operand(trial *t, mtf_dtype type, int p, int q, bool turned, bool out)
+/* One operand over the batch loops and two of m, n, k; `transposed`: the first of the two innermost. */
+static inline void product_operand(trial *t, mtf_dtype type, int p, int q, bool transposed,
+                                   bool out)
 {
     int     nbatch = t->i.nloops - 3, n = nbatch + 2, order[MAX_LOOPS], loops[MAX_LOOPS];
     int64_t size[MAX_LOOPS], stride[MAX_LOOPS];
@@ -122,8 +123,8 @@ static inline void product_operand(trial *t, mtf_dtype type, int p, int q, bool 
     loops[nbatch + 1] = nbatch + q;
     size[nbatch] = t->i.size[nbatch + p];
     size[nbatch + 1] = t->i.size[nbatch + q];
-    order[nbatch] = turned ? nbatch + 1 : nbatch;
-    order[nbatch + 1] = turned ? nbatch : nbatch + 1;
+    order[nbatch] = transposed ? nbatch + 1 : nbatch;
+    order[nbatch + 1] = transposed ? nbatch : nbatch + 1;
     int64_t count = lay_out(n, order, size, chance(2) ? pick(1, 5) : 0, stride);
     int64_t before = chance(3) ? pick(1, 9) : 0; /* elements: an operand need not be aligned */
     access *a = add_operand(t, type, before + count, out);

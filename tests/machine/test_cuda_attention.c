@@ -135,7 +135,7 @@ static void add_dropout(trial *t)
         a->weight[l] = chance(80) ? below : 0;
         below *= t->instr.size[l];
     }
-    for (int64_t turns = pick(0, 3); turns > 0; turns--)
+    for (int64_t iterations = pick(0, 3); iterations > 0; iterations--)
         lay(t, &t->in[t->instr.nin++], MTF_I32, 0, false, 1);
 }
 
@@ -178,7 +178,7 @@ static void add_options(trial *t, const shape *s, mtf_dtype wide, bool grad)
                   1);
         add_input(t, ATTENTION_MEMORY_SEGMENT, MTF_I32, some_loops(memory), true, 1);
     }
-    t->args.first_turn = t->instr.nin;
+    t->args.first_iteration = t->instr.nin;
     if (s->dropped || (!s->plain && chance(30))) add_dropout(t);
 }
 

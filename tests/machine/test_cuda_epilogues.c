@@ -37,12 +37,12 @@ enum { CASES = sizeof cases / sizeof *cases };
 
 /* ---- one product ---- */
 
-/* A dense operand along two of the loops; `turned`: the first is innermost. */
-static access *add_matrix(trial *t, mtf_dtype type, int p, int q, bool turned, bool out)
+/* A dense operand along two of the loops; `transposed`: the first is innermost. */
+static access *add_matrix(trial *t, mtf_dtype type, int p, int q, bool transposed, bool out)
 {
     access *a = add_operand(t, type, t->i.size[p] * t->i.size[q], out);
-    a->stride[p] = turned ? 1 : t->i.size[q];
-    a->stride[q] = turned ? t->i.size[p] : 1;
+    a->stride[p] = transposed ? 1 : t->i.size[q];
+    a->stride[q] = transposed ? t->i.size[p] : 1;
     return a;
 }
 
@@ -53,22 +53,23 @@ static access *add_vector(trial *t, mtf_dtype type, int loop, bool out)
     return a;
 }
 
-/* Bits of `turned`: the result, a, b. */
+/* Bits of `transposed`: the result, a, b. */
 static void make(trial *to, const epilogue_case *c, mtf_dtype type, const int64_t size[3],
-                 int turned)
+                 int transposed)
 {
     trial         t = trial_of(INSTR_CONTRACT, 3, size);
     contract_args e = {.activation = c->activation, .total_of = c->of};
     int           nin = 2, nout = 1;
-    t.i.out = add_matrix(&t, type, 0, 1, turned & 1, true);
+    t.i.out = add_matrix(&t, type, 0, 1, transposed & 1, true);
     int row = epilogue_row(&t.i), totalled = c->of == TOTAL_OF_C ? row : c->of == TOTAL_OF_B;
-    if (c->kept) add_matrix(&t, type, 0, 1, turned & 1, true), e.kept = nout++;
+    if (c->kept) add_matrix(&t, type, 0, 1, transposed & 1, true), e.kept = nout++;
     if (c->total) add_vector(&t, type, totalled, true), e.total = nout++;
-    add_matrix(&t, type, 0, 2, turned & 2, false);
-    add_matrix(&t, type, 2, 1, turned & 4, false);
-    if (c->add) add_matrix(&t, type, 0, 1, turned & 1, false), e.add = nin++;
+    add_matrix(&t, type, 0, 2, transposed & 2, false);
+    add_matrix(&t, type, 2, 1, transposed & 4, false);
+    if (c->add) add_matrix(&t, type, 0, 1, transposed & 1, false), e.add = nin++;
     if (c->bias) add_vector(&t, type, row, false), e.bias = nin++;
-    if (c->activation == FN_gelu_grad) add_matrix(&t, type, 0, 1, turned & 1, false), e.at = nin++;
+    if (c->activation == FN_gelu_grad)
+        add_matrix(&t, type, 0, 1, transposed & 1, false), e.at = nin++;
     *to = t;
     to->i.contract = e;
     to->i.out = to->operands, to->i.nout = nout;
@@ -136,12 +137,12 @@ static void check_totals(const epilogue_case *c, const trial *t, char *const *go
     }
 }
 
-static void check(const epilogue_case *c, mtf_dtype type, const int64_t size[3], int turned)
+static void check(const epilogue_case *c, mtf_dtype type, const int64_t size[3], int transposed)
 {
     trial  t;
     loaded l;
     char  *got[MAX_OPERANDS];
-    make(&t, c, type, size, turned);
+    make(&t, c, type, size, transposed);
     load_all(&l, &t);
     step(&l);
     for (int o = 0; o < t.i.nout; o++) {
@@ -173,10 +174,10 @@ static void check_all(bool in_parts)
 {
     for (int c = 0; c < CASES; c++)
         for (int type = 0; type < 3; type++)
-            for (int turned = 0; turned < 8; turned++)
-                if (!in_parts || turned == (c + type) % 8)
-                    check(&cases[c], types[type], sizes[turned == c % 8 ? (c + type) % SIZES : 0],
-                          turned);
+            for (int transposed = 0; transposed < 8; transposed++)
+                if (!in_parts || transposed == (c + type) % 8)
+                    check(&cases[c], types[type],
+                          sizes[transposed == c % 8 ? (c + type) % SIZES : 0], transposed);
 }
 
 static void test_by_the_library(void **state)
@@ -201,12 +202,13 @@ static void test_in_parts(void **state)
 
 /* ---- what the library accepts ---- */
 
-static bool is_accepted(const epilogue_case *c, mtf_dtype type, const int64_t size[3], int turned)
+static bool is_accepted(const epilogue_case *c, mtf_dtype type, const int64_t size[3],
+                        int transposed)
 {
     trial  t;
     loaded l;
     void  *at[MAX_OPERANDS];
-    make(&t, c, type, size, turned);
+    make(&t, c, type, size, transposed);
     load_all(&l, &t);
     for (int o = 0; o < t.noperands; o++) at[o] = l.base[o];
     product_plan *p =
@@ -240,8 +242,8 @@ static void test_accepted(void **state)
     for (int c = 0; c < CASES; c++)
         for (int type = 0; type < 3; type++) {
             int n = 0;
-            for (int turned = 0; turned < 8; turned++)
-                n += is_accepted(&cases[c], types[type], size, turned);
+            for (int transposed = 0; transposed < 8; transposed++)
+                n += is_accepted(&cases[c], types[type], size, transposed);
             printf("%-22s %-5s accepted for %d of 8 orders of memory\n", cases[c].name,
                    mtf_dtype_name(types[type]), n);
             if (!real) assert_int_equal(n, 8);
@@ -258,13 +260,13 @@ static void test_slow_ones(void **state)
     (void)state;
     if (asked_real_gpu()) skip();
     setenv("MTF_CACHE_DIR", folder, 1);
-    for (int turn = 0; turn < 3; turn++) {
-        if (turn == 0) assert_int_equal(system("rm -rf " HOST_CUDA_FOLDER "/slow"), 0);
-        if (turn == 0) setenv("MTF_HOST_CUDA_SLOW", "1", 1);
-        if (turn == 2) assert_int_equal(system("rm -rf " HOST_CUDA_FOLDER "/slow"), 0);
+    for (int round = 0; round < 3; round++) {
+        if (round == 0) assert_int_equal(system("rm -rf " HOST_CUDA_FOLDER "/slow"), 0);
+        if (round == 0) setenv("MTF_HOST_CUDA_SLOW", "1", 1);
+        if (round == 2) assert_int_equal(system("rm -rf " HOST_CUDA_FOLDER "/slow"), 0);
         gpu_close();
         gpu_open();
-        assert_int_equal(is_accepted(&cases[1], MTF_F32, size, 0), turn == 2);
+        assert_int_equal(is_accepted(&cases[1], MTF_F32, size, 0), round == 2);
         unsetenv("MTF_HOST_CUDA_SLOW");
     }
     setenv("MTF_CACHE_DIR", HOST_CUDA_FOLDER "/cache", 1);

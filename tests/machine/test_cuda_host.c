@@ -157,7 +157,7 @@ static void test_captures_are_replayed(void **state)
     assert_int_equal(d->cuGraphDestroy(graph), 0);
     assert_int_equal(out[0], -1);
 
-    for (int turn = 0; turn < 2; turn++) {
+    for (int round = 0; round < 2; round++) {
         in[3] += 5;
         assert_int_equal(d->cuGraphLaunch(made, first), 0);
         assert_reversed();

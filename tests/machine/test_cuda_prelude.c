@@ -81,7 +81,7 @@ static char *write_kernels(void)
     kernel_begin(&t, "draws", "u32", "u32");
     text_add(
         &t,
-        "philox_stream s = philox_turn(stream_of(words, 7), 3, 5);\n"
+        "philox_stream s = philox_iterations(stream_of(words, 7), 3, 5);\n"
         "    for (int w = 0; w < 4; w++) out0[k * 4 + w] = philox_at(s, k << 31).word[w];\n}\n");
     return text_done(&t);
 }
@@ -260,7 +260,7 @@ static void test_random_numbers_are_those_of_the_cpu(void **state)
     step_words words = {.seed = 0x123456789abcdefu, .step = 9};
     host_gpu_put(&gpu, gpu.words, &words, sizeof words);
     launch("draws", 64);
-    philox_stream s = philox_turn((philox_stream){0x123456789abcdefu, 7, 9}, 3, 5);
+    philox_stream s = philox_iterations((philox_stream){0x123456789abcdefu, 7, 9}, 3, 5);
     for (int k = 0; k < 64; k++) {
         philox_block b = philox_at(s, (uint64_t)k << 31);
         assert_memory_equal((uint32_t *)out + k * 4, b.word, sizeof b.word);

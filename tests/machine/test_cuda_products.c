@@ -15,7 +15,7 @@ static void assert_same_product(trial *t, char *got)
 {
     const access *c = &t->operands[0], *a = &t->operands[1], *b = &t->operands[2];
     int           k = t->i.nloops - 1;
-    int64_t       results = turns_of(t) / t->i.size[k];
+    int64_t       results = iterations_of(t) / t->i.size[k];
     size_t        each = mtf_dtype_bytes(c->type);
     /* Only GPUs multiply f16 and f8 to f32; elements beside such a product stay as they were. */
     bool alone = (a->type == MTF_F16 || dtype_is_f8(a->type)) && c->type == MTF_F32;
@@ -68,15 +68,15 @@ static void test_short_floats_to_f32(void **state)
     }
 }
 
-/* One operand of batch x rows x k, contiguous along k, or `turned`. */
-static void f8_operand(trial *t, mtf_dtype type, int row, bool turned, int64_t before)
+/* One operand of batch x rows x k, contiguous along k, or `transposed`. */
+static void f8_operand(trial *t, mtf_dtype type, int row, bool transposed, int64_t before)
 {
     int64_t *size = t->i.size, rows = size[1 + row], k = size[3];
     access  *x = add_operand(t, type, before + size[0] * rows * k, false);
     x->offset = before;
     x->stride[0] = rows * k;
-    x->stride[1 + row] = turned ? 1 : k;
-    x->stride[3] = turned ? rows : 1;
+    x->stride[1 + row] = transposed ? 1 : k;
+    x->stride[3] = transposed ? rows : 1;
 }
 
 /* The library makes products as the manual says that it does; a kernel of our own makes the others:
@@ -244,7 +244,7 @@ static void test_captured(void **state)
     cuda->read(context, got, l.base[0], bytes_of(&t, 0));
     assert_memory_equal(got, t.memory[0], bytes_of(&t, 0)); /* nothing yet */
     assert_int_equal(d->cuGraphInstantiate(&replayed, graph, 0), 0);
-    for (int turn = 0; turn < 2; turn++) {
+    for (int round = 0; round < 2; round++) {
         fill(MTF_F32, t.memory[1], t.count[1]);
         cuda->write(context, l.base[1], t.memory[1], bytes_of(&t, 1));
         assert_int_equal(d->cuGraphLaunch(replayed, stream), 0);

@@ -256,7 +256,7 @@ static void test_powers(void **state)
     float     x[TILE], y[TILE], got[TILE];
     uint64_t  random = 1;
     worst     w = {.error = 0.5};
-    for (int turn = 0; turn < 2048; turn++) {
+    for (int round = 0; round < 2048; round++) {
         for (int k = 0; k < TILE; k++) {
             x[k] = f32_of_bits((uint32_t)random_bits(&random));
             y[k] = random_exponent(&random, x[k]);
@@ -291,12 +291,13 @@ static void test_same_bits(void **state)
     const int first = 0;
 #endif
     for (int fn = 0; fn < SCALAR_FNS; fn++)
-        for (int turn = 0; turn < 16; turn++) {
+        for (int round = 0; round < 16; round++) {
             float    x[TILE], y[TILE], want[TILE], got[TILE];
-            uint64_t random = (uint64_t)turn + 7;
+            uint64_t random = (uint64_t)round + 7;
             if (!here->map->step[fn][MTF_F32]) continue;
             for (int k = 0; k < TILE; k++) {
-                x[k] = f32_of_bits((uint32_t)random_bits(&random) & (turn & 1 ? ~0u : 0xc3ffffffu));
+                x[k] =
+                    f32_of_bits((uint32_t)random_bits(&random) & (round & 1 ? ~0u : 0xc3ffffffu));
                 y[k] = f32_of_bits((uint32_t)random_bits(&random) & 0xc3ffffffu);
             }
             memset(want, 0, sizeof want);
@@ -337,7 +338,7 @@ static void test_doubles(void **state)
 {
     (void)state;
     uint64_t random = 3;
-    for (int turn = 0; turn < 20000; turn++) {
+    for (int round = 0; round < 20000; round++) {
         double      x = ((double)random_bits(&random) * 0x1p-48 - 0.5) * 16, got[5];
         long double cube = 0.044715L * x * x * x, root = sqrtl(2 / 3.14159265358979323846264338L);
         const long double want[] = {sigmoid_wide(x), x * sigmoid_wide(x),

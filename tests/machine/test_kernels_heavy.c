@@ -18,7 +18,7 @@ static void try_contract(trial *t, const void *before)
 {
     const access *c = &t->operands[0], *a = &t->operands[1], *b = &t->operands[2];
     int           k = t->i.nloops - 1;
-    int64_t       results = turns_of(t) / t->i.size[k];
+    int64_t       results = iterations_of(t) / t->i.size[k];
     run_trial(t, kernel_contract, 1);
     for (int64_t r = 0; r < results; r++) {
         double  held = before ? dtype_load(c->type, before, offset_at(t, c, 1, r)) : 0;
@@ -42,8 +42,8 @@ static void check_contract(trial *t)
     trial_free(t);
 }
 
-/* One operand over the batch loops and two of m, n, k; `turned`: the first of the two innermost. */
-static void contract_operand(trial *t, mtf_dtype type, int p, int q, bool turned, bool out)
+/* One operand over the batch loops and two of m, n, k; `transposed`: the first of the two innermost. */
+static void contract_operand(trial *t, mtf_dtype type, int p, int q, bool transposed, bool out)
 {
     int     nbatch = t->i.nloops - 3, n = nbatch + 2, order[MAX_LOOPS], loops[MAX_LOOPS];
     int64_t size[MAX_LOOPS], stride[MAX_LOOPS];
@@ -58,8 +58,8 @@ static void contract_operand(trial *t, mtf_dtype type, int p, int q, bool turned
     loops[nbatch + 1] = nbatch + q;
     size[nbatch] = t->i.size[nbatch + p];
     size[nbatch + 1] = t->i.size[nbatch + q];
-    order[nbatch] = turned ? nbatch + 1 : nbatch;
-    order[nbatch + 1] = turned ? nbatch : nbatch + 1;
+    order[nbatch] = transposed ? nbatch + 1 : nbatch;
+    order[nbatch + 1] = transposed ? nbatch : nbatch + 1;
     int64_t count = lay_out(n, order, size, chance(2) ? pick(1, 5) : 0, stride);
     access *a = add_operand(t, type, count, out);
     for (int k = 0; k < n; k++) a->stride[loops[k]] = k < nbatch && repeated[k] ? 0 : stride[k];

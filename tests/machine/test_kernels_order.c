@@ -53,9 +53,10 @@ static trial index_trial(const index_case *c, bool scatter)
     return t;
 }
 
-static double index_of(const trial *t, int64_t turn)
+static double index_of(const trial *t, int64_t iteration)
 {
-    return dtype_load(t->operands[2].type, t->memory[2], offset_at(t, &t->operands[2], 0, turn));
+    return dtype_load(t->operands[2].type, t->memory[2],
+                      offset_at(t, &t->operands[2], 0, iteration));
 }
 
 static void test_gather(void **state)
@@ -68,7 +69,7 @@ static void test_gather(void **state)
         size_t     bytes = mtf_dtype_bytes(c.type);
         int64_t    along = t.i.gather.along_stride;
         run_trial(&t, kernel_gather, 1);
-        for (int64_t e = 0; e < turns_of(&t); e++) {
+        for (int64_t e = 0; e < iterations_of(&t); e++) {
             double      at = index_of(&t, e);
             int64_t     in = offset_at(&t, &t.operands[1], 0, e) + (int64_t)at * along;
             const char  zero[8] = {0};
@@ -111,7 +112,7 @@ static void test_scatter(void **state)
         char      *want = malloc((size_t)(t.count[0] * bytes));
         memcpy(want, t.memory[0], (size_t)(t.count[0] * bytes));
         run_trial(&t, kernel_scatter, 1);
-        for (int64_t e = 0; e < turns_of(&t); e++) {
+        for (int64_t e = 0; e < iterations_of(&t); e++) {
             double at = index_of(&t, e);
             if (at < 0 || at >= (double)c.along) continue;
             int64_t to = offset_at(&t, &t.operands[0], 0, e) + (int64_t)at * along;
@@ -173,7 +174,7 @@ static void check_order(const trial *t)
     const order_args *o = &t->i.order;
     size_t            bytes = mtf_dtype_bytes(t->operands[2].type);
     int64_t          *sorted = malloc((size_t)o->along * sizeof *sorted);
-    for (int64_t e = 0; e < turns_of(t); e++) {
+    for (int64_t e = 0; e < iterations_of(t); e++) {
         int64_t in = offset_at(t, &t->operands[2], 0, e), n = 0;
         for (int64_t j = 0; j < o->along; j++) { /* insertion: stable */
             int64_t to = n++;
@@ -274,11 +275,11 @@ static bool reference_flag(drawn d, uint64_t g, double probability)
     return (g % 2 ? word / 65536 : word) % 32768 < floor(probability * 32768 + 0.5);
 }
 
-/* The turns of the loops around, two at a time, outermost first. */
-static drawn reference_turns(drawn d, int n, const uint32_t *turns)
+/* The iterations of the loops around, two at a time, outermost first. */
+static drawn reference_iterations(drawn d, int n, const uint32_t *iterations)
 {
     for (int k = 0; k < n; k += 2) {
-        uint64_t pair = turns[k] | (uint64_t)(k + 1 < n ? turns[k + 1] : 0) << 32;
+        uint64_t pair = iterations[k] | (uint64_t)(k + 1 < n ? iterations[k + 1] : 0) << 32;
         drawn    then = {.op = reference_word(d, pair, 2), .step = reference_word(d, pair, 3)};
         then.seed = reference_word(d, pair, 0) | (uint64_t)reference_word(d, pair, 1) << 32;
         d = then;
@@ -333,8 +334,8 @@ static double reference_draw(const draw_args *a, drawn d, mtf_dtype type, uint64
         return a->a + a->b * sqrt(-2 * log(1 - u0)) * cos(2 * pi * u1);
     }
     double radius = sqrt(-2 * log(1 - reference_unit(d, g & ~(uint64_t)1)));
-    double turn = reference_unit(d, g | 1u);
-    return a->a + a->b * radius * (g % 2 ? sin(2 * pi * turn) : cos(2 * pi * turn));
+    double angle = 2 * pi * reference_unit(d, g | 1u);
+    return a->a + a->b * radius * (g % 2 ? sin(angle) : cos(angle));
 }
 
 /* The number that memory holds; a uniform one stays below its bound (here: positive). */
@@ -378,18 +379,18 @@ static void test_draw_golden(void **state)
         if (round == 0) size[2] = 3001;
         trial    t = draw_trial(type, args, 3, size);
         drawn    d = {.seed = t.run.seed = random_bits(), .op = 77, .step = t.run.step};
-        uint32_t turns[3];
+        uint32_t iterations[3];
         int      loops = (int)pick(0, 3);
         for (int k = 0; k < loops; k++) {
-            turns[k] = (uint32_t)(chance(2) ? pick(0, 900) : pick(1 << 24, INT32_MAX));
+            iterations[k] = (uint32_t)(chance(2) ? pick(0, 900) : pick(1 << 24, INT32_MAX));
             add_operand(&t, MTF_I32, 1, false);
-            *(int32_t *)t.memory[1 + k] = (int32_t)turns[k];
+            *(int32_t *)t.memory[1 + k] = (int32_t)iterations[k];
         }
-        d = reference_turns(d, loops, turns);
+        d = reference_iterations(d, loops, iterations);
         run_trial(&t, kernel_draw, 1);
         access weights = {.offset = args.first};
         memcpy(weights.stride, t.i.draw.weight, sizeof weights.stride);
-        for (int64_t e = 0; e < turns_of(&t); e++) {
+        for (int64_t e = 0; e < iterations_of(&t); e++) {
             double want = reference_draw(&args, d, type, (uint64_t)offset_at(&t, &weights, 0, e));
             double got = dtype_load(type, t.memory[0], offset_at(&t, &t.operands[0], 0, e));
             if (type == MTF_F64 ? !(fabs(got - want) <= 1e-14 * (fabs(want) + 1))

@@ -16,7 +16,7 @@ static void try_short(trial *t, const void *before)
 {
     const access *c = &t->operands[0], *a = &t->operands[1], *b = &t->operands[2];
     int           k = t->i.nloops - 1;
-    int64_t       nterms = t->i.size[k], results = turns_of(t) / nterms;
+    int64_t       nterms = t->i.size[k], results = iterations_of(t) / nterms;
     run_trial(t, kernel_contract, 1);
     for (int64_t r = 0; r < results; r += 1 + results / 1500) { /* some of many */
         double held = before ? dtype_load(c->type, before, offset_at(t, c, 1, r)) : 0;
@@ -44,9 +44,9 @@ static void check_short(trial *t)
 }
 
 /* Lays an operand out over the batch and two of m, n, k, with gaps between rows. */
-static void lay(trial *t, mtf_dtype type, int p, int q, bool turned, bool out)
+static void lay(trial *t, mtf_dtype type, int p, int q, bool transposed, bool out)
 {
-    int     order[3] = {0, turned ? 2 : 1, turned ? 1 : 2};
+    int     order[3] = {0, transposed ? 2 : 1, transposed ? 1 : 2};
     int64_t size[3] = {t->i.size[0], t->i.size[1 + p], t->i.size[1 + q]}, stride[3];
     int64_t count = lay_out(3, order, size, pick(0, 3), stride);
     access *a = add_operand(t, type, count, out);

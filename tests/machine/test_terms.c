@@ -63,10 +63,10 @@ static void test_whole_products(void **state)
     for (int k = 0; k < M * APART; k++) a[k] = (float)(k * 7 % 11) - 5;
     for (int k = 0; k < N * K; k++) b[k] = (float)(k * 5 % 13) - 6;
     for (int way = 0; way < 4; way++) {
-        bool    far = way & 1, turned = way & 2;
+        bool    far = way & 1, transposed = way & 2;
         product p = {.type = MTF_F32, .m = M, .n = N, .k = K, .c_m = N, .c_n = 1};
         p.a_m = far ? 1 : K, p.a_k = far ? APART : 1;
-        p.b_k = turned ? 1 : N, p.b_n = turned ? K : 1;
+        p.b_k = transposed ? 1 : N, p.b_n = transposed ? K : 1;
         assert_true(product_terms(&p, a, b, c));
         for (int64_t i = 0; i < M; i++)
             for (int64_t j = 0; j < N; j++) {

@@ -205,12 +205,12 @@ static inline void *add_into_result(trial *t)
     return memcpy(malloc(bytes), t->memory[0], bytes);
 }
 
-/* Turns of all loops together. */
-static inline int64_t turns_of(const trial *t)
+/* Iterations of all loops together. */
+static inline int64_t iterations_of(const trial *t)
 {
-    int64_t turns = 1;
-    for (int l = 0; l < t->i.nloops; l++) turns *= t->i.size[l];
-    return turns;
+    int64_t iterations = 1;
+    for (int l = 0; l < t->i.nloops; l++) iterations *= t->i.size[l];
+    return iterations;
 }
 
 /* Offsets of a position of all loops but the last `fewer`. */

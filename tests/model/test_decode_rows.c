@@ -29,7 +29,7 @@ static void open_run(run *r, int k, const mtf_session_opts *where, int64_t batch
         for (int i = 0; i < LENGTH; i++)
             r->prompts[j][i] = 2 + (i * 7 + j * 11) % (SMALL_VOCAB - 3);
         if (prefix) r->prompts[j][LENGTH - 1] = 1;
-        /* Early and late ones end first by turns. */
+        /* Early and late ones end first alternately. */
         r->job[j] =
             (mtf_decode_job){.prompt = r->prompts[j],
                              .length = LENGTH - (prefix ? 0 : j % 3),

@@ -270,11 +270,11 @@ static void test_hessian_times_vector(void **state)
 
 /* ---- loops ---- */
 
-/* s <- s w, with the turn t: what is summed is t s w. */
+/* s <- s w, with the iteration t: what is summed is t s w. */
 static void power_body(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_tensor **out)
 {
     out[0] = mtf_multiply(in[0], (mtf_tensor *)context);
-    out[1] = mtf_multiply(out[0], mtf_cast(mtf_turn(g), MTF_F64));
+    out[1] = mtf_multiply(out[0], mtf_cast(mtf_iteration(g), MTF_F64));
 }
 
 static void test_loop_with_captures_and_sums(void **state)
@@ -375,7 +375,7 @@ static void shift_body(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_t
     for (int i = 0; i < MANY; i++) out[i] = mtf_scale(in[(i + 1) % MANY], 2);
 }
 
-/* Fifty values change places, doubled: after three turns value i is 8 times value i + 3. */
+/* Fifty values change places, doubled: after three iterations value i is 8 times value i + 3. */
 static void test_many_carried(void **state)
 {
     (void)state;
@@ -576,8 +576,8 @@ static void random_body(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_
     out[1] = mtf_multiply(in[0], out[0]);
 }
 
-/* Other numbers in every turn, and the same ones in the backward loop: y = sum of s u, where s is
- * x, then the number of the turn before. */
+/* Other numbers in every iteration, and the same ones in the backward loop: y = sum of s u, where s is
+ * x, then the number of the iteration before. */
 static void test_random_in_loops(void **state)
 {
     (void)state;

@@ -166,7 +166,7 @@ static void test_out_of_range(void **state)
          "value: t:5:15: truncated_normal: stddev is nan; a standard deviation is 0 or more"},
         {"k: i32[] = constant(value=1)\ny: f32[b=2] = random_normal(k, once=true)",
          "usage: t:6:15: random_normal: once=true gives the same numbers in every iteration, so it "
-         "takes no turn; leave out \"k\""},
+         "takes no iteration; leave out \"k\""},
     };
     ASSERT_EACH(wrong, true);
     static const char *const rows[][2] = {

@@ -160,8 +160,8 @@ static void test_blocks(void **state)
     assert_non_null(strstr(text, "x1: f32[a=3], n1: i32[] = while(x0, n0) {\n    cond(x, n) {\n"));
     assert_non_null(strstr(text, "    body(x_1, n_1) {\n"));  /* unique in the graph */
     assert_non_null(strstr(text, "= loop(s0, trips=5) {\n")); /* sums are not written */
-    assert_non_null(strstr(text, "; i) {\n"));                /* somebody uses the turn */
-    assert_non_null(strstr(text, "}\nh: f32[_turns=5, a=3] = history(s)\n"));
+    assert_non_null(strstr(text, "; i) {\n"));                /* somebody uses the iteration */
+    assert_non_null(strstr(text, "}\nh: f32[_iterations=5, a=3] = history(s)\n"));
     assert_non_null(strstr(text, "        yield dq\n"));
     free(text);
 }
@@ -178,9 +178,9 @@ static void test_blocks_inside_blocks(void **state)
                             "    }\n"
                             "}\n"
                             "p: f32[] = input\n");
-    assert_null(strstr(text, "; i)"));                     /* nobody uses this turn */
+    assert_null(strstr(text, "; i)"));                     /* nobody uses this iteration */
     assert_non_null(strstr(text, "\np: f32[] = input\n")); /* outermost names stay */
-    assert_non_null(strstr(text, "        old: f32[_turns=3, a=3] = history(q)\n"));
+    assert_non_null(strstr(text, "        old: f32[_iterations=3, a=3] = history(q)\n"));
     free(text);
 }
 
@@ -198,7 +198,7 @@ static void test_internal_names(void **state)
         "dx = gradients(z, s, t; x)\n"
         "ddx = gradients(dx; x)\n");
     static const char *const names[] = {"\".tap\"=2", "\".factors\"=2", "\".rank\"=2",
-                                        "\".turns\"=3"};
+                                        "\".iterations\"=3"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_non_null(strstr(text, names[i]));
     free(text);

@@ -30,9 +30,9 @@ void oracle_nudge(oracle *o, const mtf_tensor *x, const double *direction, doubl
 /* One step: all nodes, then assignments take effect.  False: `oracle_error` says why. */
 bool        oracle_step(oracle *o);
 const char *oracle_error(const oracle *o);
-/* The value of the last step (of the last turn, inside a loop); NULL where it was not computed. */
+/* The value of the last step (of the last iteration, inside a loop); NULL where it was not computed. */
 const value *oracle_value(const oracle *o, const mtf_tensor *x);
-/* The largest magnitude that x had in any turn of the last step; INFINITY where it was not definite. */
+/* The largest magnitude that x had in any iteration of the last step; INFINITY where it was not definite. */
 double oracle_peak(const oracle *o, const mtf_tensor *x);
 
 /* What is wrong with the graph itself: "" or, say, draws that do not depend on a loop around them. */

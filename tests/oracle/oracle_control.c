@@ -3,12 +3,12 @@
 
 #include "rules.h"
 
-typedef struct turns {
+typedef struct looping {
     const node  *n;
     const block *body;
     int          carried, sums;
     value        state[32], sum[32];
-} turns;
+} looping;
 
 static bool copy_value(oracle *o, const value *from, value *to)
 {
@@ -18,7 +18,7 @@ static bool copy_value(oracle *o, const value *from, value *to)
     return to->at != NULL;
 }
 
-static bool begin(oracle *o, turns *t, const value *const *in, const value *out)
+static bool begin(oracle *o, looping *t, const value *const *in, const value *out)
 {
     if (t->carried > 32 || t->sums > 32) return oracle_fail(o, "a loop carries too much");
     for (int i = 0; i < t->carried; i++)
@@ -30,17 +30,17 @@ static bool begin(oracle *o, turns *t, const value *const *in, const value *out)
     return true;
 }
 
-static void bind_state(oracle *o, const block *b, const turns *t)
+static void bind_state(oracle *o, const block *b, const looping *t)
 {
     for (int i = 0; i < t->carried; i++) oracle_bind(o, b->params[i], &t->state[i]);
 }
 
-static bool bind_turn(oracle *o, const block *b, int64_t number_of_turn)
+static bool bind_iteration(oracle *o, const block *b, int64_t k)
 {
     value v = {MTF_I32, {0}, 1, oracle_room(o, 1)};
     if (!v.at) return false;
-    v.at[0] = number_int(number_of_turn, MTF_I32);
-    if (b->turn) oracle_bind(o, b->turn, &v);
+    v.at[0] = number_int(k, MTF_I32);
+    if (b->iteration) oracle_bind(o, b->iteration, &v);
     return true;
 }
 
@@ -52,19 +52,19 @@ static bool inside(oracle *o, const block *b)
     return good;
 }
 
-/* One turn: the body's first results replace what is carried, the others add up. */
-static bool turn(oracle *o, turns *t, int64_t number_of_turn)
+/* One iteration: the body's first results replace what is carried, the others add up. */
+static bool iterate(oracle *o, looping *t, int64_t k)
 {
     const block *b = t->body;
     bind_state(o, b, t);
-    if (!bind_turn(o, b, number_of_turn) || !inside(o, b)) return false;
+    if (!bind_iteration(o, b, k) || !inside(o, b)) return false;
     for (int i = 0; i < t->sums; i++) {
         const value *more = &o->values[b->results[t->carried + i]->id];
         value       *sum = &t->sum[i];
         mtf_dtype    type = number_summed_in(sum->type);
-        for (int64_t k = 0; k < sum->n; k++) {
-            number term = number_perhaps_wide(more->at[k], sum->type);
-            sum->at[k] = number_rounded(number_add(sum->at[k], term, type), type, 2);
+        for (int64_t j = 0; j < sum->n; j++) {
+            number term = number_perhaps_wide(more->at[j], sum->type);
+            sum->at[j] = number_rounded(number_add(sum->at[j], term, type), type, 2);
         }
     }
     value next[32];
@@ -74,7 +74,7 @@ static bool turn(oracle *o, turns *t, int64_t number_of_turn)
     return true;
 }
 
-static void finish(const turns *t, value *out)
+static void finish(const looping *t, value *out)
 {
     for (int i = 0; i < t->carried; i++) out[i].at = t->state[i].at;
     for (int i = 0; i < t->sums; i++) {
@@ -85,12 +85,12 @@ static void finish(const turns *t, value *out)
     }
 }
 
-/* Entry k of a history is what was carried into turn k. */
+/* Entry k of a history is what was carried into iteration k. */
 static void rule_loop(oracle *o, const node *n, const value *const *in, value *out)
 {
-    turns   t = {n, n->blocks[0], n->nargs, (int)node_attr(n, "sums")->i, {{0}}, {{0}}};
+    looping t = {n, n->blocks[0], n->nargs, (int)node_attr(n, "sums")->i, {{0}}, {{0}}};
     int64_t trips = node_attr(n, "trips")->i;
-    if (trips > MOST_TURNS) oracle_fail(o, "too many turns");
+    if (trips > MOST_ITERATIONS) oracle_fail(o, "too many iterations");
     if (o->error[0] || !begin(o, &t, in, out)) return;
     for (int64_t k = 0; k < trips; k++) {
         for (int i = 0; i < t.carried; i++) {
@@ -98,7 +98,7 @@ static void rule_loop(oracle *o, const node *n, const value *const *in, value *o
             memcpy(history->at + k * t.state[i].n, t.state[i].at,
                    sizeof(number) * (size_t)t.state[i].n);
         }
-        if (!turn(o, &t, k)) return;
+        if (!iterate(o, &t, k)) return;
     }
     finish(&t, out);
 }
@@ -106,16 +106,16 @@ static void rule_loop(oracle *o, const node *n, const value *const *in, value *o
 /* Where the condition is not definite, nothing after it is. */
 static void rule_while(oracle *o, const node *n, const value *const *in, value *out)
 {
-    turns        t = {n, n->blocks[1], n->nargs, (int)node_attr(n, "sums")->i, {{0}}, {{0}}};
+    looping      t = {n, n->blocks[1], n->nargs, (int)node_attr(n, "sums")->i, {{0}}, {{0}}};
     const block *cond = n->blocks[0];
     if (!begin(o, &t, in, out)) return;
     for (int64_t k = 0;; k++) {
-        if (k > MOST_TURNS) {
-            oracle_fail(o, "too many turns");
+        if (k > MOST_ITERATIONS) {
+            oracle_fail(o, "too many iterations");
             return;
         }
         bind_state(o, cond, &t);
-        if (!bind_turn(o, cond, k) || !inside(o, cond)) return;
+        if (!bind_iteration(o, cond, k) || !inside(o, cond)) return;
         number flag = o->values[cond->results[0]->id].at[0];
         if (!number_known(flag)) {
             for (int i = 0; i < n->nout; i++)
@@ -123,7 +123,7 @@ static void rule_while(oracle *o, const node *n, const value *const *in, value *
             return;
         }
         if (!flag.i) break;
-        if (!turn(o, &t, k)) return;
+        if (!iterate(o, &t, k)) return;
     }
     finish(&t, out);
 }

@@ -17,12 +17,12 @@ static philox_block block_at(const stream *s, uint64_t n)
                   (uint32_t)s->seed, (uint32_t)(s->seed >> 32));
 }
 
-/* The stream inside of loops: two turns at a time make another one, the outermost first. */
-static stream inside(stream s, int n, const value *const *turns)
+/* The stream inside of loops: two iterations at a time make another one, the outermost first. */
+static stream inside(stream s, int n, const value *const *iterations)
 {
     for (int i = 0; i < n; i += 2) {
-        uint32_t     outer = (uint32_t)turns[i]->at[0].i;
-        uint32_t     inner = i + 1 < n ? (uint32_t)turns[i + 1]->at[0].i : 0;
+        uint32_t     outer = (uint32_t)iterations[i]->at[0].i;
+        uint32_t     inner = i + 1 < n ? (uint32_t)iterations[i + 1]->at[0].i : 0;
         philox_block b = block_at(&s, (uint64_t)inner << 32 | outer);
         s = (stream){(uint64_t)b.word[1] << 32 | b.word[0], b.word[2], b.word[3]};
     }
@@ -178,15 +178,15 @@ static void rule_random(oracle *o, const node *n, const value *const *in, value 
            b = node_attr(n, even ? "high" : "stddev")->r;
     bool known = true;
     for (int i = 0; i < n->nargs; i++) known = known && number_known(in[i]->at[0]);
-    int     turns = n->nargs - (*part_of(n) != 0);
-    int64_t part = turns < n->nargs ? in[turns]->at[0].i : 0;
-    stream  s =
-        inside((stream){o->seed, (uint32_t)node_attr(n, "key")->i, (uint32_t)o->step}, turns, in);
-    /* What stands in a loop is another number in each turn of it.  Copies, which have no name yet, are
+    int     iterations = n->nargs - (*part_of(n) != 0);
+    int64_t part = iterations < n->nargs ? in[iterations]->at[0].i : 0;
+    stream  s = inside((stream){o->seed, (uint32_t)node_attr(n, "key")->i, (uint32_t)o->step},
+                       iterations, in);
+    /* What stands in a loop is another number in each iteration of it.  Copies, which have no name yet, are
      * those of a gradient: they repeat what was drawn where the original stands. */
-    if (n->out[0]->name && turns != o->loops && !o->complaint[0])
-        snprintf(o->complaint, sizeof o->complaint, "%s draws for %d turns inside of %d loops",
-                 tensor_name(n->out[0]), turns, o->loops);
+    if (n->out[0]->name && iterations != o->loops && !o->complaint[0])
+        snprintf(o->complaint, sizeof o->complaint, "%s draws for %d iterations inside of %d loops",
+                 tensor_name(n->out[0]), iterations, o->loops);
     for (int64_t g = 0; g < out->n; g++)
         out->at[g] = !known           ? number_unknown()
                      : even           ? uniform(&s, whole_index(n, part, g), a, b, out->type)

@@ -36,7 +36,7 @@ struct oracle {
     char          error[200], complaint[200];
 };
 
-enum { MOST_WORK = 40 * 1000 * 1000, MOST_TURNS = 100000 };
+enum { MOST_WORK = 40 * 1000 * 1000, MOST_ITERATIONS = 100000 };
 
 bool    oracle_fail(oracle *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 number *oracle_room(oracle *o, int64_t n); /* NULL: an error is set */

@@ -178,7 +178,7 @@ static void test_reshapes_as_original(void **state)
 
 /* ---- by hand ---- */
 
-/* 3 turns, in each of which an inner loop has 5; sums of 6 elements in two parts. */
+/* 3 executions, in each of which an inner loop has 5; sums of 6 elements in two parts. */
 static void test_loops(void **state)
 {
     (void)state;
@@ -201,7 +201,7 @@ static void test_loops(void **state)
                        {0}});
 }
 
-/* A test ends it, so one turn counts; the flag is one byte on each of two processors. */
+/* A test ends it, so one execution counts; the flag is one byte on each of two processors. */
 static void test_open_loop(void **state)
 {
     (void)state;

@@ -136,7 +136,7 @@ static void test_places_side_by_side(void **state)
     expect(&l, ".x...", (int[]){-1, -1, -1, -1, 1, -1});
 }
 
-/* Its end is the step's end; a loop is entered and turned with nothing under way. */
+/* Its end is the step's end; a loop is entered and repeated with nothing under way. */
 static void test_the_end_of_a_step(void **state)
 {
     BEGIN(SUM(A, W), WORK(B, W), WORK(C, B));

@@ -248,7 +248,7 @@ static void test_measured(void **state)
         assert_int_equal(m.received_bytes, 2 * 140 * 4);
         assert_int_equal(m.flops, 2 * (2 * 10 * 6 * 14 + 140));
         assert_int_equal(m.peak_bytes, mtf_program_cost(p).peak_bytes);
-        for (int64_t k = 0; k < m.instructions; k++) assert_int_equal(m.turns[k], 2);
+        for (int64_t k = 0; k < m.instructions; k++) assert_int_equal(m.executions[k], 2);
     }
     assert_int_equal(mtf_program_measured(p, 2).steps, 0);
     assert_int_equal(mtf_program_measured(NULL, 0).steps, 0);

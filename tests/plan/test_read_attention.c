@@ -61,7 +61,7 @@ static bool reads_y(const row *r)
         if (found < 0) continue;
         const access *a = &i->in[found], *dy = &i->in[i->attention->at[ATTENTION_DY]];
         assert_int_equal(a->buffer, y);
-        assert_int_equal(i->attention->first_turn, i->nin);
+        assert_int_equal(i->attention->first_iteration, i->nin);
         for (int l = 0; l < i->nloops; l++) assert_int_equal(a->stride[l], dy->stride[l]);
     }
     program_free(p);

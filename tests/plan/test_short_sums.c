@@ -281,7 +281,7 @@ static void test_bytes(void **state)
                               "y = slice(s, dim=a, begin=3, size=16)\n";
     assert_int_equal(sent(cut, "bf16"), sent(cut, "f32"));
     assert_int_equal(4 * sent(cut, "f32"), sent(sum, "f32"));
-    /* A loop's sum is paid after its turns. */
+    /* A loop's sum is paid after its iterations. */
     static const char loop[] = "x: $[a=64, k=8] = input\nv: $[a=64] = input\n"
                                "l, y = loop(v, trips=9) {\n    body(p; i) {\n"
                                "        yield p; reduce_sum(x * p, over=(k))\n    }\n}\n";

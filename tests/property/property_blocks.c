@@ -64,7 +64,7 @@ static bool is_loop(const open_block *b)
     return b->kind == BLOCK_LOOP || b->kind == BLOCK_WHILE;
 }
 
-/* A while loop goes on for at most three turns, and perhaps looks at what it carries. */
+/* A while loop goes on for at most three iterations, and perhaps looks at what it carries. */
 static bool append_condition(maker *m, const open_block *b)
 {
     static const char *const also[] = {"greater(reduce_sum(%sc), 0)", "less(reduce_max(%sc), 3)"};
@@ -183,10 +183,10 @@ static bool note_params(maker *m, const open_block *b)
         ancestry_add(&v->from, m->nvalues++);
     }
     if (!is_loop(b) || m->nvalues == MAX_VALUES) return true;
-    made_value *turn = &m->values[m->nvalues];
-    *turn = (made_value){.type = MTF_I32, .from = none};
-    memcpy(turn->name, b->counter, NAME_ROOM);
-    ancestry_add(&turn->from, m->nvalues++);
+    made_value *iteration = &m->values[m->nvalues];
+    *iteration = (made_value){.type = MTF_I32, .from = none};
+    memcpy(iteration->name, b->counter, NAME_ROOM);
+    ancestry_add(&iteration->from, m->nvalues++);
     return true;
 }
 

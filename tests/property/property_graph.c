@@ -299,8 +299,8 @@ static void choose_pool(maker *m, bool wide)
 {
     static const int64_t sizes[] = {1, 2, 2, 3, 3, 4, 5, 5, 6, 7}, small[] = {2, 2, 2, 3, 3},
                          large[] = {1, 3, 8, 17, 32, 33, 64};
-    static const char *const odd[] = {"_parts",   "_low",        "_tap",   "_nth",
-                                      "_factors", "_candidates", "_turns", "_one"};
+    static const char *const odd[] = {"_parts",   "_low",        "_tap",        "_nth",
+                                      "_factors", "_candidates", "_iterations", "_one"};
     bool                     strange = !m->plain && dice_odds(&m->dice, 20);
     m->npool = wide ? POOL : 6;
     for (int i = 0; i < m->npool; i++) {

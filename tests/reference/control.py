@@ -21,7 +21,7 @@ def whiles():
     c.expect("x1", x * 32, "a=3")
     c.expect("n1", n + 5, "", "i32")
     c.write(0)
-    c = Case("control/while_never", "no turn at all")
+    c = Case("control/while_never", "no iteration at all")
     x, n = c.input("x0", "f32", "a=3"), c.input("n0", "i64", "", [9])
     c.line("""
         x1, n1 = while(x0, n0) {
@@ -61,7 +61,7 @@ def whiles():
 
 
 def loops():
-    c = Case("control/loop", "a fixed number of turns, what is summed, gradients")
+    c = Case("control/loop", "a fixed number of iterations, what is summed, gradients")
     s0, w = c.input("s0", "f32", "a=3", low=-1, high=1), c.input(
         "w", "f32", "a=3, b=3", low=-1, high=1
     )
@@ -98,7 +98,7 @@ def loops():
     c.expect("x", y, "a=2, b=3")
     c.expect("n", n + 6, "", "i32")
     c.write(3)
-    c = Case("control/loop_once", "one turn")
+    c = Case("control/loop_once", "one iteration")
     x = c.input("x0", "f32", "")
     c.line("""
         x = loop(x0, trips=1) {
@@ -161,7 +161,7 @@ def nested():
     c.expect("x", p, "a=3")
     c.gradients("dx", "x", "x0")
     c.write(3)
-    c = Case("control/history", "the values that a carried tensor had at the start of each turn")
+    c = Case("control/history", "the values that a carried tensor had at the start of each iteration")
     x = c.input("x0", "f32", "a=2", low=-1, high=1)
     c.line("""
         s = loop(x0, trips=3) {
@@ -176,7 +176,7 @@ def nested():
         h.append(s)
         s = torch.tanh(s) + 0.25
     c.expect("s", s, "a=2")
-    c.expect("h", torch.stack(h), "_turns=3, a=2")
+    c.expect("h", torch.stack(h), "_iterations=3, a=2")
     c.write(0)
     c = Case("control/loop_recompute", "a recomputed region inside a loop")
     x, w = c.input("x0", "f32", "a=3", low=-1, high=1), c.input("w", "f32", "a=3")

@@ -24,12 +24,12 @@ assert philox([0] * 4, [0] * 2, 7) == [0x5F6FB709, 0x0D893F64, 0x4F121F81, 0x4F7
 
 
 class Stream:
-    """The numbers of one operation at one step and in these turns; the seed is 0."""
+    """The numbers of one operation at one step and in these iterations; the seed is 0."""
 
-    def __init__(self, op, step=0, turns=()):
+    def __init__(self, op, step=0, iterations=()):
         self.key, self.high = [0, 0], [op, step]
-        for i in range(0, len(turns), 2):
-            outer, inner = turns[i], turns[i + 1] if i + 1 < len(turns) else 0
+        for i in range(0, len(iterations), 2):
+            outer, inner = iterations[i], iterations[i + 1] if i + 1 < len(iterations) else 0
             block = philox([outer, inner] + self.high, self.key)
             self.key, self.high = block[:2], block[2:]
 
@@ -73,8 +73,8 @@ def normal(s, g, a, b, kind):
     else:
         even = g & ~1
         p, q, odd = s.unit(even), s.unit(even + 1), g & 1
-    turn = math.sin if odd else math.cos
-    return a + b * math.sqrt(-2 * math.log(1 - p)) * turn(2 * math.pi * q)
+    wave = math.sin if odd else math.cos
+    return a + b * math.sqrt(-2 * math.log(1 - p)) * wave(2 * math.pi * q)
 
 
 def truncated_normal(s, g, a, b, kind):
@@ -123,18 +123,18 @@ def distributions():
     c.expect("x", drawn(uniform, Stream(9, step=2), "a=5", 0, 1, "f32"), "a=5")
     c.option("#! steps 3")
     c.write(0)
-    c = Case("random/turns", "another turn of a loop, other numbers")
+    c = Case("random/iterations", "another iteration of a loop, other numbers")
     x = c.input("x0", "f32", "a=5")
     c.line(
         "x, t = loop(x0, trips=3) {\n    body(p; i) {\n        r: f32[a=5] = random_uniform(key=4)"
     )
     c.line("        f: f32 = cast(i)\n        yield p * r; r * f\n    }\n}")
-    rs = [drawn(uniform, Stream(4, turns=(i,)), "a=5", 0, 1, "f32") for i in range(3)]
+    rs = [drawn(uniform, Stream(4, iterations=(i,)), "a=5", 0, 1, "f32") for i in range(3)]
     c.expect("x", x * rs[0] * rs[1] * rs[2], "a=5")
     c.expect("t", rs[1] + 2 * rs[2], "a=5")
     c.gradients("dx", "x", "x0")
     c.write(0)
-    nested_turns()
+    nested_iterations()
     c = Case("random/transposed", "a transposed draw is the same draw")
     c.line("x: f32[a=3, b=5] = random_uniform(key=1)\ny: [b, a] = transpose(x)\nz = y * 2.0")
     r = drawn(uniform, Stream(1), "a=3, b=5", 0, 1, "f32")
@@ -143,8 +143,8 @@ def distributions():
     c.write(0)
 
 
-def nested_turns():
-    c = Case("random/turns_nested", "the turns of all loops around count, in the gradient, too")
+def nested_iterations():
+    c = Case("random/iterations_nested", "the iterations of all loops around count, in the gradient, too")
     x = c.input("x0", "f32", "a=3", [1.5, -2.25, 0.75])
     c.line(
         """x, t = loop(x0, trips=2) {
@@ -168,15 +168,15 @@ def nested_turns():
     y, total = x, 0
     for i in range(2):
         for j in range(3):
-            r = drawn(uniform, Stream(4, turns=(i, j)), "a=3", 0, 1, "f32")
+            r = drawn(uniform, Stream(4, iterations=(i, j)), "a=3", 0, 1, "f32")
             for l in range(2):
-                y = y * (drawn(uniform, Stream(5, turns=(i, j, l)), "a=3", 0, 1, "f32") + 1)
+                y = y * (drawn(uniform, Stream(5, iterations=(i, j, l)), "a=3", 0, 1, "f32") + 1)
             y, total = y * (r + 1), total + r
     c.expect("x", y, "a=3")
     c.expect("t", total, "a=3")
     c.gradients("dx", "x", "x0")
     c.write(0)
-    c = Case("random/turns_recomputed", "a region inside of loops draws the same numbers again")
+    c = Case("random/iterations_recomputed", "a region inside of loops draws the same numbers again")
     y = c.input("x0", "f32", "a=3", [1.25, -0.75, 0.5])
     c.line(
         """x = loop(x0, trips=2) {
@@ -198,21 +198,21 @@ def nested_turns():
     )
     for i in range(2):
         for j in range(2):
-            y = y * y * (drawn(uniform, Stream(4, turns=(i, j)), "a=3", 0, 1, "f32") + 1)
+            y = y * y * (drawn(uniform, Stream(4, iterations=(i, j)), "a=3", 0, 1, "f32") + 1)
     c.expect("x", y, "a=3")
     c.gradients("dx", "x", "x0")
     c.write(0)
-    c = Case("random/turns_large", "every bit of a turn counts")
-    turns = (1 << 24, 0, 1 << 30, 2**31 - 1)
-    for i, turn in enumerate(turns):
-        c.line("t%d: i32[] = constant(value=%d)" % (i, turn))
+    c = Case("random/iterations_large", "every bit of an iteration counts")
+    iterations = (1 << 24, 0, 1 << 30, 2**31 - 1)
+    for i, iteration in enumerate(iterations):
+        c.line("t%d: i32[] = constant(value=%d)" % (i, iteration))
         c.line("x%d: f32[a=3] = random_uniform(t%d, key=4)" % (i, i))
         c.line("y%d: f32[a=3] = random_uniform(t0, t%d, key=4)" % (i, i))
-        c.expect("x%d" % i, drawn(uniform, Stream(4, turns=(turn,)), "a=3", 0, 1, "f32"), "a=3")
-        pair = Stream(4, turns=(turns[0], turn))
+        c.expect("x%d" % i, drawn(uniform, Stream(4, iterations=(iteration,)), "a=3", 0, 1, "f32"), "a=3")
+        pair = Stream(4, iterations=(iterations[0], iteration))
         c.expect("y%d" % i, drawn(uniform, pair, "a=3", 0, 1, "f32"), "a=3")
     c.write(0)
-    c = Case("random/turns_condition", "a condition draws anew before each turn")
+    c = Case("random/iterations_condition", "a condition draws anew before each iteration")
     c.line(
         """n0: i32[] = constant(value=0)
 n = while(n0) {
@@ -226,7 +226,7 @@ n = while(n0) {
 }"""
     )
     n = 0
-    while drawn(uniform, Stream(12, turns=(n,)), "", 0, 1, "f32") < 0.8:
+    while drawn(uniform, Stream(12, iterations=(n,)), "", 0, 1, "f32") < 0.8:
         n += 1
     c.expect("n", n, "", "i32")
     c.write(0)

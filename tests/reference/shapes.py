@@ -54,11 +54,11 @@ def layouts():
         "a=5",
     )
 
-    def turn(have, want):
+    def transpose(have, want):
         return lambda x: order(x, names(have), names(want))
 
     rows = [
-        (have, ": [%s]" % want, "transpose(X)", turn(have, want), want)
+        (have, ": [%s]" % want, "transpose(X)", transpose(have, want), want)
         for have, want in (
             ("", ""),
             ("a=1, b=3", "b=3, a=1"),

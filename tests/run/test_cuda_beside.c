@@ -37,7 +37,7 @@ static const char layers[] =
     "result: f32[in=65, a=70] = n0 + 0.001 * all\n";
 
 /* Collectives in a loop, whose results the next iteration needs, and exchanges after it. */
-static const char turns[] = "x: f32[batch=12, in=10] = random_uniform\n"
+static const char loops[] = "x: f32[batch=12, in=10] = random_uniform\n"
                             "w: f32[in=10] = variable(init=\"uniform(-0.4, 0.4)\")\n"
                             "zero: f32[in=10] = constant(value=0)\n"
                             "turned = loop(zero, trips=3) {\n"
@@ -62,7 +62,7 @@ typedef struct situation {
 static const situation situations[] = {
     {layers, "x:2", "batch:x", 3},         {layers, "x:4", "batch:x", 3},
     {layers, "x:2,y:2", "batch:x,b:y", 3}, {layers, "x:3", "b:x", 0},
-    {turns, "x:3", "batch:x", 1},          {turns, "x:2,y:2", "batch:x,in:y", 1},
+    {loops, "x:3", "batch:x", 1},          {loops, "x:2,y:2", "batch:x,in:y", 1},
 };
 
 static int count_beside(const mtf_program *p)

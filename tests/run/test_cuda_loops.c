@@ -75,8 +75,8 @@ static void test_a_driver_without_loops(void **state)
     assert_memory_equal(gpu, host, sizeof gpu);
 }
 
-/* More turns than a capture has room for, one loop in the other, with random numbers of each turn. */
-static void test_many_turns(void **state)
+/* More iterations than a capture has room for, one loop in the other, with random numbers of each iteration. */
+static void test_many_iterations(void **state)
 {
     static const char many[] = "x0: i32[] = input\n"
                                "f0: f32[] = input\n"
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_value_ends_it),
         cmocka_unit_test(test_a_driver_without_loops),
-        cmocka_unit_test(test_many_turns),
+        cmocka_unit_test(test_many_iterations),
     };
     (void)argc;
     use_emulated_gpu(argv);

@@ -468,8 +468,8 @@ static void test_few_programs_of_scores(void **state)
     double       each[32], before[KINDS];
     (void)state;
     for (int k = 0; k < 32; k++) ids[k] = 40 + k;
-    for (int turn = 0; turn < 2 * KINDS; turn++) {
-        int             k = turn % KINDS;
+    for (int round = 0; round < 2 * KINDS; round++) {
+        int             k = round % KINDS;
         mtf_alternative others[64];
         score_item      x = {.prompt = ids,
                              .nprompt = k & 1 ? 32 : 4,
@@ -479,8 +479,8 @@ static void test_few_programs_of_scores(void **state)
                              .nalternatives = k & 4 ? 2 : 0,
                              .alternatives = others};
         assert_true(scorer_run(s, 1, &x));
-        assert_int_equal(scorer_programs(s), turn < SCORER_PROGRAMS ? turn + 1 : SCORER_PROGRAMS);
-        if (turn < KINDS)
+        assert_int_equal(scorer_programs(s), round < SCORER_PROGRAMS ? round + 1 : SCORER_PROGRAMS);
+        if (round < KINDS)
             before[k] = x.sum;
         else
             assert_true(x.sum == before[k]);

@@ -396,8 +396,8 @@ done
 prints "equal layers with dropout are left out of a search" "5 of the equal layers were left out" layout --gin_file small.gin \
     --gin_param num_layers=8 --gin_param dropout_rate=0.1 --mesh x:2
 run layout --gin_file lm_base --gin_file tiny --gin_param "run.batch_size = ('sequences_per_batch', 16)" --mesh auto:2
-if grep -q "batch:mesh_0" out && ! grep -q _turns out; then pass
-else lose "a batch is in one piece while its mesh is sought" "no _turns" "$(cat out err)"; fi
+if grep -q "batch:mesh_0" out && ! grep -q _iterations out; then pass
+else lose "a batch is in one piece while its mesh is sought" "no _iterations" "$(cat out err)"; fi
 wrong() {                               # wrong NAME TEXT LINE...: a file of these lines, after small.gin
     { echo "include 'small.gin'"; printf '%s\n' "${@:3}"; } >wrong.gin
     refuses "$1" "wrong.gin:$2" train --gin_file wrong.gin --text $book --steps 1

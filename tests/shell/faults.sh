@@ -168,25 +168,25 @@ a_stalled_training() {
 
 # The check device meets a NaN in one processor's part, or in two, after a number of steps.
 an_error() {
-    local elements=12 processors all first second turn data=() k
+    local elements=12 processors all first second step data=() k
     draw_stage
     if [ -n "$without_ranks" ] || [ $((RANDOM % 3)) = 0 ]; then ranks=0; fi
     IFS='| ' read -ra all <<<"${names[*]}"
     processors=${#all[@]}
-    first=$((RANDOM % elements)) second=$first turn=$((RANDOM % 200 + 2))
+    first=$((RANDOM % elements)) second=$first step=$((RANDOM % 200 + 2))
     [ $((RANDOM % 3)) = 0 ] && second=$((RANDOM % elements))
     for ((k = 0; k < elements; k++)); do
-        if [ $k = $first ] || [ $k = $second ]; then data+=("$turn,"); else data+=(1e6,); fi
+        if [ $k = $first ] || [ $k = $second ]; then data+=("$step,"); else data+=(1e6,); fi
     done
     printf '%s\n' "x: f32[n=$elements] = constant(data={${data[*]%,}})" \
-        'turns: f32[] = variable(init="zeros")' 'now = assign(turns, turns + 1.0)' 'l = log(x - now)' \
+        'runs: f32[] = variable(init="zeros")' 'now = assign(runs, runs + 1.0)' 'l = log(x - now)' \
         's = reduce_sum(l)' | sed 's/\([0-9]\) /\1, /g' >nan.mtf
     its="${all[(first + 1) * processors / elements - ((first + 1) * processors % elements == 0)]}"
     its="$its|${all[(second + 1) * processors / elements - ((second + 1) * processors % elements == 0)]}"
     begin "$MTF" run nan.mtf --mesh "$mesh" --layout "n:$(sed 's/:[0-9]*//g; s/,/+/' <<<"$mesh")" --threads 1 \
         --device check --steps 1000000
     finish
-    verdict "NaN in element $first and $second at step $turn, $ranks ranks, mesh $mesh" \
+    verdict "NaN in element $first and $second at step $step, $ranks ranks, mesh $mesh" \
         "value: processor ($its): instruction [0-9]+ \\(map\\) made the first NaN, in \"l\""
 }
 

@@ -162,7 +162,7 @@ holds "counters of work" "p['counters']['einsum'] == p['counters']['einsum_uniqu
     dict(elements=12 * 30 * (2 * 20 + 3 * 4), bytes=0)"
 holds "counters of variables" "p['counters']['variables/trainable'] == dict(elements=720, bytes=$weights)"
 run plan loop.mtf --mesh x:2 --layout a:x --counters --json
-holds "counters count turns" "p['counters']['allreduce/[x]/reduce_sum'] == dict(elements=7 * 2, bytes=7 * 8)"
+holds "counters count iterations" "p['counters']['allreduce/[x]/reduce_sum'] == dict(elements=7 * 2, bytes=7 * 8)"
 run plan net.mtf --json
 holds "no counters where none are wanted" "'counters' not in p"
 misused "counters of two layouts" 'leave --diff out' plan net.mtf --diff a:b --counters
@@ -416,10 +416,10 @@ nested() {                              # nested DEPTH TRIPS: loops in loops
 for depth in 64 65; do nested $depth 1 >deep$depth.mtf; done
 nested 4 1048576 >long.mtf
 run plan deep64.mtf --json
-holds "64 loops in one another, each of which counts its turns" "p['flops'] == 3 + 64"
+holds "64 loops in one another, each of which counts its iterations" "p['flops'] == 3 + 64"
 refuses "65 loops in one another" "loops are nested more than 64 deep" plan deep65.mtf
 run plan long.mtf --json
-holds "2^80 turns" "p['flops'] == 2**63 - 1"
+holds "2^80 iterations" "p['flops'] == 2**63 - 1"
 file vast.mtf 'x: f64[a=536870912, b=536870912] = input' 'y = cumsum(x, dim=a)' 'z = cumsum(y, dim=b)'
 refuses "more bytes than can be counted" "have 2^62 bytes or more together on one processor" plan vast.mtf
 run plan vast.mtf --mesh x:4 --layout b:x --fetch y --json

@@ -232,9 +232,9 @@ if command -v python3 >/dev/null; then
     python3 - <<'END' && pass || lose "a timeline" "two processors" "$(head -c 300 trace.json)"
 import json
 events = json.load(open("trace.json"))
-turns = [e for e in events if e["ph"] == "X"]
-assert {e["tid"] for e in turns} == {0, 1}
-assert all(e["dur"] >= 0 for e in turns) and any(e["cat"] == "wire" for e in turns)
+executions = [e for e in events if e["ph"] == "X"]
+assert {e["tid"] for e in executions} == {0, 1}
+assert all(e["dur"] >= 0 for e in executions) and any(e["cat"] == "wire" for e in executions)
 END
 fi
 # From 0 on, in thousandths of a microsecond, each event of a processor after the end of the one before.

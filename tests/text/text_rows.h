@@ -18,8 +18,8 @@ static inline mtf_dataset *open_text_well(mtf_session *s, mtf_text_opts o)
 static inline const int32_t *row_of(mtf_dataset *d, const char *field, int64_t row, int64_t length)
 {
     static int32_t rows[8][1000];
-    static int     turn;
-    int32_t       *ids = rows[turn++ % 8];
+    static int     k;
+    int32_t       *ids = rows[k++ % 8];
     assert_true(length <= 1000);
     if (!mtf_dataset_read(d, field, row, MTF_I32, length, ids))
         fail_msg("row %d of %s", (int)row, field);
@@ -30,8 +30,8 @@ static inline const int32_t *row_of(mtf_dataset *d, const char *field, int64_t r
 static inline const char *letters(mtf_dataset *d, const char *field, int64_t row, int64_t length)
 {
     static char    texts[4][1001];
-    static int     turn;
-    char          *text = texts[turn++ % 4];
+    static int     k;
+    char          *text = texts[k++ % 4];
     const int32_t *ids = row_of(d, field, row, length);
     for (int64_t i = 0; i < length; i++)
         text[i] = ids[i] == 0    ? '.'
@@ -46,8 +46,8 @@ static inline const char *letters(mtf_dataset *d, const char *field, int64_t row
 static inline const char *digits(mtf_dataset *d, const char *field, int64_t row, int64_t length)
 {
     static char    texts[4][1001];
-    static int     turn;
-    char          *text = texts[turn++ % 4];
+    static int     k;
+    char          *text = texts[k++ % 4];
     const int32_t *ids = row_of(d, field, row, length);
     for (int64_t i = 0; i < length; i++) text[i] = ids[i] ? (char)('0' + ids[i] % 10) : '.';
     text[length] = 0;

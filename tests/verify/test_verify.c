@@ -175,7 +175,7 @@ static bool spoil(instr *i, int sort)
         for (int d = 0; i->nin > 0 && !instr_is_collective(i) && d < i->nloops; d++)
             if (i->size[d] > 1 && i->in[0].stride[d]) return i->in[0].stride[d] = 0, true;
         return false;
-    case 1: /* one turn less */
+    case 1: /* one iteration less */
         for (int d = 0; d < i->nloops; d++)
             if (i->size[d] > 1 && !instr_is_collective(i)) return i->size[d]--, true;
         return false;

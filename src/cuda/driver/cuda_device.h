@@ -24,8 +24,8 @@ typedef struct cuda_gpu {
     char            name[100];
     char            architecture[16]; /* as NVRTC calls it: sm_90a */
     int             multiprocessors;
-    bool            takes_turns; /* kernels wait for the one before by themselves */
-    int             cluster;     /* blocks that a cluster may have */
+    bool            starts_early; /* kernels wait for the one before by themselves */
+    int             cluster;      /* blocks that a cluster may have */
     size_t          bytes;
     double          bandwidth; /* bytes a second from and to its memory; 0: not known */
     pthread_mutex_t lock;      /* of what follows */
@@ -34,7 +34,7 @@ typedef struct cuda_gpu {
     int             nmodules, modules_room;
     int64_t         clock; /* how often modules were held */
     CUmodule        loop_module;
-    CUfunction      goes_on; /* says whether a loop has another turn; NULL: not loaded */
+    CUfunction      goes_on; /* says whether a loop has another iteration; NULL: not loaded */
 } cuda_gpu;
 
 typedef struct cuda_device {
@@ -76,7 +76,7 @@ typedef struct cuda_context {
     program_kernels    *announced; /* of a program that will be prepared; NULL: none */
     staging_block      *blocks;
     int                 nblocks, blocks_room;
-    int64_t             turns; /* blocks given out */
+    int64_t             given; /* blocks given out */
     CUevent             marks[2];
     unsigned            nmarks;       /* made so far */
     bool                capturing;    /* what is queued is being captured */

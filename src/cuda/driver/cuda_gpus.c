@@ -21,7 +21,7 @@ static void name_architecture(const cuda_device *d, cuda_gpu *k)
              major >= 9 ? "a" : "");
     int version = 0;
     d->api.driver.cuDriverGetVersion(&version);
-    k->takes_turns = major >= 9 && version >= 12030; /* older drivers do not capture such starts */
+    k->starts_early = major >= 9 && version >= 12030; /* older drivers do not capture such starts */
     k->cluster = major >= 9 ? 8 : 1;
 }
 
@@ -45,7 +45,7 @@ static bool open_gpu(cuda_device *d, int number)
     api->cuDeviceTotalMem(&k->bytes, k->device);
     name_architecture(d, k);
     k->multiprocessors = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-    /* Two transfers in each turn of the clock, which is in kHz. */
+    /* Two transfers in each cycle of the clock, which is in kHz. */
     k->bandwidth = 2e3 * attribute(d, k->device, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
                    attribute(d, k->device, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
     k->arena = arena_make(&s->allocator, &s->fault);

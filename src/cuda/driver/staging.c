@@ -29,7 +29,7 @@ static staging_block *find_block(cuda_context *c, size_t bytes)
         staging_block *b = &c->blocks[k];
         if (b->bytes != bytes) continue;
         same++;
-        if (!first || b->turn < first->turn) first = b;
+        if (!first || b->given < first->given) first = b;
     }
     if (same >= 2) return first;
     if (!arena_push(&c->arena, c->blocks, c->nblocks, c->blocks_room)) return NULL;
@@ -42,7 +42,7 @@ void *cuda_stage(device_context *face, size_t bytes)
     cuda_context  *c = cuda_of(face);
     staging_block *b = cuda_use(c) ? find_block(c, bytes ? bytes : 1) : NULL;
     if (!b || !cuda_await(c, b->done, "finish a copy")) return NULL;
-    b->turn = ++c->turns;
+    b->given = ++c->given;
     return b->memory;
 }
 

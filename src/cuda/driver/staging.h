@@ -7,8 +7,8 @@
 typedef struct staging_block {
     void   *memory;
     size_t  bytes;
-    CUevent done; /* of the write from it */
-    int64_t turn; /* when it was given out last */
+    CUevent done;  /* of the write from it */
+    int64_t given; /* when it was given out last */
 } staging_block;
 
 void *cuda_stage(device_context *c, size_t bytes);

@@ -94,9 +94,9 @@ static dnn_part hide(dnn_graph *g, const attention_problem *p, dnn_part score)
 }
 
 /* The transpose of one number per pair, as a factor. */
-static dnn_part turned(dnn_graph *g, const attention_problem *p, dnn_part a)
+static dnn_part transposed(dnn_graph *g, const attention_problem *p, dnn_part a)
 {
-    dnn_part to = dnn_between(g, type_of(p), dnn_turned(pairs(p)));
+    dnn_part to = dnn_between(g, type_of(p), dnn_transposed(pairs(p)));
     dnn_view(g, a, to);
     return to;
 }
@@ -106,7 +106,7 @@ static dnn_part turned(dnn_graph *g, const attention_problem *p, dnn_part a)
 static void forward(dnn_graph *g, const attention_problem *p)
 {
     dnn_part q = rows(g, p, GRAPH_Q), v = dnn_tensor(g, GRAPH_V, type_of(p), positions(p, GRAPH_V));
-    dnn_part k = dnn_tensor(g, GRAPH_K, type_of(p), dnn_turned(positions(p, GRAPH_K)));
+    dnn_part k = dnn_tensor(g, GRAPH_K, type_of(p), dnn_transposed(positions(p, GRAPH_K)));
     dnn_part s = scores(g, p, q, k);
     s = map_pairs(g, p, CUDNN_POINTWISE_MUL, s, dnn_number(g, GRAPH_SCALE));
     s = hide(g, p, s);
@@ -137,21 +137,21 @@ static dnn_part delta_of(dnn_graph *g, const attention_problem *p, dnn_part dy)
 static void gradient(dnn_graph *g, const attention_problem *p)
 {
     dnn_part q = rows(g, p, GRAPH_Q), dy = rows(g, p, GRAPH_DY), scale = dnn_number(g, GRAPH_SCALE);
-    dnn_part k = dnn_tensor(g, GRAPH_K, type_of(p), dnn_turned(positions(p, GRAPH_K)));
-    dnn_part v = dnn_tensor(g, GRAPH_V, type_of(p), dnn_turned(positions(p, GRAPH_V)));
+    dnn_part k = dnn_tensor(g, GRAPH_K, type_of(p), dnn_transposed(positions(p, GRAPH_K)));
+    dnn_part v = dnn_tensor(g, GRAPH_V, type_of(p), dnn_transposed(positions(p, GRAPH_V)));
     dnn_part delta = delta_of(g, p, dy);
     dnn_part s = scores(g, p, q, k);
     s = map_pairs(g, p, CUDNN_POINTWISE_MUL, s, scale);
     s = map_pairs(g, p, CUDNN_POINTWISE_SUB, s, row_numbers(g, p, GRAPH_LSE));
     s = hide(g, p, s);
     dnn_part weight = map_pairs(g, p, CUDNN_POINTWISE_EXP, s, NULL);
-    dnn_multiply(g, turned(g, p, weight), dy,
+    dnn_multiply(g, transposed(g, p, weight), dy,
                  dnn_tensor(g, GRAPH_DV, type_of(p), positions(p, GRAPH_DV)));
     dnn_part slope = scores(g, p, dy, v);
     slope = map_pairs(g, p, CUDNN_POINTWISE_SUB, slope, delta);
     slope = map_pairs(g, p, CUDNN_POINTWISE_MUL, slope, weight);
     slope = map_pairs(g, p, CUDNN_POINTWISE_MUL, slope, scale);
-    dnn_multiply(g, turned(g, p, slope), q,
+    dnn_multiply(g, transposed(g, p, slope), q,
                  dnn_tensor(g, GRAPH_DK, type_of(p), positions(p, GRAPH_DK)));
     dnn_part upright = dnn_between(g, type_of(p), positions(p, GRAPH_K));
     dnn_view(g, k, upright);

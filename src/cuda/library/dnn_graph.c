@@ -65,7 +65,7 @@ dnn_shape dnn_dense(int64_t batch, int64_t heads, int64_t rows, int64_t columns)
         4, {batch, heads, rows, columns}, {heads * rows * columns, rows * columns, columns, 1}};
 }
 
-dnn_shape dnn_turned(dnn_shape s)
+dnn_shape dnn_transposed(dnn_shape s)
 {
     return (dnn_shape){4,
                        {s.size[0], s.size[1], s.size[3], s.size[2]},

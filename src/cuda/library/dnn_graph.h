@@ -34,7 +34,7 @@ void      dnn_end(dnn_graph *g);
 
 /* Dense, the columns adjacent. */
 dnn_shape dnn_dense(int64_t batch, int64_t heads, int64_t rows, int64_t columns);
-dnn_shape dnn_turned(dnn_shape s); /* rows and columns exchanged */
+dnn_shape dnn_transposed(dnn_shape s); /* rows and columns exchanged */
 
 /* Tensors in memory have numbers below this, by which they are found when the graph is carried out. */
 enum { DNN_FIRST_BETWEEN = 100 };

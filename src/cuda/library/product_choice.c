@@ -14,7 +14,7 @@ enum { MOST_CANDIDATES = 8, LEAST_CANDIDATES = 2 };
 static const double measure_for = 0.04; /* seconds for a product */
 static const float  measure_at_least =
     0.2f; /* milliseconds: short ones are measured several times */
-enum { MOST_TURNS = 10, WORTH_EMPTYING = 1 << 20 /* bytes */ };
+enum { MOST_TRIALS = 10, WORTH_EMPTYING = 1 << 20 /* bytes */ };
 /* The library puts what it thinks best first: another must be faster by more than noise. */
 static const float worth_it = 0.97f;
 
@@ -96,7 +96,7 @@ static int64_t matrix_bytes(const product_key *k, int m)
            ((k->batches - 1) * k->step[m] + (k->columns[m] - 1) * k->leading[m] + k->rows[m]);
 }
 
-/* In a step a product finds its factors in the GPU's memory, not in its cache, where the turn before
+/* In a step a product finds its factors in the GPU's memory, not in its cache, where the trial before
  * would leave them: writing working space takes their place there. */
 static bool empty_cache(cuda_context *c, const product_call *p, const product_places *at)
 {
@@ -120,12 +120,12 @@ static float measure_once(cuda_context *c, const product_call *p,
     return ok ? time : -1;
 }
 
-/* The shortest of several turns. */
+/* The shortest of several trials. */
 static float measure(cuda_context *c, const product_call *p, const cublasLtMatmulAlgo_t *algorithm,
-                     const product_places *at, int turns, const CUevent events[2])
+                     const product_places *at, int trials, const CUevent events[2])
 {
     float least = -1;
-    for (int k = 0; k < turns; k++) {
+    for (int k = 0; k < trials; k++) {
         float time = measure_once(c, p, algorithm, at, events);
         if (time < 0) return -1;
         if (k == 0 || time < least) least = time;
@@ -144,18 +144,18 @@ static int fastest(cuda_context *c, const product_call *p, int n,
                    const cublasLtMatmulAlgo_t candidates[], const product_places *at,
                    const CUevent events[2], float *shortest)
 {
-    int    best = 0, turns = 1;
+    int    best = 0, trials = 1;
     float  least = 0;
     double begin = 0;
     for (int k = 0; k < n; k++) {
         if (k >= LEAST_CANDIDATES && clock_seconds() - begin > measure_for) break;
         bool loaded = measure(c, p, &candidates[k], at, 1, events) >= 0;
         if (k == 0) begin = clock_seconds();
-        float time = loaded ? measure(c, p, &candidates[k], at, turns, events) : -1;
+        float time = loaded ? measure(c, p, &candidates[k], at, trials, events) : -1;
         if (k == 0) {
             if (time < 0) return 0;
-            turns = within(measure_at_least / (time + 1e-6f), 1, MOST_TURNS);
-            if (turns > 1) time = measure(c, p, &candidates[k], at, turns, events);
+            trials = within(measure_at_least / (time + 1e-6f), 1, MOST_TRIALS);
+            if (trials > 1) time = measure(c, p, &candidates[k], at, trials, events);
             least = time * worth_it;
             *shortest = time;
         } else if (time >= 0 && time < least) {

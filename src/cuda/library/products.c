@@ -195,11 +195,11 @@ static bool set_key(cuda_context *c, product_key *key, const instr *i, const bat
     for (int o = 0; o < 3; o++)
         aligned[o] = alignment_of(i, operand_of(i, o), addresses[o ? i->nout + o - 1 : 0]);
     matrix_view result = view_of(rows, columns, out->stride[m], out->stride[n]);
-    bool        turned = result.transposed;
-    matrix_view of_a = turned ? view_of(terms, rows, a->stride[k], a->stride[m])
-                              : view_of(rows, terms, a->stride[m], a->stride[k]);
-    matrix_view of_b = turned ? view_of(columns, terms, b->stride[n], b->stride[k])
-                              : view_of(terms, columns, b->stride[k], b->stride[n]);
+    bool        flipped = result.transposed;
+    matrix_view of_a = flipped ? view_of(terms, rows, a->stride[k], a->stride[m])
+                               : view_of(rows, terms, a->stride[m], a->stride[k]);
+    matrix_view of_b = flipped ? view_of(columns, terms, b->stride[n], b->stride[k])
+                               : view_of(terms, columns, b->stride[k], b->stride[n]);
     if (i->contract.add) {
         int     added = i->contract.add;
         int32_t other = alignment_of(i, &i->in[added], addresses[i->nout + added]);
@@ -207,9 +207,9 @@ static bool set_key(cuda_context *c, product_key *key, const instr *i, const bat
     }
     *key = (product_key){.compute = compute_of(c, i), .batches = (int32_t)s->count};
     set_matrix(key, RESULT, result, out->type, s->step[0], aligned[0]);
-    set_matrix(key, turned ? RIGHT : LEFT, of_a, a->type, s->step[1], aligned[1]);
-    set_matrix(key, turned ? LEFT : RIGHT, of_b, b->type, s->step[2], aligned[2]);
-    return turned;
+    set_matrix(key, flipped ? RIGHT : LEFT, of_a, a->type, s->step[1], aligned[1]);
+    set_matrix(key, flipped ? LEFT : RIGHT, of_b, b->type, s->step[2], aligned[2]);
+    return flipped;
 }
 
 /* ---- epilogues ---- */

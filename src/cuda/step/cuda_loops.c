@@ -2,7 +2,7 @@
  *
  * A loop is a conditional node of the driver's graph, whose body is captured on a stream of its
  * own.  A kernel says before the node, and at the end of its body, whether there is another
- * turn.  The driver resolves the function that it calls when the kernel is loaded; a driver
+ * iteration.  The driver resolves the function that it calls when the kernel is loaded; a driver
  * that cannot is too old, and steps with such loops are not captured.
  */
 #include "cuda/step/cuda_loops.h"
@@ -13,13 +13,13 @@
 
 enum { LEAST_DRIVER = 12040 };
 
-/* flag: goes on while it is set; or NULL: begins where `turns` is 0, or else ends after so many. */
+/* flag: goes on while it is set; or NULL: begins where `iterations` is 0, or else ends after so many. */
 const char cuda_loop_kernel[] =
     "KERNEL void __launch_bounds__(1) loop_goes_on(const void *loop, const u8 *flag, u32 *count, "
-    "const void *turns)\n"
+    "const void *iterations)\n"
     "{\n"
-    "    bool goes_on = flag ? *flag != 0 : !turns || *count + 1 < (u64)turns;\n"
-    "    if (!flag) *count = turns && goes_on ? *count + 1 : 0;\n"
+    "    bool goes_on = flag ? *flag != 0 : !iterations || *count + 1 < (u64)iterations;\n"
+    "    if (!flag) *count = iterations && goes_on ? *count + 1 : 0;\n"
     "    cudaGraphSetConditional((u64)loop, goes_on);\n"
     "}\n";
 
@@ -29,7 +29,7 @@ struct loop_capture {
     CUgraphConditionalHandle handle[MAX_NESTING];
     CUstream                 outer[MAX_NESTING]; /* the stream around each */
     CUstream                 inner[MAX_NESTING]; /* made when first needed */
-    uint32_t                *counts;             /* on the GPU: turns so far */
+    uint32_t                *counts;             /* on the GPU: iterations so far */
 };
 
 /* ---- what the driver can do ---- */
@@ -83,10 +83,10 @@ bool cuda_captures_loops(device_context *face)
 
 /* ---- capture ---- */
 
-static bool say_whether(cuda_context *c, int depth, const void *flag, int64_t turns)
+static bool say_whether(cuda_context *c, int depth, const void *flag, int64_t iterations)
 {
     void *values[] = {(void *)(uintptr_t)c->loops->handle[depth], (void *)(uintptr_t)flag,
-                      c->loops->counts + depth, (void *)(uintptr_t)turns};
+                      c->loops->counts + depth, (void *)(uintptr_t)iterations};
     void *parameters[] = {&values[0], &values[1], &values[2], &values[3]};
     CUDA_TRY(c, cuLaunchKernel(c->gpu->goes_on, 1, 1, 1, 1, 1, 1, 0, c->stream, parameters, NULL),
              "start a kernel");
@@ -163,11 +163,11 @@ static CUresult end_body(cuda_context *c)
     return ended;
 }
 
-bool cuda_loop_ends(device_context *face, const void *flag, int64_t turns)
+bool cuda_loop_ends(device_context *face, const void *flag, int64_t iterations)
 {
     cuda_context *c = cuda_of(face);
     c->after_kernel = false;
-    TRY(say_whether(c, c->loops->depth - 1, flag, turns));
+    TRY(say_whether(c, c->loops->depth - 1, flag, iterations));
     return cuda_ok(&c->device->api, cuda_fault(c), end_body(c), "capture a loop");
 }
 

@@ -6,7 +6,7 @@
 
 bool              cuda_captures_loops(device_context *c);
 bool              cuda_loop_begins(device_context *c, const void *flag);
-bool              cuda_loop_ends(device_context *c, const void *flag, int64_t turns);
+bool              cuda_loop_ends(device_context *c, const void *flag, int64_t iterations);
 extern const char cuda_loop_kernel[];                  /* its text */
 bool              cuda_in_loop(const cuda_context *c); /* is a loop being captured? */
 void              cuda_leave_loops(cuda_context *c);   /* after an error inside of one */

@@ -56,7 +56,7 @@ static CUresult start_kernel(cuda_context *c, const prepared_launch *l, void **p
                              .sharedMemBytes = l->shared,
                              .hStream = c->stream,
                              .attrs = &early,
-                             .numAttrs = c->after_kernel && c->gpu->takes_turns && !cuda_in_loop(c)};
+                             .numAttrs = c->after_kernel && c->gpu->starts_early && !cuda_in_loop(c)};
     c->after_kernel = true;
     return c->device->api.driver.cuLaunchKernelEx(&how, l->function, parameters, NULL);
 }

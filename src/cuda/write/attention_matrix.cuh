@@ -1,6 +1,6 @@
 /* Tiles of scores of short floats, by products of small matrices.
  *
- * A warp has 16 lines of scores, or 32, as they come out of a product: they are turned into
+ * A warp has 16 lines of scores, or 32, as they come out of a product: they are converted into
  * weights there, rounded, and multiplied on.  Tiles of 64 lines of the other operands come
  * through shared memory, the next one while the last one is multiplied.  Lines of shared memory
  * are 8 elements longer than they need be, so that 8 of them begin in different banks.
@@ -44,9 +44,9 @@ template <int D, class T> static INLINE void matrix_right(u32 (&b)[4], const T *
 }
 
 /* the same, whose columns are elements. */
-template <int D, class T> static INLINE void matrix_right_turned(u32 (&b)[4], const T *x, int line, int d)
+template <int D, class T> static INLINE void matrix_right_transposed(u32 (&b)[4], const T *x, int line, int d)
 {
-    load_matrices_turned(b, x + (line + LANE % 16) * (D + 8) + d + LANE / 16 * 8);
+    load_matrices_transposed(b, x + (line + LANE % 16) * (D + 8) + d + LANE / 16 * 8);
 }
 
 /* s = lines of x times all lines of a tile y. */
@@ -79,7 +79,7 @@ static INLINE void matrix_blend(f32 (&sum)[M][D / 8][4], const f32 (&w)[M][TILE 
             UNROLL for (int e = 0; e < 4; e++)
                 a[m][e] = narrow_pair<T>(w[m][2 * k + e / 2][e % 2 * 2], w[m][2 * k + e / 2][e % 2 * 2 + 1]);
         UNROLL for (int d = 0; d < D / 16; d++) {
-            matrix_right_turned<D>(b, y, k * 16, d * 16);
+            matrix_right_transposed<D>(b, y, k * 16, d * 16);
             UNROLL for (int m = 0; m < M; m++) {
                 matrix_product<T>(sum[m][2 * d], a[m], b[0], b[1]);
                 matrix_product<T>(sum[m][2 * d + 1], a[m], b[2], b[3]);
@@ -258,15 +258,15 @@ static INLINE void matrix_take_bias(const P &p, i64 batch, i64 row, i64 position
 
 /* ---- dropout ---- */
 
-/* Which of a thread's pairs are kept.  TURNED: its lines are positions, its columns rows. */
-template <class P, int M, bool TURNED> struct matrix_kept {
-    enum { WORDS = TURNED ? TILE / 8 : TILE / 16 };
+/* Which of a thread's pairs are kept.  TRANSPOSED: its lines are positions, its columns rows. */
+template <class P, int M, bool TRANSPOSED> struct matrix_kept {
+    enum { WORDS = TRANSPOSED ? TILE / 8 : TILE / 16 };
     u32 bits[M][WORDS];
 
     INLINE bool of(int m, int n, int e) const
     {
         if constexpr (!P::HAS_DROPOUT) return true;
-        else if constexpr (TURNED) return bits[m][n] >> (e % 2 * 16 + e / 2 * 8) & 1;
+        else if constexpr (TRANSPOSED) return bits[m][n] >> (e % 2 * 16 + e / 2 * 8) & 1;
         else return bits[m][n / 2] >> (e / 2 * 16 + n % 2 * 8 + e % 2) & 1;
     }
 };
@@ -327,7 +327,7 @@ template <class P, int M, class F> static INLINE void matrix_keep(const P &p, F 
 
 /* The same where lines are positions: `pair(r)` is that of row r with the warp's first position.  Of eight
  * threads with the same rows, each draws for two. */
-template <class P, class F> static INLINE void matrix_keep_turned(const P &p, F pair, matrix_kept<P, 1, true> &kept)
+template <class P, class F> static INLINE void matrix_keep_transposed(const P &p, F pair, matrix_kept<P, 1, true> &kept)
 {
     if constexpr (!P::HAS_DROPOUT) return;
     else if constexpr (P::PAIR_STEP == 1) {

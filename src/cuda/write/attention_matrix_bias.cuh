@@ -172,26 +172,26 @@ template <class P, class D> static INLINE void attention_matrix_grad_of_bias(con
     typedef typename P::T T;
     typedef matrix_biased<P> of;
     enum { KEY = P::KEY, VALUE = P::VALUE, EVERY = TILE * (2 * KEY + 2 * VALUE + 32) };
-    enum : i64 { TURN_ROWS = of::ROWS / of::OWN_ROWS, TURN_POSITIONS = of::POSITIONS / of::OWN_POSITIONS };
+    enum : i64 { TILES_OF_ROWS = of::ROWS / of::OWN_ROWS, TILES_OF_POSITIONS = of::POSITIONS / of::OWN_POSITIONS };
     i64 own_position = BLOCK % of::OWN_POSITIONS, own_row = BLOCK / of::OWN_POSITIONS % of::OWN_ROWS;
     i64 group = BLOCK / of::OWN_POSITIONS / of::OWN_ROWS, share = group % of::SHARES, apart = group / of::SHARES;
-    i64 batches = SMALLER((i64)P::EACH, P::TOGETHER - share * P::EACH), turns = batches * TURN_ROWS * TURN_POSITIONS;
+    i64 batches = SMALLER((i64)P::EACH, P::TOGETHER - share * P::EACH), iterations = batches * TILES_OF_ROWS * TILES_OF_POSITIONS;
     int line = WARP_OF_BLOCK * 16;
 
-    auto batch_of = [=](i64 turn) { return apart * P::TOGETHER + share * P::EACH + turn / TURN_POSITIONS / TURN_ROWS; };
-    auto row_of = [=](i64 turn) { return (own_row + turn / TURN_POSITIONS % TURN_ROWS) * TILE; };
-    auto position_of = [=](i64 turn) { return (own_position + turn % TURN_POSITIONS) * TILE; };
-    auto seen_from = [=](i64 turn) {
-        for (; turn < turns; turn++) {
-            attention_span queries = attention_queries<P>(row_of(turn), row_of(turn) + TILE - 1);
-            if (matrix_sight_of<P>(queries, position_of(turn), TILE) != SEES_NOTHING) break;
+    auto batch_of = [=](i64 iteration) { return apart * P::TOGETHER + share * P::EACH + iteration / TILES_OF_POSITIONS / TILES_OF_ROWS; };
+    auto row_of = [=](i64 iteration) { return (own_row + iteration / TILES_OF_POSITIONS % TILES_OF_ROWS) * TILE; };
+    auto position_of = [=](i64 iteration) { return (own_position + iteration % TILES_OF_POSITIONS) * TILE; };
+    auto seen_from = [=](i64 iteration) {
+        for (; iteration < iterations; iteration++) {
+            attention_span queries = attention_queries<P>(row_of(iteration), row_of(iteration) + TILE - 1);
+            if (matrix_sight_of<P>(queries, position_of(iteration), TILE) != SEES_NOTHING) break;
         }
-        return turn;
+        return iteration;
     };
-    auto take = [=](i64 turn, int stage) {
+    auto take = [=](i64 iteration, int stage) {
         T  *q = (T *)DYNAMIC_SHARED + stage * EVERY, *dy = q + TILE * (KEY + 8), *k = dy + TILE * (VALUE + 8),
            *v = k + TILE * (KEY + 8);
-        i64 batch = batch_of(turn), row = row_of(turn), position = position_of(turn);
+        i64 batch = batch_of(iteration), row = row_of(iteration), position = position_of(iteration);
         matrix_take<KEY, TILE>(q, p.q + P::q_batch(batch), [=](int r) { return P::q_row(row + r); },
                                matrix_live<P::ROWS, TILE>(row));
         matrix_take<VALUE, TILE>(dy, p.dy + P::dy_batch(batch), [=](int r) { return P::dy_row(row + r); },
@@ -204,16 +204,16 @@ template <class P, class D> static INLINE void attention_matrix_grad_of_bias(con
     };
 
     f32 sum[TILE / 8][4] = {};
-    i64 turn = seen_from(0), next;
-    if (turn < turns) take(turn, 0);
-    for (int stage = 0; turn < turns; turn = next, stage = P::STAGES == 2 ? stage ^ 1 : 0) {
+    i64 iteration = seen_from(0), next;
+    if (iteration < iterations) take(iteration, 0);
+    for (int stage = 0; iteration < iterations; iteration = next, stage = P::STAGES == 2 ? stage ^ 1 : 0) {
         f32                s[1][TILE / 8][4], dp[1][TILE / 8][4];
         matrix_row_numbers rows[2];
         matrix_bias<P, 1>  bias;
-        i64                batch = batch_of(turn), first = row_of(turn), position = position_of(turn);
+        i64                batch = batch_of(iteration), first = row_of(iteration), position = position_of(iteration);
         const T           *q = (T *)DYNAMIC_SHARED + stage * EVERY, *dy = q + TILE * (KEY + 8),
                 *k = dy + TILE * (VALUE + 8), *v = k + TILE * (KEY + 8);
-        next = seen_from(turn + 1);
+        next = seen_from(iteration + 1);
         UNROLL for (int h = 0; h < 2; h++) rows[h] = matrix_numbers_of(p, batch, first + line + h * 8 + LANE / 4);
         auto bias_of = [&](int, int, int e) { return rows[e / 2].row.live ? rows[e / 2].row.bias : NO_ROW; };
         matrix_take_bias(p, batch, first + line, position, bias_of, bias);
@@ -221,7 +221,7 @@ template <class P, class D> static INLINE void attention_matrix_grad_of_bias(con
         matrix_keep(p, [&](int, int h) { return rows[h].row.pair + position * P::PAIR_STEP; }, kept);
         copies_wait();
         SYNC();
-        if (P::STAGES == 2 && next < turns) take(next, stage ^ 1);
+        if (P::STAGES == 2 && next < iterations) take(next, stage ^ 1);
         matrix_dots<T, KEY, 1>(s, q, line, k);
         matrix_dots<T, VALUE, 1>(dp, dy, line, v);
         auto row = [&](int n, int e) -> const matrix_row_numbers & { return rows[e / 2]; };
@@ -231,7 +231,7 @@ template <class P, class D> static INLINE void attention_matrix_grad_of_bias(con
             UNROLL for (int e = 0; e < 4; e++) sum[n][e] += dp[0][n][e];
         if (P::STAGES == 1) {
             SYNC();
-            if (next < turns) take(next, 0);
+            if (next < iterations) take(next, 0);
         }
     }
     matrix_reduce_bias<P>(sum, [=](int r, int c, f32 v) {

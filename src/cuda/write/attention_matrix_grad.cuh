@@ -166,7 +166,7 @@ static INLINE matrix_sight matrix_positions_see(matrix_segments own, const matri
 
 /* Biases where lines are positions, from `first` on, and columns are rows. */
 template <class P>
-static INLINE void matrix_turned_bias(const P &p, i64 batch, const matrix_row (&rows)[TILE], i64 row, i64 first,
+static INLINE void matrix_transposed_bias(const P &p, i64 batch, const matrix_row (&rows)[TILE], i64 row, i64 first,
                                       matrix_bias<P, 1> &bias)
 {
     if constexpr (!P::HAS_BIAS) return;
@@ -193,7 +193,7 @@ static INLINE void matrix_store_positions(const f32 (&sum)[1][SIZE / 8][4], D *t
     }
 }
 
-/* A block has 64 positions: dk and dv, over rows.  Scores are turned: a warp's lines are positions. */
+/* A block has 64 positions: dk and dv, over rows.  Scores are transposed: a warp's lines are positions. */
 template <class P, class D, class E> static INLINE void attention_matrix_grad_of_memory(const P &p, D *dk, E *dv)
 {
     typedef typename P::T T;
@@ -256,9 +256,9 @@ template <class P, class D, class E> static INLINE void attention_matrix_grad_of
         if (sight == SEES_NOTHING) continue;
         const T *q_tile = q + stage * TILE * (KEY + 8), *dy_tile = dy + stage * TILE * (VALUE + 8);
         matrix_bias<P, 1> bias;
-        matrix_turned_bias(p, batch, rows[stage], row, first + line, bias);
+        matrix_transposed_bias(p, batch, rows[stage], row, first + line, bias);
         matrix_kept<P, 1, true> kept;
-        matrix_keep_turned(p, [&](int r) { return rows[stage][r].pair + (first + line) * P::PAIR_STEP; }, kept);
+        matrix_keep_transposed(p, [&](int r) { return rows[stage][r].pair + (first + line) * P::PAIR_STEP; }, kept);
         matrix_dots<T, KEY, 1>(s, k, line, q_tile);
         matrix_dots<T, VALUE, 1>(dp, v, line, dy_tile);
         auto at = [&](int n, int e) { return (i32)first + line + MATRIX_LINE(e); };

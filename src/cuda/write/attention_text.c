@@ -297,8 +297,8 @@ static void add_stream(textbuf *t, const instr *i)
     text_add(t, "    p.first_pair = %lldll", (long long)a->first);
     if (a->part) text_add(t, " + %lldll * *in%d", (long long)a->part, end);
     text_add(t, ";\n");
-    for (int k = a->first_turn; k < end; k += 2) {
-        text_add(t, "    p.stream = philox_turn(p.stream, (u32)*in%d, ", k);
+    for (int k = a->first_iteration; k < end; k += 2) {
+        text_add(t, "    p.stream = philox_iterations(p.stream, (u32)*in%d, ", k);
         text_add(t, k + 1 < end ? "(u32)*in%d);\n" : "0);\n", k + 1);
     }
 }

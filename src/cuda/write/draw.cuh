@@ -4,7 +4,7 @@
     $U at = ($U)BLOCK * 256 + THREAD;
     if (at >= $PIECES) return;
     philox_stream stream = stream_of(words, $KEY);
-    $TURNS
+    $ITERATIONS
     $LOOPS
     u64 g = $FIRST$PARTFIRST + (u64)(i64)$WEIGHTS;
     philox_block b = $BLOCK(stream, g / $PER);

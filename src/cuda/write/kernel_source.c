@@ -85,11 +85,11 @@ bool kernel_add(kernel_source *s, kernel_plan *plan, const instr *i, const char 
 bool kernel_add_shaped(kernel_source *s, kernel_plan *plan, const instr *i, const char *body,
                        int64_t blocks, const kernel_shape *shape)
 {
-    static const char turn[] = "    wait_for_turn();\n";
+    static const char wait[] = "    wait_for_turn();\n";
     textbuf           rest = {.arena = s->arena}, whole = {.arena = s->arena};
     if (s->only_sizes) return true;
     write_parameters(&rest, i, plan);
-    text_add(&rest, ")\n{\n%s%s}\n", strstr(body, turn) ? "" : turn, body);
+    text_add(&rest, ")\n{\n%s%s}\n", strstr(body, wait) ? "" : wait, body);
     const char *text = text_done(&rest);
     if (!text) return false;
     char name[48];

@@ -6,7 +6,7 @@ enum { LANES = 8, LEVELS = 32 }; /* columns and parts that a block joins at once
 void map_columns_declare(map_text *m, const map_columns *c)
 {
     for (int o = 0; o < m->i->nout; o++)
-        if (map_sums(m->i, o)) map_line(m, "f32 column%d[%d] = {};", o, c->turns * m->vector);
+        if (map_sums(m->i, o)) map_line(m, "f32 column%d[%d] = {};", o, c->pieces_each * m->vector);
 }
 
 void map_columns_add(map_text *m)
@@ -20,7 +20,7 @@ void map_columns_add(map_text *m)
 void map_columns_keep(map_text *m, const map_columns *c, const char *part, const char *piece)
 {
     int number = 0;
-    map_line(m, "UNROLL for (int k = 0; k < %d; k++) {", c->turns);
+    map_line(m, "UNROLL for (int k = 0; k < %d; k++) {", c->pieces_each);
     m->indent++;
     map_line(m, "i64 piece = %s;", piece);
     map_line(m, "if (piece >= %lld) break;", (long long)(c->columns / m->vector));

@@ -23,10 +23,10 @@ static void end(map_text *m)
 
 /* The pieces k = 0, 1, ... of a thread.  One that has none computes with the last piece, in step with the
  * others: see map_rows_idle. */
-void map_row_turns(row_text *r)
+void map_row_pieces(row_text *r)
 {
     map_text *m = &r->m;
-    map_line(m, "UNROLL for (int k = 0; k < %d; k++) {", r->turns);
+    map_line(m, "UNROLL for (int k = 0; k < %d; k++) {", r->pieces_each);
     m->indent++;
     if (map_rows_idle(r)) {
         map_line(m, "i32 piece = lane < %lld ? lane : %lld;", (long long)r->pieces,
@@ -94,7 +94,7 @@ static int declare_early(row_text *r, bool repeated, char letter)
         bool several = !repeated && r->at_once > 1;
         snprintf(name, sizeof name, several ? "%c%d[%d]" : "%c%d", letter, k, r->at_once);
         if (r->passes.row[k] || is_repeated(r, k) != repeated) continue;
-        map_declare(&r->m, &i->in[k], name, r->turns);
+        map_declare(&r->m, &i->in[k], name, r->pieces_each);
         n++;
     }
     return n;
@@ -104,7 +104,7 @@ static void early_name(const row_text *r, char letter, int input, char to[20])
 {
     bool several = r->early && r->at_once > 1 && !is_repeated(r, input);
     snprintf(to, 20, "%c%d%s%s", letter, input, several ? "[q]" : "",
-             r->early && r->turns > 1 ? "[k]" : "");
+             r->early && r->pieces_each > 1 ? "[k]" : "");
 }
 
 void map_row_input(const row_text *r, int input, char to[20])
@@ -117,7 +117,7 @@ static void add_early(row_text *r, bool repeated, char letter)
     map_text    *m = &r->m;
     const instr *i = m->i;
     char         at[20], array[20];
-    map_row_turns(r);
+    map_row_pieces(r);
     map_add_index(m, &m->nest, "l", "piece", m->vector);
     for (int k = 0; k < i->nin; k++) {
         if (r->passes.row[k] || is_repeated(r, k) != repeated) continue;
@@ -138,7 +138,7 @@ static void add_next(row_text *r)
     map_line(m, "if (next < %lld) {", (long long)m->rows.elements);
     m->indent++;
     map_add_index(m, &m->rows, "n", "next", 1);
-    map_row_turns(r);
+    map_row_pieces(r);
     map_add_index(m, &m->nest, "l", "piece", m->vector);
     for (int k = 0; k < i->nin; k++) {
         if (r->passes.row[k] || is_repeated(r, k)) continue;
@@ -218,7 +218,7 @@ void map_row_end(row_text *r)
         }
         early_name(r, 'a', k, to);
         early_name(r, 'b', k, from);
-        if (r->turns > 1) map_line(m, "UNROLL for (int k = 0; k < %d; k++)", r->turns);
+        if (r->pieces_each > 1) map_line(m, "UNROLL for (int k = 0; k < %d; k++)", r->pieces_each);
         map_line(m, "UNROLL for (int e = 0; e < (int)(sizeof %s / sizeof *%s); e++) %s[e] = %s[e];",
                  to, to, to, from);
     }

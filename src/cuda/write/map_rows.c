@@ -29,14 +29,14 @@ static bool are_few(const row_text *r)
     return r->m.rows.elements < (int64_t)FEW_ROWS * r->m.multiprocessors;
 }
 
-static int64_t turns_of(int64_t pieces, int threads)
+static int64_t pieces_of(int64_t pieces, int threads)
 {
     return (pieces + threads - 1) / threads;
 }
 
 static bool fits(const row_text *r, int threads)
 {
-    int64_t elements = turns_of(r->pieces, threads) * r->m.vector;
+    int64_t elements = pieces_of(r->pieces, threads) * r->m.vector;
     int     most = threads >= LONG_BLOCK ? MOST_KEPT / 2 : MOST_KEPT;
     return elements <= MOST_ELEMENTS &&
            elements * (map_passes_kept_words(r->m.i, &r->passes) + r->columns.sums) <= most;
@@ -55,7 +55,7 @@ static int block_of(const row_text *r, bool wide)
     if (wide) first = r->pieces < COLUMN_BLOCK ? whole_warps(r->pieces) : COLUMN_BLOCK;
     for (int threads = first; threads <= LONG_BLOCK; threads += WARP_SIZE) {
         if (!fits(r, threads)) continue;
-        int64_t idle = turns_of(r->pieces, threads) * threads - r->pieces;
+        int64_t idle = pieces_of(r->pieces, threads) * threads - r->pieces;
         if (idle * IDLE <= r->pieces || threads >= whole_warps(r->pieces)) return threads;
         if (!most) most = threads;
     }
@@ -70,7 +70,7 @@ static int loaded_words(const row_text *r, bool repeated)
     for (int k = 0; k < i->nin; k++) {
         int bytes = (int)mtf_dtype_bytes(i->in[k].type);
         if (r->passes.row[k] || nest_repeats(&r->m.rows, &i->in[k]) != repeated) continue;
-        words += (bytes * r->m.vector + 3) / 4 * r->turns;
+        words += (bytes * r->m.vector + 3) / 4 * r->pieces_each;
     }
     return words;
 }
@@ -79,7 +79,7 @@ static int loaded_words(const row_text *r, bool repeated)
  * is in use, and counts as kept. */
 static int words_of(const row_text *r, int at_once)
 {
-    int elements = r->turns * r->m.vector;
+    int elements = r->pieces_each * r->m.vector;
     int of_row = loaded_words(r, false) + elements * map_passes_kept_words(r->m.i, &r->passes);
     return OTHER_WORDS + loaded_words(r, true) + elements * r->columns.sums + at_once * of_row;
 }
@@ -113,7 +113,7 @@ void map_rows_choose(row_text *r)
         int least = WARP_SIZE / (threads < WARP_SIZE ? threads : WARP_SIZE);
         while (r->together > rows && r->together / 2 >= least) r->together /= 2;
     }
-    r->turns = r->keeps || r->columns.sums ? (int)turns_of(r->pieces, threads) : 0;
+    r->pieces_each = r->keeps || r->columns.sums ? (int)pieces_of(r->pieces, threads) : 0;
     r->beside = r->at_once = 1;
     if (!r->columns.sums) return;
     r->early = r->keeps && loaded_words(r, false) + loaded_words(r, true) <= MOST_KEPT;
@@ -126,13 +126,13 @@ void map_rows_give(row_text *r, int threads)
     r->keeps = fits(r, threads);
     r->threads = threads;
     r->together = r->beside = r->at_once = 1;
-    r->turns = r->keeps ? (int)turns_of(r->pieces, threads) : 0;
+    r->pieces_each = r->keeps ? (int)pieces_of(r->pieces, threads) : 0;
     if (!r->keeps) r->passes = map_passes_of(r->m.i, true);
 }
 
 bool map_rows_idle(const row_text *r)
 {
-    return r->turns == 1 && r->pieces % r->threads != 0 && !r->m.slanted;
+    return r->pieces_each == 1 && r->pieces % r->threads != 0 && !r->m.slanted;
 }
 
 int64_t map_rows_blocks(row_text *r)
@@ -147,6 +147,6 @@ int64_t map_rows_blocks(row_text *r)
     blocks = blocks < most ? blocks : most;
     r->columns.columns = r->m.nest.elements;
     r->columns.parts = blocks * r->together;
-    r->columns.turns = r->turns;
+    r->columns.pieces_each = r->pieces_each;
     return blocks;
 }

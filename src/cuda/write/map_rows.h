@@ -15,12 +15,12 @@
 typedef struct row_text {
     map_text   m;
     map_passes passes;
-    bool       keeps;    /* in registers */
-    int        threads;  /* for a row */
-    int        together; /* rows in a block */
-    int64_t    pieces;   /* of a row */
-    int        turns;    /* of a thread, where it keeps or adds up columns */
-    bool       early;    /* all of a row is loaded before anything is computed */
+    bool       keeps;       /* in registers */
+    int        threads;     /* for a row */
+    int        together;    /* rows in a block */
+    int64_t    pieces;      /* of a row */
+    int        pieces_each; /* of a thread, where it keeps or adds up columns */
+    bool       early;       /* all of a row is loaded before anything is computed */
     int  at_once; /* rows that a thread has at once; of several, the next are loaded meanwhile */
     int  beside;  /* blocks that share a processor of the GPU; 1: any number */
     bool inner;   /* part of another kernel, whose blocks compute the only row each */
@@ -50,7 +50,7 @@ void map_row_end(row_text *r); /* of several rows at once, before the next ones 
 /* Begins what is done for each of the rows that a thread has at once. */
 void map_row_each(row_text *r);
 void map_row_each_end(row_text *r);
-void map_row_turns(row_text *r); /* begins the pieces k = 0, 1, ... of a thread */
+void map_row_pieces(row_text *r); /* begins the pieces k = 0, 1, ... of a thread */
 void map_row_input(const row_text *r, int input, char to[20]); /* its array of a piece */
 
 /* ---- folds (map_folds.c) ---- */

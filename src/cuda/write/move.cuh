@@ -50,14 +50,14 @@
     }
 
 //: add_overlapping
-// A thread for each element of the output; for each iteration of the meeting loops, $FIND sees whether the
+// A thread for each element of the output; for each k of the meeting loops, $FIND sees whether the
 // loops that are apart reach the element from there, and where the term is.
     i64 at = BLOCK * 256 + THREAD;
     if (at >= $SPAN) return;
     at += $LOW;
     $C sum = 0;
     bool any = false;
-    for ($I turn = 0; turn < $MEETING; turn++) {
+    for ($I k = 0; k < $MEETING; k++) {
         $LOOPS
         i64 rest = at - $OUT - $APARTLOW, from = $IN;
         if (rest < 0) continue;

@@ -190,14 +190,14 @@ static INLINE void copies_commit() { asm volatile("cp.async.commit_group;" ::: "
 static INLINE void copies_wait() { asm volatile("cp.async.wait_group 0;" ::: "memory"); }
 
 /* Four matrices of 8 x 8 elements of 16 bits; threads 8 k .. 8 k + 7 name the rows of matrix k.  A thread
- * gets elements 2 (LANE % 4) and the next of row LANE / 4, or, turned, of column LANE / 4. */
+ * gets elements 2 (LANE % 4) and the next of row LANE / 4, or, transposed, of column LANE / 4. */
 static INLINE void load_matrices(u32 (&r)[4], const void *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                  : "r"((u32)__cvta_generic_to_shared(row)));
 }
-static INLINE void load_matrices_turned(u32 (&r)[4], const void *row)
+static INLINE void load_matrices_transposed(u32 (&r)[4], const void *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -424,8 +424,8 @@ static INLINE u32 philox_flags(const philox_block &b, u32 share)
     return ~(unset | unset >> 15) & 0xffu;
 }
 
-/* The stream of a loop's turn and of the turn of a loop inside it; 0 where there is none. */
-static INLINE philox_stream philox_turn(philox_stream s, u32 outer, u32 inner)
+/* The stream of a loop's iteration and of the iteration of a loop inside it; 0 where there is none. */
+static INLINE philox_stream philox_iterations(philox_stream s, u32 outer, u32 inner)
 {
     philox_block b = philox_at(s, (u64)inner << 32 | outer);
     return philox_stream{(u64)b.word[1] << 32 | b.word[0], b.word[2], b.word[3]};

@@ -33,10 +33,10 @@ int slim_widest(const instr *i, const access *a, int along)
 slim_form slim_form_of(const instr *i)
 {
     int       m = i->nloops - 3, n = m + 1;
-    int       turned = slim_matrix(i);
-    slim_form f = {.w = &i->in[turned], .x = &i->in[!turned], .c = &i->out[0], .k = m + 2};
-    f.big = turned ? n : m;
-    f.slim = turned ? m : n;
+    int       flipped = slim_matrix(i);
+    slim_form f = {.w = &i->in[flipped], .x = &i->in[!flipped], .c = &i->out[0], .k = m + 2};
+    f.big = flipped ? n : m;
+    f.slim = flipped ? m : n;
     f.batches = 1;
     for (int l = 0; l < m; l++) f.batches *= i->size[l];
     int across = slim_widest(i, f.w, f.big), down = slim_widest(i, f.w, f.k);

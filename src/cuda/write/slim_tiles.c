@@ -8,7 +8,7 @@ enum {
     LINE_BYTES = 128,     /* of memory, that are read together */
     BLOCK_BYTES = 104000, /* of the matrix that a block reads, where several share its rows */
     ENOUGH_BLOCKS = 100,
-    LEAST_TURNS = 3 /* pieces of a thread, where several blocks share rows */
+    LEAST_PIECES = 3 /* pieces of a thread, where several blocks share rows */
 };
 
 /* Whole lines of memory for a block, and few terms, so that many are under way at once. */
@@ -21,8 +21,8 @@ static slim_tiles shared_tiles(const instr *i, const slim_form *f, int most)
                     .group = WARP_SIZE,
                     .rows = ROWS};
     int64_t    wide = (int64_t)t.lanes * f->vector, tiles = kernel_parts(rows, wide);
-    int64_t    turns = terms / (SLIM_BLOCK / t.lanes);
-    while (2 * t.shared <= most && turns / (2 * t.shared) >= LEAST_TURNS &&
+    int64_t    pieces = terms / (SLIM_BLOCK / t.lanes);
+    while (2 * t.shared <= most && pieces / (2 * t.shared) >= LEAST_PIECES &&
            (f->batches * tiles * t.shared < ENOUGH_BLOCKS ||
             wide * terms * bytes > BLOCK_BYTES * t.shared))
         t.shared *= 2;

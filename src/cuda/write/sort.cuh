@@ -1,7 +1,7 @@
 /* Sorting, for write_sort.c.  See kernel_text.h for its form. */
 
 //: sort
-// Bitonic: sequences of `size` items that ascend and descend by turns are merged.
+// Bitonic: sequences of `size` items that ascend and descend alternately are merged.
     for (int size = 2; size <= $N; size *= 2)
         for (int gap = size / 2; gap > 0; gap /= 2) {
             for (int t = THREAD; t < $ALL / 2; t += THREADS) {

@@ -181,13 +181,13 @@ static bool in_blocks(const nest *n, const draw_args *a, const access *weights, 
     return whole_blocks;
 }
 
-static const char *turns_text(const instr *i, arena *a)
+static const char *iterations_text(const instr *i, arena *a)
 {
     textbuf t = {.arena = a};
-    int     turns = i->nin - (i->draw.part != 0);
-    for (int k = 0; k < turns; k += 2) {
-        text_add(&t, "stream = philox_turn(stream, (u32)in%d[0], ", k);
-        text_add(&t, k + 1 < turns ? "(u32)in%d[0]); " : "0); ", k + 1);
+    int     iterations = i->nin - (i->draw.part != 0);
+    for (int k = 0; k < iterations; k += 2) {
+        text_add(&t, "stream = philox_iterations(stream, (u32)in%d[0], ", k);
+        text_add(&t, k + 1 < iterations ? "(u32)in%d[0]); " : "0); ", k + 1);
     }
     return text_done(&t);
 }
@@ -216,7 +216,7 @@ bool write_draw(kernel_source *s, const instr *i, kernel_plan *plan)
     set_argument(&d, "PIECES", "($U)", (uint64_t)(n.elements / v));
     set_argument(&d, "KEY", "(u32)", a->key);
     set_argument(&d, "FIRST", "", (uint64_t)a->first);
-    kernel_set_pattern(&d.k, "TURNS", turns_text(i, s->arena));
+    kernel_set_pattern(&d.k, "ITERATIONS", iterations_text(i, s->arena));
     if (a->part)
         kernel_set(&d.k, "PARTFIRST", " + %lluull * (u64)in%d[0]", (unsigned long long)a->part,
                    i->nin - 1);

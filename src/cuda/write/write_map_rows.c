@@ -147,8 +147,8 @@ static void add_pass(row_text *r, int pass)
     map_folds_begin(r, pass);
     map_row_each(r);
     if (r->at_once > 1) add_row_values(r, pass);
-    if (r->turns) {
-        map_row_turns(r);
+    if (r->pieces_each) {
+        map_row_pieces(r);
     } else {
         map_line(m, "UNROLL_4 for (%s piece = lane; piece < %lld; piece += %d) {",
                  index_type(m->wide), (long long)r->pieces, r->threads);
@@ -169,7 +169,7 @@ static void declare_kept(row_text *r)
         if (!is_kept(r, k)) continue;
         char of[20] = "";
         if (r->at_once > 1) snprintf(of, sizeof of, "[%d]", r->at_once);
-        map_line(m, "%s r%d%s[%d];", kernel_type(m->type[k]), k, of, r->turns * m->vector);
+        map_line(m, "%s r%d%s[%d];", kernel_type(m->type[k]), k, of, r->pieces_each * m->vector);
         snprintf(m->name[k], NAME_ROOM, m->vector > 1 ? "r%d%s[k * %d + e]" : "r%d%s[k]", k,
                  r->at_once > 1 ? "[q]" : "", m->vector);
     }

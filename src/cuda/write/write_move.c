@@ -200,7 +200,7 @@ static bool add_where_overlapping(kernel_source *s, const instr *i, kernel_plan 
     kernel_set_number(&k, "LOW", lowest_offset(i, ~(uint32_t)0));
     kernel_set_number(&k, "APARTLOW", lowest_offset(i, apart));
     kernel_set_number(&k, "MEETING", meeting->elements);
-    kernel_set_loops(&k, "LOOPS", meeting, 'l', "turn", 1);
+    kernel_set_loops(&k, "LOOPS", meeting, 'l', "k", 1);
     kernel_set_offset(&k, "IN", meeting, 'l', &i->in[0]);
     kernel_set_offset(&k, "OUT", meeting, 'l', &i->out[0]);
     kernel_set_pattern(&k, "FIND", find_text(i, apart, s->arena));

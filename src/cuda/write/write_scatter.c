@@ -25,7 +25,7 @@ typedef struct scattering {
     const instr *i;
     kernel_plan *plan;
     nest         outer, places, each;
-    int64_t      turns;  /* of outer and places */
+    int64_t      items;  /* of outer and places */
     int64_t      pieces; /* of the data of one place */
     int          v;
 } scattering;
@@ -41,7 +41,7 @@ static const char add_up[] =
 static bool scatter_few(scattering *c)
 {
     kernel_text *k = &c->k;
-    int64_t      units = c->turns * c->pieces;
+    int64_t      units = c->items * c->pieces;
     kernel_set_number(k, "UNITS", units);
     kernel_say_from(k, &patterns, "few_begin");
     kernel_say_from(k, &patterns, c->i->gather.set ? "few_set" : "few_add");
@@ -61,10 +61,10 @@ typedef struct joining {
 /* With sort_tiles and add_runs a plan has at most MOST_LAUNCHES kernels. */
 enum { JOIN_PASSES = 3, JOIN_FAN = 8 };
 
-static joining joining_of(int64_t turns)
+static joining joining_of(int64_t items)
 {
-    joining j = {.n = kernel_power(turns, SORT_TILE), .fan = JOIN_FAN};
-    j.tiles = kernel_parts(turns, j.n);
+    joining j = {.n = kernel_power(items, SORT_TILE), .fan = JOIN_FAN};
+    j.tiles = kernel_parts(items, j.n);
     while (j.fan * j.fan * j.fan < j.tiles) j.fan *= 2;
     for (int64_t left = j.tiles; left > 1; left = kernel_parts(left, j.fan)) j.passes++;
     return j;
@@ -73,13 +73,13 @@ static joining joining_of(int64_t turns)
 static bool add_runs(scattering *c)
 {
     kernel_text *k = &c->k;
-    int64_t      units = c->turns * c->pieces;
+    int64_t      units = c->items * c->pieces;
     if (c->i->gather.set) {
         kernel_set_number(k, "UNITS", units);
         kernel_say_from(k, &patterns, "run_set");
         return kernel_done(k, c->plan, kernel_parts(units, BLOCK_THREADS), BLOCK_THREADS, 0);
     }
-    units = kernel_parts(c->turns, RUN_TILE) * c->pieces;
+    units = kernel_parts(c->items, RUN_TILE) * c->pieces;
     kernel_set_number(k, "UNITS", units);
     c->plan->scratch_bytes +=
         units * c->v * (int64_t)mtf_dtype_bytes(dtype_compute(c->i->out[0].type));
@@ -102,7 +102,7 @@ static bool join_sorted(scattering *c, const joining *j, int64_t bytes)
         kernel_set_number(k, "JOINFROM", pass % 2 ? bytes : 0);
         kernel_set_number(k, "JOINTO", pass % 2 ? 0 : bytes);
         kernel_say_from(k, &patterns, "join_tiles");
-        TRY(kernel_done(k, c->plan, kernel_parts(c->turns, BLOCK_THREADS), BLOCK_THREADS, 0));
+        TRY(kernel_done(k, c->plan, kernel_parts(c->items, BLOCK_THREADS), BLOCK_THREADS, 0));
     }
     return true;
 }
@@ -110,17 +110,18 @@ static bool join_sorted(scattering *c, const joining *j, int64_t bytes)
 static bool scatter_sorted(scattering *c)
 {
     kernel_text *k = &c->k;
-    joining      j = joining_of(c->turns);
+    joining      j = joining_of(c->items);
     int64_t bytes = j.tiles * j.n * (int64_t)sizeof(uint64_t), all = j.passes ? 2 * bytes : bytes;
     sort_set_words(k, j.n, j.n, false);
-    kernel_set_number(k, "TURNS", c->turns);
+    kernel_set_number(k, "ITEMS", c->items);
     kernel_set_number(k, "RUN", RUN_TILE);
     kernel_set_number(k, "SORTEDAT", j.passes % 2 ? bytes : 0);
     kernel_set_number(k, "PARTSAT", all);
     kernel_set_pattern(k, "SORTED", "const u64 *sorted = (const u64 *)(scratch + $SORTEDAT);");
-    kernel_set_pattern(k, "FROM",
-                       "$U outer = turn / $PLACES, place = turn % $PLACES; $OUTERLOOPS $PLACELOOPS "
-                       "const $T *from = in0 + ($OUTERIN + $PLACEIN + $EACHIN);");
+    kernel_set_pattern(
+        k, "FROM",
+        "$U outer = item_at / $PLACES, place = item_at % $PLACES; $OUTERLOOPS $PLACELOOPS "
+        "const $T *from = in0 + ($OUTERIN + $PLACEIN + $EACHIN);");
     kernel_set_pattern(k, "TO",
                        "$U goal = key / $ALONG; $GOALLOOPS "
                        "$T *to = out0 + ($GOALOUT + $EACHOUT + ($I)(key % $ALONG) * $STRIDE);");
@@ -205,7 +206,7 @@ bool write_scatter(kernel_source *s, const instr *i, kernel_plan *plan)
                     .outer = nest_of(i, outer, NULL, 0),
                     .places = nest_of(i, places, NULL, 0),
                     .each = nest_of(i, each, &i->out[0], 0)};
-    c.turns = c.outer.elements * c.places.elements;
+    c.items = c.outer.elements * c.places.elements;
     set_words(&c);
     if (!apart) {
         c.v = 1;
@@ -214,7 +215,7 @@ bool write_scatter(kernel_source *s, const instr *i, kernel_plan *plan)
         kernel_set_loops(&c.k, "EACHLOOPS", &c.each, 'l', "at", 1);
         return scatter_in_order(&c, are_distinct(i, each, false));
     }
-    bool keys_fit = c.outer.elements < UINT32_MAX / how->along && c.turns < UINT32_MAX;
+    bool keys_fit = c.outer.elements < UINT32_MAX / how->along && c.items < UINT32_MAX;
     if (c.places.elements <= FEW_PLACES || !keys_fit) return scatter_few(&c);
     return scatter_sorted(&c);
 }

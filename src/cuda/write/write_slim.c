@@ -191,15 +191,15 @@ static int64_t say_member(slim_text *w, const slim_member *m, int output, int fi
     w->f = slim_form_of(m->product);
     slim_tiles t = slim_tiles_of(w->k.source, m->product, &w->f);
     t.tiles = kernel_parts(t.tiles, w->cluster) * w->cluster;
-    bool turned = w->f.w == &m->product->in[1],
+    bool flipped = w->f.w == &m->product->in[1],
          packed = slim_widest(m->product, w->f.x, w->f.k) > 1;
     int64_t end = begin + w->f.batches * t.tiles;
     set_sizes(w, &t);
     kernel_set_number(&w->k, "FIXED", m->fixed);
     kernel_set_number(&w->k, "BEGIN", begin);
     kernel_set_number(&w->k, "END", end);
-    kernel_set_number(&w->k, "W", first_input + turned);
-    kernel_set(&w->k, "X", w->row ? "given" : "in%d", first_input + !turned);
+    kernel_set_number(&w->k, "W", first_input + flipped);
+    kernel_set(&w->k, "X", w->row ? "given" : "in%d", first_input + !flipped);
     kernel_say(&w->k, "    if (BLOCK >= $BEGIN && BLOCK < $END) {\n"
                       "        i64 rest = (BLOCK - $BEGIN) / $TILES, tile = (BLOCK - $BEGIN) % "
                       "$TILES, batch = 0;\n"

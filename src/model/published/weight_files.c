@@ -24,7 +24,7 @@ static inline void copy_elements(const published_weight *w, bool imports, char *
                                  size_t bytes)
 {
     enum { SQUARE = 32 };
-    int64_t row = w->turned ? 1 : w->columns * w->parts, column = w->turned ? w->rows : 1;
+    int64_t row = w->transposed ? 1 : w->columns * w->parts, column = w->transposed ? w->rows : 1;
     int64_t first = w->part * w->columns;
     for (int64_t i0 = 0; i0 < w->rows; i0 += SQUARE)
         for (int64_t j0 = 0; j0 < w->columns; j0 += SQUARE)

@@ -174,7 +174,8 @@ static void set_shapes(const char *dims, const published_config *c, published_we
     w->rows = n == 2 ? pair[0].size : 1;
     w->columns = pair[n - 1].size;
     w->their_shape.ndims = n;
-    for (int d = 0; d < n; d++) w->their_shape.dims[d].size = pair[w->turned ? n - 1 - d : d].size;
+    for (int d = 0; d < n; d++)
+        w->their_shape.dims[d].size = pair[w->transposed ? n - 1 - d : d].size;
     w->their_shape.dims[n - 1].size *= w->parts;
 }
 
@@ -186,7 +187,7 @@ static bool make_weight(arena *a, const row *r, const published_config *c, int64
                             .theirs = numbered(a, r->theirs, 1, block),
                             .parts = 1};
     if (*dims == '^') {
-        w->turned = true;
+        w->transposed = true;
         dims++;
     } else if (*dims >= '0' && *dims <= '2') {
         w->part = *dims++ - '0';

@@ -6,12 +6,12 @@
 #include "model/published/published.h"
 
 /* One variable ("ours"), and the place of its elements in a published tensor ("theirs").  Ours is
- * [rows, columns]; its element (i, j) is theirs[i][part * columns + j], or theirs[j][i] where turned. */
+ * [rows, columns]; its element (i, j) is theirs[i][part * columns + j], or theirs[j][i] where transposed. */
 typedef struct published_weight {
     const char *ours, *theirs;
     mtf_shape   shape, their_shape; /* theirs has no dimension names */
     int64_t     rows, columns;
-    bool        turned;
+    bool        transposed;
     int         part, parts; /* theirs holds `parts` of ours side by side */
 } published_weight;
 

@@ -63,7 +63,7 @@ static bool complete_attention(fault *f, const char *layer, mtf_attention_layer 
         (o->rotary > 0 && o->rotary_size == 0 && o->kv % 2))
         return fail(
             f, ERR_VALUE,
-            "%s: rotary positions turn an even number of elements, of at most %lld, not %lld",
+            "%s: rotary positions rotate an even number of elements, of at most %lld, not %lld",
             layer, (long long)o->kv, (long long)(o->rotary_size ? o->rotary_size : o->kv));
     if (o->extra_logit && o->fixed_extra_logit)
         return fail(f, ERR_VALUE, "%s: the extra logit is either learned or fixed", layer);

@@ -26,9 +26,9 @@ mtf_tensor *rotate(const stack_call *c, mtf_tensor *x, mtf_dim kv, double base, 
                *sine = mtf_cast(mtf_sin(angle), x->type);
     mtf_tensor *a = mtf_slice(x, kv.name, 0, half.size, 1);
     mtf_tensor *b = mtf_slice(x, kv.name, half.size, half.size, 1);
-    mtf_tensor *turned[3] = {mtf_sub(mtf_multiply(a, cosine), mtf_multiply(b, sine)),
-                             mtf_add(mtf_multiply(b, cosine), mtf_multiply(a, sine))};
+    mtf_tensor *rotated[3] = {mtf_sub(mtf_multiply(a, cosine), mtf_multiply(b, sine)),
+                              mtf_add(mtf_multiply(b, cosine), mtf_multiply(a, sine))};
     int         n = 2;
-    if (size < kv.size) turned[n++] = mtf_slice(x, kv.name, size, kv.size - size, 1);
-    return mtf_concat(kv.name, n, turned);
+    if (size < kv.size) rotated[n++] = mtf_slice(x, kv.name, size, kv.size - size, 1);
+    return mtf_concat(kv.name, n, rotated);
 }

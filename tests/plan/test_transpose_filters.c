@@ -9,7 +9,7 @@
 
 typedef struct row {
     const char *text, *device, *library;
-    int         turned; /* convolutions of the library, of all three */
+    int         transposed; /* convolutions of the library, of all three */
     bool        tf32;
 } row;
 
@@ -72,23 +72,23 @@ static bool moves_filter(const instr *move, const instr *window)
            (after ? move->in[0].buffer : move->out[0].buffer) == w->buffer;
 }
 
-static void test_which_are_turned(void **unused)
+static void test_which_are_transposed(void **unused)
 {
     (void)unused;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         mtf_session *s;
         program     *p = plan_of(&rows[k], &s);
-        int          windows = 0, turned = 0, moved = 0;
+        int          windows = 0, transposed = 0, moved = 0;
         for (int n = 0; n < p->ninstrs; n++) {
             const instr *i = &p->instrs[n];
             if (i->kind != INSTR_WINDOW) continue;
             windows++;
-            turned += window_is_turned(i);
+            transposed += window_is_transposed(i);
             moved += moves_filter(&p->instrs[i->window.kind == WINDOW_FILTER ? n + 1 : n - 1], i);
         }
-        if (windows != 3 || turned != rows[k].turned || moved != turned)
-            fail_msg("%d convolutions, %d filters turned, %d copied; not 3, %d:\n%s", windows,
-                     turned, moved, rows[k].turned, rows[k].text);
+        if (windows != 3 || transposed != rows[k].transposed || moved != transposed)
+            fail_msg("%d convolutions, %d filters transposed, %d copied; not 3, %d:\n%s", windows,
+                     transposed, moved, rows[k].transposed, rows[k].text);
         program_free(p);
         close_well(s);
     }
@@ -112,7 +112,7 @@ static void test_copied_once(void **unused)
         if (i->kind == INSTR_WINDOW) windows[i->window.kind] = i;
     }
     assert_int_equal(moves, 2);
-    for (int k = 0; k < 3; k++) assert_true(windows[k] && window_is_turned(windows[k]));
+    for (int k = 0; k < 3; k++) assert_true(windows[k] && window_is_transposed(windows[k]));
     assert_int_equal(windows[WINDOW_FORWARD]->in[1].buffer, windows[WINDOW_INPUT]->in[1].buffer);
     program_free(p);
     close_well(s);
@@ -135,15 +135,15 @@ static void test_in_a_loop(void **unused)
     mtf_tensor *z = mtf_find(g, "z");
     program    *p = plan_program(g, 1, &z, &(plan_opts){0});
     assert_string_equal(mtf_error(s), "");
-    int turned = 0;
+    int transposed = 0;
     for (int k = 0; k < p->ninstrs; k++) {
         const instr *i = &p->instrs[k];
-        turned += i->kind == INSTR_WINDOW && window_is_turned(i);
+        transposed += i->kind == INSTR_WINDOW && window_is_transposed(i);
         if (i->kind == INSTR_LOOP) assert_int_equal(p->instrs[i->loop.other].kind, INSTR_AGAIN);
         if (i->kind == INSTR_AGAIN) assert_int_equal(p->instrs[i->loop.other].kind, INSTR_LOOP);
         if (i->kind == INSTR_TEST) assert_int_equal(p->instrs[i->loop.other].kind, INSTR_AGAIN);
     }
-    assert_int_equal(turned, 1);
+    assert_int_equal(transposed, 1);
     program_free(p);
     close_well(s);
     unsetenv("MTF_CUDNN");
@@ -151,7 +151,7 @@ static void test_in_a_loop(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_which_are_turned),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_which_are_transposed),
                                        cmocka_unit_test(test_copied_once),
                                        cmocka_unit_test(test_in_a_loop)};
     return cmocka_run_group_tests(tests, NULL, NULL);

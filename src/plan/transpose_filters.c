@@ -15,9 +15,9 @@ static bool is_wanted(const program *p, const instr *i)
            can->takes_window(i, can->least_window, p->session->opts.tf32);
 }
 
-static bool is_turned_for_it(const program *p, const instr *i)
+static bool is_transposed_for_it(const program *p, const instr *i)
 {
-    return is_wanted(p, i) && !window_is_turned(i);
+    return is_wanted(p, i) && !window_is_transposed(i);
 }
 
 /* Strides of a filter along its taps, channels and outputs. */
@@ -30,7 +30,7 @@ static access as_it_lies(const window_args *a, const access *w)
     return to;
 }
 
-static void turn(window_args *a)
+static void transpose(window_args *a)
 {
     int64_t step = a->chans;
     a->w_chan = 1;
@@ -54,14 +54,14 @@ static bool add_buffer(program *p, const instr *i, mtf_dtype type)
 }
 
 /* Lets the convolution work on a copy; `move` makes it, or copies it back. */
-static bool turn_filter(program *p, instr *i, instr *move)
+static bool transpose_filter(program *p, instr *i, instr *move)
 {
     bool    result = i->window.kind == WINDOW_FILTER;
     access *ends = arena_array(&p->arena, access, 2);
     access *out = arena_array(&p->arena, access, 1), *in = arena_array(&p->arena, access, 2);
     TRY(ends && out && in && add_buffer(p, i, window_operands_of(i).w->type));
     access there = as_it_lies(&i->window, window_operands_of(i).w);
-    turn(&i->window);
+    transpose(&i->window);
     i->window.library = true;
     access copy = as_it_lies(&i->window, window_operands_of(i).w);
     copy.buffer = p->nbuffers - 1, copy.offset = 0;
@@ -117,13 +117,13 @@ static void forget(copies *c, const instr *i)
 
 /* ---- the pass ---- */
 
-bool turn_filters(program *p, arena *scratch)
+bool transpose_filters(program *p, arena *scratch)
 {
     int    wanted = 0, n = 0;
     copies made = {0};
     for (int k = 0; k < p->ninstrs; k++) {
         instr *i = &p->instrs[k];
-        if (is_turned_for_it(p, i))
+        if (is_transposed_for_it(p, i))
             wanted++;
         else if (is_wanted(p, i))
             i->window.library = true;
@@ -136,9 +136,10 @@ bool turn_filters(program *p, arena *scratch)
     TRY(all && now_at && made.moves);
     for (int k = 0; k < p->ninstrs; k++) {
         instr i = p->instrs[k], move;
-        bool  turns = is_turned_for_it(p, &i), after = turns && i.window.kind == WINDOW_FILTER;
-        if (turns) TRY(turn_filter(p, &i, &move));
-        if (turns && !after && !read_again(p, &made, &i, &move)) {
+        bool  transposes = is_transposed_for_it(p, &i),
+             after = transposes && i.window.kind == WINDOW_FILTER;
+        if (transposes) TRY(transpose_filter(p, &i, &move));
+        if (transposes && !after && !read_again(p, &made, &i, &move)) {
             if (p->buffers[move.in[0].buffer].kind == BUFFER_TEMPORARY)
                 made.moves[made.n++] = &all[n];
             all[n++] = move;
