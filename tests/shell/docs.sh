@@ -168,6 +168,10 @@ names_files() {                         # names_files DOCUMENT: links, and words
 }
 [ $# -gt 0 ] || documents=(README.md docs/*.md docs/tutorial/*.md docs/internals/*.md)
 for document in "${documents[@]}"; do [ -f "$document" ] && names_files "$document"; done
+for picture in docs/pictures/*.svg; do
+    if grep -q 'prefers-color-scheme: dark' "$picture" && grep -q '<title' "$picture" && grep -rqF "${picture##*/}" docs/*.md; then pass
+    else lose "$picture" "light and dark colours, a title, and a page that shows it" "not all of them"; fi
+done
 # Pages for users do without the source: what they say is all that there is to know.
 for document in docs/*.md docs/tutorial/*.md; do
     found=$(grep -nE '\]\((\.\./)*(docs/)?internals/|`(\.\./)*src/|`tests/[a-z_/]*\.(c|h|py|sh)`' "$document")
