@@ -2,7 +2,8 @@
 # Installs into a temporary folder and builds small outside programs against it.
 #
 # Four ways: pkg-config and find_package(mtf), each with the shared library and the archive.  Then all
-# headers in C++, with each compiler that is there, and the README's example, as it stands, on two ranks.
+# headers in C++, with each compiler that is there, and the examples of docs/embedding.md and of the README, as they
+# stand, the latter on two ranks as well.
 # Usage: tools/install_test.sh [build folder]
 cd "$(dirname "$0")/.." || exit 2
 set -eu
@@ -110,6 +111,13 @@ for compiler in g++ clang++; do
         [ "$(LD_LIBRARY_PATH="$lib" "$work/plus")" = "0 1 2 30" ]
     done
 done
+if command -v g++ >/dev/null; then
+    step="using the program of docs/embedding.md"
+    sed -n '/^```cpp$/,/^```$/p' docs/embedding.md | sed '1d; $d' >"$work/fit.cpp"
+    # shellcheck disable=SC2046
+    g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror "$work/fit.cpp" -o "$work/fit" -pthread $(pkg-config --cflags --libs mtf)
+    [ "$(LD_LIBRARY_PATH="$lib" "$work/fit")" = "2.00 1.00, 1.00 3.00" ]
+fi
 [ $compilers -gt 0 ] || echo "install: skipped the headers in C++: there is neither g++ nor clang++"
 
 step="using the README's example"
