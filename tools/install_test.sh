@@ -20,6 +20,17 @@ lib=$(dirname "$(find "$tree" -name libmtf.so)")
 step="looking for what should be installed"
 test -f "$tree/include/mtf.h"
 test -f "$tree/share/man/man1/mtf.1"
+test -f "$tree/share/man/man1/mtf-train.1"
+doc=$tree/share/doc/mtf
+test -f "$doc/docs/tutorial/1-dimensions.md"
+test -f "$doc/LICENSE"
+! test -e "$doc/docs/internals"
+step="following the links of the documents that are installed"
+for document in "$doc"/docs/*.md "$doc"/docs/tutorial/*.md; do
+    grep -oE '\]\([^)#:]+[)#]' "$document" | tr -d ']()#' | sort -u >"$work/links" || true
+    while read -r link; do test -e "$(dirname "$document")/$link" || { echo "$document: no file $link"; false; }; done <"$work/links"
+done
+step="looking for what should be installed"
 test -f "$tree/share/mtf/gin/models/bi_base.gin"
 "$tree/bin/mtf" --version >/dev/null
 grep -q 'complete -F _mtf mtf' "$tree/share/bash-completion/completions/mtf"
@@ -98,6 +109,11 @@ int main(int argc, char **argv)
     return mtf_close(s);
 }
 END
+step="using an example that is installed"
+# shellcheck disable=SC2046
+${CC:-cc} "$doc/examples/02_gradients.c" -o "$work/example" $(pkg-config --cflags --libs mtf) -lm
+LD_LIBRARY_PATH=$lib "$work/example" | cmp - "$doc/examples/02_gradients.expected"
+
 compilers=0
 for compiler in g++ clang++; do
     command -v $compiler >/dev/null || continue
