@@ -18,12 +18,14 @@
 # must say what it is.  The way of a product (tiled, blas, ...) depends on the chip and is not compared.
 # All blocks of one document run in one folder, with links to the files of this tree and the command in PATH.
 # Then: files that documents name are there, and documents name what lists of the source have.
-# Usage: MTF=path/to/mtf tests/shell/docs.sh [DOCUMENT...]        default: build/mtf, all documents
+# Usage: MTF=path/to/mtf tests/shell/docs.sh [DOCUMENT...]        default: build/mtf, all documents; with
+#        MTF_TEST=fast the tutorial, and what all documents name
 cd "$(dirname "$0")/../.." || exit 2
 MTF=$(realpath "${MTF:-build/mtf}")
 [ -x "$MTF" ] || { echo "docs.sh: no command at $MTF"; exit 2; }
 root=$PWD
-[ $# -gt 0 ] && documents=("$@") || documents=(README.md docs/*.md docs/internals/*.md)
+[ $# -gt 0 ] && documents=("$@") || documents=(README.md docs/*.md docs/tutorial/*.md docs/internals/*.md)
+if [ $# -eq 0 ] && [ "$MTF_TEST" = fast ]; then documents=(docs/tutorial/*.md); fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . tests/shell/cases.bash
@@ -164,7 +166,17 @@ names_files() {                         # names_files DOCUMENT: links, and words
     done < <({ grep -oE '\]\([^)#:]+\)' "$1" | tr -d ']()'
                grep -oE '`(\.\./)*[a-z_]+(/[a-z_*]+)+\.(c|h|md|sh|py)`' "$1" | tr -d '`'; } | grep -v /centre | sort -u)  # that is CONTRIBUTING.md's example
 }
+[ $# -gt 0 ] || documents=(README.md docs/*.md docs/tutorial/*.md docs/internals/*.md)
 for document in "${documents[@]}"; do [ -f "$document" ] && names_files "$document"; done
+for picture in docs/pictures/*.svg; do
+    if grep -q 'prefers-color-scheme: dark' "$picture" && grep -q '<title' "$picture" && grep -rqF "${picture##*/}" docs/*.md; then pass
+    else lose "$picture" "light and dark colours, a title, and a page that shows it" "not all of them"; fi
+done
+# Pages for users do without the source: what they say is all that there is to know.
+for document in docs/*.md docs/tutorial/*.md; do
+    found=$(grep -nE '\]\((\.\./)*(docs/)?internals/|`(\.\./)*src/|`tests/[a-z_/]*\.(c|h|py|sh)`' "$document")
+    if [ -z "$found" ]; then pass; else lose "$document" "no pointer to sources or to docs/internals" "$found"; fi
+done
 if [ $# -eq 0 ]; then names_files ARCHITECTURE.md; names_files CONTRIBUTING.md; fi
 
 # ---- lists: what the source has, documents name ----------------------------------------------------
