@@ -12,20 +12,21 @@
 #                             commas, only that word is compared; the rest depends on the machine
 #   <!-- numbers vary -->     before a session: numbers are measured, or depend on the machine; only the text
 #                             around them is compared
-#   <!-- fails: STATUS -->    before a session: the command fails so, and its messages are compared as well
+#   <!-- fails: STATUS -->    before a session: the command fails so, and its messages are compared as well;
+#                             one of the two before may follow, as in fails: 1, numbers vary
 #
 # A block that says none of these is text, unless it holds C or a line that begins with mtf: then it
 # must say what it is.  The way of a product (tiled, blas, ...) depends on the chip and is not compared.
 # All blocks of one document run in one folder, with links to the files of this tree and the command in PATH.
 # Then: files that documents name are there, and documents name what lists of the source have.
 # Usage: MTF=path/to/mtf tests/shell/docs.sh [DOCUMENT...]        default: build/mtf, all documents; with
-#        MTF_TEST=fast the tutorial, and what all documents name
+#        MTF_TEST=fast the tutorial, concepts, errors, and what all documents name
 cd "$(dirname "$0")/../.." || exit 2
 MTF=$(realpath "${MTF:-build/mtf}")
 [ -x "$MTF" ] || { echo "docs.sh: no command at $MTF"; exit 2; }
 root=$PWD
 [ $# -gt 0 ] && documents=("$@") || documents=(README.md docs/*.md docs/tutorial/*.md docs/internals/*.md)
-if [ $# -eq 0 ] && [ "$MTF_TEST" = fast ]; then documents=(docs/tutorial/*.md); fi
+if [ $# -eq 0 ] && [ "$MTF_TEST" = fast ]; then documents=(docs/tutorial/*.md docs/concepts.md docs/troubleshooting.md); fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . tests/shell/cases.bash
@@ -66,6 +67,7 @@ compared() {                            # compared MARK: standard input as it is
 session() {                             # session PLACE MARK: the block is in the file block
     local line command="" want=0 mark=$2
     [[ $mark == fails:* ]] && want=${mark#fails: }
+    [[ $want == *,* ]] && mark=${want#*, } want=${want%%,*}
     try() {
         [ -n "$command" ] || return
         command_runs "$command"
@@ -195,6 +197,14 @@ if [ $# -eq 0 ]; then
     for name in $(sed -n 's/^    {"\([a-z_]*\)", .*/\1/p' src/nn/schedule_text.c); do
         named docs/optimizers.md "^| .$name(" "the schedule $name"
     done
+fi
+
+# A word is explained in one place.
+if [ $# -eq 0 ]; then
+    explained() { sed -n '/^| word | where/,$d; s/^| \([^|]*\) |.*/\1/p' "$1" | tr -d '`' | sed 's/, /\n/g' | grep -vxE 'word|-+'; }
+    twice=$({ explained docs/glossary.md; explained docs/internals/glossary.md; } | sort | uniq -d)
+    if [ -z "$twice" ] && [ "$(explained docs/glossary.md | wc -l)" -gt 40 ]; then pass
+    else lose "the glossaries" "each word in one place" "${twice:-too few words}"; fi
 fi
 
 [ -z "$without_ranks" ] || echo "skipped what needs ranks: $without_ranks"
