@@ -21,11 +21,9 @@ residue field_inverse(residue x)
 
 residue field_total(const field_products *s)
 {
-    residue low = field_add(field_reduce(s->low), field_reduce(s->cross << 64));
-    residue high = field_reduce(s->high);
-    residue over =
-        ((residue)s->cross_over << 64) + (s->cross >> 64) + s->low_over + 2 * (residue)s->high_over;
-    return field_add(field_add(low, field_add(high, high)), field_reduce(2 * over));
+    residue over = ((residue)s->cross_over << 64) + (s->cross >> 64) + s->low_over;
+    return field_reduce(field_fold(field_fold(s->low) + field_fold(s->cross << 64)) +
+                        field_fold(2 * over));
 }
 
 residue field_dot(int64_t n, const residue *x, int64_t x_step, const residue *y, int64_t y_step)
