@@ -68,7 +68,7 @@ static bool read_arguments(int argc, char **argv, bench *b, const char **only)
             fprintf(stderr, "mtf_bench: \"%s\" %s; mtf_bench --help lists what is\n", argv[i],
                     strcmp(argv[i], "--only") == 0    ? "is not followed by a group"
                     : strcmp(argv[i], "--match") == 0 ? "is not followed by a text"
-                                                      : "is no option");
+                                                      : "is not an option");
             return false;
         }
     }

@@ -227,7 +227,7 @@ bool npy_header_parse(mtf_session *s, const char *name, const unsigned char *byt
     *h = (npy_header){0};
     if (n < 6 || memcmp(bytes, "\x93NUMPY", 6) != 0)
         return fail(&s->fault, ERR_FILE,
-                    "\"%s\" is no .npy file: it does not begin with NumPy's magic bytes", name);
+                    "\"%s\" is not a .npy file: it does not begin with NumPy's magic bytes", name);
     if (n < 12) return fail(&s->fault, ERR_FILE, "\"%s\" ends inside its header", name);
     if (bytes[6] < 1 || bytes[6] > 3 || bytes[7] != 0)
         return fail(&s->fault, ERR_FILE,

@@ -65,7 +65,7 @@ static bool broken(const reading *r, const char *name, const char *wanted)
 static bool read_type(reading *r, const cJSON *item, kept_tensor *t)
 {
     const cJSON *type = json_member(item, "dtype");
-    if (!cJSON_IsString(type)) return broken(r, t->shown, "a \"dtype\", once, as a text");
+    if (!cJSON_IsString(type)) return broken(r, t->shown, "a \"dtype\", once, as a string");
     for (int k = 0; k < DTYPES; k++)
         if (words[k] && strcmp(words[k], type->valuestring) == 0) {
             t->type = (mtf_dtype)k;

@@ -72,7 +72,7 @@ static bool open_idx(mtf_session *s, field *f, shard *part)
                     file->path);
     if (head[0] || head[1])
         return fail(&s->fault, ERR_FILE,
-                    "\"%s\" is no IDX file: it does not begin with two zero bytes", file->path);
+                    "\"%s\" is not an IDX file: it does not begin with two zero bytes", file->path);
     if (head[2] != UNSIGNED_BYTE)
         return fail(&s->fault, ERR_FILE,
                     "\"%s\" has elements of type 0x%02x; only unsigned bytes, 0x08, are read",

@@ -200,10 +200,10 @@ static bool no_number(const field *f, const shard *part, int64_t k, const cell *
     cell_show(c, shown, sizeof shown);
     const char *semicolons = columns_advice(style_of(f), row_at(f, part, k), end_of(part->file));
     bool        first = k == 0 && !f->as.header;
-    return fail(why, ERR_FILE, "\"%s\", %s: \"%s\" is no number%s", part->file->path, place, shown,
-                *semicolons ? semicolons
-                : first
-                    ? "; a length would make it a text, and a header says that the first line has "
+    return fail(
+        why, ERR_FILE, "\"%s\", %s: \"%s\" is not a number%s", part->file->path, place, shown,
+        *semicolons ? semicolons
+        : first     ? "; a length would make it a text, and a header says that the first line has "
                       "the names of columns"
                     : "; a length would make it a text");
 }

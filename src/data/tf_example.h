@@ -7,7 +7,7 @@
 typedef enum example_state {
     EXAMPLE_READ,
     EXAMPLE_LACKS,  /* it has no feature of the name */
-    EXAMPLE_DAMAGED /* it is no tf.Example */
+    EXAMPLE_DAMAGED /* it is not a tf.Example */
 } example_state;
 
 /* Offers the values of one feature: whole numbers, f32, or the bytes of all its texts. */

@@ -140,7 +140,7 @@ static bool read_tfrecord(const field *f, const shard *part, int64_t k, wanted *
         return fail(why, ERR_NAME, "\"%s\": record %lld, at byte %lld, has no feature \"%s\"",
                     file->path, n, place, f->as.part);
     if (state == EXAMPLE_DAMAGED)
-        return fail(why, ERR_FILE, "\"%s\": record %lld, at byte %lld, is no tf.Example",
+        return fail(why, ERR_FILE, "\"%s\": record %lld, at byte %lld, is not a tf.Example",
                     file->path, n, place);
     return true;
 }

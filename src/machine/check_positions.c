@@ -1,7 +1,7 @@
 /* Do integer inputs hold positions that exist?
  *
  * one_hot, gather and scatter_add ignore an index out of range.  That is well
- * defined, but it hides a label that is no class.
+ * defined, but it hides a label that is not a class.
  */
 #include "machine/check_positions.h"
 

@@ -54,7 +54,8 @@ static unsigned group_axes(const collective_library *l, const mesh *m, int me, c
     return gather ? group_long_axes(m, exchange_axes(i->exchange)) : 0;
 }
 
-int wire_groups(const collective_library *l, const mesh *m, int me, const program *p)
+/* Groups for which a library keeps buffers in a program. */
+static int wire_groups(const collective_library *l, const mesh *m, int me, const program *p)
 {
     enum { MOST_GROUPS = 64 };
     unsigned found[MOST_GROUPS] = {group_long_axes(m, (1u << m->naxes) - 1)};

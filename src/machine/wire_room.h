@@ -13,8 +13,6 @@ typedef struct needs {
 } needs;
 
 int64_t mpi_aligned(int64_t bytes); /* `bytes` rounded up to the alignment */
-/* Groups for which a library keeps buffers in a program. */
-int wire_groups(const collective_library *l, const mesh *m, int me, const program *p);
 /* The most that any collective of the program needs, for processor `me`. */
 needs wire_needs(const site *s, const mesh *m, int me, const program *p);
 /* Bytes of working space that the wire of a site has for processor `me`. */

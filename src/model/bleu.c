@@ -23,7 +23,7 @@ static bool is_point(char c)
     return c == '.' || c == ',';
 }
 
-/* Punctuation that is always a word: ASCII but letters, digits, ' , - . and what is no character. */
+/* Punctuation that is always a word: ASCII but letters, digits, ' , - . and what is not a character. */
 static bool is_sign(char c)
 {
     return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') ||

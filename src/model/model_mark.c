@@ -96,7 +96,7 @@ typedef struct piece_mark {
     unsigned sum;
 } piece_mark;
 
-/* The next piece of a mark; NULL: it was the last, or the text is no mark. */
+/* The next piece of a mark; NULL: it was the last, or the text is not a mark. */
 static const char *next_piece(const char *at, piece_mark *p)
 {
     int used = 0;

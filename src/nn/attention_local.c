@@ -26,7 +26,7 @@ static bool divide(const mtf_tensor *x, const mtf_attention_opts *o, mtf_dim len
                     (long long)size);
     if (split < 1 || length.size % split)
         return fail(f, ERR_SHAPE,
-                    "masked_local_attention_1d: dimension \"%s\" of size %lld is no multiple of "
+                    "masked_local_attention_1d: dimension \"%s\" of size %lld is not a multiple of "
                     "the split %lld",
                     length.name, (long long)length.size, (long long)split);
     if (own > split) own = split;

@@ -70,7 +70,7 @@ static bool check_blocks(const conv_call *c, const mtf_conv_layer_opts *o)
                         size.name);
         if (!c->transposed && size.size % c->stride[i])
             return fail(f, ERR_SHAPE,
-                        "%s: blocks of %lld along \"%s\" are no multiple of the stride %lld",
+                        "%s: blocks of %lld along \"%s\" are not a multiple of the stride %lld",
                         c->layer, (long long)size.size, size.name, (long long)c->stride[i]);
     }
     return true;

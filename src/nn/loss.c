@@ -1,4 +1,4 @@
-/* Losses that are no operations of the language, written in operations. */
+/* Losses that are not operations of the language, written in operations. */
 #include "nn/layer.h"
 #include "ops/call.h"
 

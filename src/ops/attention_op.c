@@ -240,10 +240,11 @@ static bool check_numbers(const node *n, const attention_roles *r)
         return node_fail(n, ERR_VALUE, "dropout is from 0 to below 1, not %g", rate);
     for (int k = 0; k < over.n; k++)
         if (shape_find(&r->rows, over.v[k]) < 0 && !is_word(over.v[k], r->memory.name))
-            return node_fail(n, ERR_SHAPE,
-                             "dropout_over: \"%s\" is no dimension of the weights; those of \"%s\" "
-                             "are, without \"%s\", and \"%s\"",
-                             over.v[k], tensor_name(n->in[0]), r->key.name, r->memory.name);
+            return node_fail(
+                n, ERR_SHAPE,
+                "dropout_over: \"%s\" is not a dimension of the weights; those of \"%s\" "
+                "are, without \"%s\", and \"%s\"",
+                over.v[k], tensor_name(n->in[0]), r->key.name, r->memory.name);
     if (rate == 0 && r->first_iteration < n->nargs)
         return node_fail(n, ERR_USAGE, "only dropout takes iteration numbers; leave out \"%s\"",
                          tensor_name(n->in[r->first_iteration]));

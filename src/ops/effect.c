@@ -68,7 +68,7 @@ static bool lower_print(emitter *e, const node *n, const slice *in, slice *out)
 static bool infer_summary(node *n)
 {
     if (n->in[0]->shape.ndims)
-        return node_fail(n, ERR_SHAPE, "\"%s\" is no scalar; reduce it first",
+        return node_fail(n, ERR_SHAPE, "\"%s\" is not a scalar; reduce it first",
                          tensor_name(n->in[0]));
     return infer_same(n);
 }

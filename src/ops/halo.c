@@ -104,7 +104,7 @@ static mtf_tensor *grouped(mtf_tensor *x, mtf_dim given, int64_t size, const op 
     if (!call_dim(o, x, given.name, &dim)) return NULL;
     if (size < 1 || dim.size % size) {
         fail(&graph_of(x)->session->fault, ERR_SHAPE,
-             "%s: dimension \"%s\" of size %lld is no multiple of %lld", o->name, dim.name,
+             "%s: dimension \"%s\" of size %lld is not a multiple of %lld", o->name, dim.name,
              (long long)dim.size, (long long)size);
         return NULL;
     }

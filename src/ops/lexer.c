@@ -99,7 +99,7 @@ static token lex_number(lexer *l, token t)
     }
     t.length = (int)(l->at - t.text);
     if (is_letter(*l->at) || *l->at == '.')
-        return bad(t, "this is no number, and a name does not begin with a digit");
+        return bad(t, "this is not a number, and a name does not begin with a digit");
     return t;
 }
 
@@ -125,7 +125,7 @@ static int escaped_byte(const char **p)
 
 static token lex_text(lexer *l, token t)
 {
-    static const char endless[] = "the text in quotes has no end on its line";
+    static const char endless[] = "this quoted string does not end on its line";
     const char       *from = ++l->at;
     while (*l->at && *l->at != '"' && *l->at != '\n') l->at += *l->at == '\\' && l->at[1] ? 2 : 1;
     if (*l->at != '"') return bad(t, endless);

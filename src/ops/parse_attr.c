@@ -120,8 +120,8 @@ static bool value_read(parser *p, const attr_spec *spec, attr *value)
     case ATTR_BOOL: return bool_read(p, &value->b);
     case ATTR_WORD: return word_read(p, &value->text, "a word");
     case ATTR_TEXT:
-        if (p->at.t.kind != TOKEN_TEXT) return parse_expected(p, "a text in quotes");
-        return word_read(p, &value->text, "a text in quotes");
+        if (p->at.t.kind != TOKEN_TEXT) return parse_expected(p, "a quoted string");
+        return word_read(p, &value->text, "a quoted string");
     case ATTR_INTS:
     case ATTR_NAMES: return list_read(p, spec->kind, value);
     case ATTR_DIM: return dim_attr_read(p, &value->dim);

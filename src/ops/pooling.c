@@ -316,7 +316,7 @@ static const attr_spec pool_attrs[] = {
     {0}};
 const op op_max_pool = {.name = "max_pool",
                         .says = "largest element of each window of x [batch.., spatial.., "
-                                "channels]; of equal ones the lowest index receives the gradient",
+                                "channels]; of equal ones the first receives the gradient",
                         .args = "x",
                         .attrs = pool_attrs,
                         .expand = expand_max_pool};

@@ -122,14 +122,12 @@ const op op_reduce_mean = {
                                  {0}},
     .expand = expand_mean};
 const op op_argmax = {.name = "argmax",
-                      .says =
-                          "i32 index of the largest element along dim; of equal ones the lowest",
+                      .says = "i32 index of the largest element along dim; ties go to the first",
                       .args = "x",
                       .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
                       .expand = expand_argmax};
 const op op_argmin = {.name = "argmin",
-                      .says =
-                          "i32 index of the smallest element along dim; of equal ones the lowest",
+                      .says = "i32 index of the smallest element along dim; ties go to the first",
                       .args = "x",
                       .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"}, {0}},
                       .expand = expand_argmin};

@@ -182,7 +182,7 @@ const op op_top_k = {
     .name = "top_k",
     .says = "the k largest values along dim, largest first, along a new last dimension, and their "
             "i32 indices; "
-            "of equal ones the lowest index first",
+            "equal ones in the order of their indices",
     .args = "x",
     .results = "values, indices",
     .attrs = (const attr_spec[]){{"dim", ATTR_WORD, NULL, "the dimension"},

@@ -46,7 +46,8 @@ static bool infer_variable(node *n)
     if ((unsigned)n->attrs[TYPE].type >= DTYPES)
         return node_fail(n, ERR_TYPE, "no such element type");
     if (!initializer_parse(n->attrs[INIT].text, &init))
-        return node_fail(n, ERR_VALUE, "\"%s\" is no initialiser; write one of " INITIALIZER_FORMS,
+        return node_fail(n, ERR_VALUE,
+                         "\"%s\" is not an initialiser; write one of " INITIALIZER_FORMS,
                          n->attrs[INIT].text);
     if (init.kind == INIT_NORMAL_EACH && (shape.ndims < 1 || shape.dims[0].size != init.n))
         return node_fail(n, ERR_SHAPE,
@@ -212,8 +213,8 @@ int mtf_variables(mtf_graph *g, mtf_tensor **list, int room)
 static bool variable_first(const node *n)
 {
     if (n->in[0]->node->op == &op_variable) return true;
-    return node_fail(n, ERR_USAGE, "\"%s\" is no variable but comes from %s", tensor_name(n->in[0]),
-                     n->in[0]->node->op->name);
+    return node_fail(n, ERR_USAGE, "\"%s\" is not a variable but comes from %s",
+                     tensor_name(n->in[0]), n->in[0]->node->op->name);
 }
 
 static bool infer_read(node *n)

@@ -392,7 +392,7 @@ bool rates_choose(mtf_session *s, const char *text, price_rates *r)
     if (why) return fail(&s->fault, ERR_FILE, "--machine: \"%s\": %s", text, strerror(why));
     if (n == LONGEST - 1 || strlen(whole) < n)
         return fail(&s->fault, ERR_FILE,
-                    "--machine: \"%s\" is no machine file, which is a text of less than 64 KiB",
+                    "--machine: \"%s\" is not a machine file, which is a text of less than 64 KiB",
                     text);
     TRY(rates_read(s, whole, text, r));
     if (r->gpu || !s->can.machine) return true;

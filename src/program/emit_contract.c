@@ -179,7 +179,7 @@ static mtf_dtype type_of_operands(const emitter *e, const slice *a, const slice 
     return short_floats && abilities_multiply(s->can, a->type) ? a->type : wide;
 }
 
-/* Packs the factors that are no matrices of one m or n and one k. */
+/* Packs the factors that are not matrices of one m or n and one k. */
 static bool arrange(emitter *e, slice *a, slice *b, groups *g, mtf_dtype type)
 {
     TRY(widen(e, a, type) && widen(e, b, type));

@@ -34,7 +34,7 @@ static int find_device(const char *name)
     return k;
 }
 
-/* Of a name that is no device's, until that is refused, the abilities of the first. */
+/* Of a name that is not a device's, until that is refused, the abilities of the first. */
 static int find_or_first(const char *name)
 {
     int k = find_device(name);

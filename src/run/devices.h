@@ -5,10 +5,10 @@
 #include "machine/device.h"
 #include "program/site.h"
 
-/* What a device can do; of a name that is no device's, what this machine can. */
+/* What a device can do; of a name that is not a device's, what this machine can. */
 abilities devices_abilities(const char *name);
 /* Programs are planned for this device from now on; false, with an error, where the user says something
- * impossible about it.  A name that is no device's is refused when it is opened. */
+ * impossible about it.  A name that is not a device's is refused when it is opened. */
 bool devices_use(mtf_session *s, const char *name);
 /* The session's device; NULL after an error.  The device's close function closes it. */
 device *devices_open(mtf_session *s);

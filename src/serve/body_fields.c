@@ -111,7 +111,7 @@ bool body_flag(body_reading *r, const cJSON *v, bool *to)
 static bool take_text(body_reading *r, const cJSON *v, const char **to)
 {
     *to = cJSON_IsString(v) ? v->valuestring : NULL;
-    return *to || body_wrong(r, "\"%s\" must be a text", v->string);
+    return *to || body_wrong(r, "\"%s\" must be a string", v->string);
 }
 
 static bool take_field(body_reading *r, const request_field *f, const cJSON *v)

@@ -32,7 +32,7 @@ typedef struct reply_usage {
 } reply_usage;
 
 /* The alternatives at one position and the token there, with their log probabilities: an object whose keys
- * are texts, or "token_id:N" for a token that is no whole character.  NULL: no memory. */
+ * are texts, or "token_id:N" for a token that is not a whole character.  NULL: no memory. */
 cJSON *reply_alternatives(const opened_model *m, int n, const mtf_alternative *list, int32_t id,
                           double log_probability);
 

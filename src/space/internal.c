@@ -22,10 +22,3 @@ mtf_dim internal_dim(internal_kind kind, int64_t size, const mtf_shape *beside)
     while (k < SAME_KIND - 1 && shape_find(beside, names[kind][k]) >= 0) k++;
     return (mtf_dim){names[kind][k], size};
 }
-
-bool shape_has_internal(const mtf_shape *s)
-{
-    for (int i = 0; i < s->ndims; i++)
-        if (name_is_internal(s->dims[i].name)) return true;
-    return false;
-}

@@ -25,7 +25,6 @@ typedef enum internal_kind {
 
 /* A dimension under a name that `beside` does not have. */
 mtf_dim internal_dim(internal_kind kind, int64_t size, const mtf_shape *beside);
-bool    shape_has_internal(const mtf_shape *s);
 
 /* A name that only slices have, while a node is lowered: no graph contains it. */
 #define SLICE_DIM(name) "|" name

@@ -38,9 +38,10 @@ static bool take_mark(char *piece, char mark)
 
 static bool no_rule(const rule_source *from, const char *rule)
 {
-    return fail(&from->session->fault, ERR_USAGE,
-                "%s: \"%s\" is no layout rule; write dimension:axis, dimension:axis+axis or auto",
-                from->option, rule);
+    return fail(
+        &from->session->fault, ERR_USAGE,
+        "%s: \"%s\" is not a layout rule; write dimension:axis, dimension:axis+axis or auto",
+        from->option, rule);
 }
 
 /* dim:axis+axis, optionally with `?` or `!` or both at the end. */

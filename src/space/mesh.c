@@ -16,7 +16,7 @@ static bool parse_axis(mtf_session *s, const char *text, char *piece, mtf_dim *a
     char *colon = strchr(piece, ':'), *end;
     if (!colon || colon == piece || strchr(colon + 1, ':'))
         return fail(&s->fault, ERR_USAGE,
-                    "--mesh %s: \"%s\" is no axis; write axis:size, as in rows:2,cols:4", text,
+                    "--mesh %s: \"%s\" is not an axis; write axis:size, as in rows:2,cols:4", text,
                     piece);
     *colon = 0;
     errno = 0;

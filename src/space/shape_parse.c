@@ -14,7 +14,7 @@ static bool parse_dim(mtf_session *s, char *piece, mtf_dim *dim)
 {
     char *colon = strchr(piece, ':');
     if (!colon || strchr(colon + 1, ':'))
-        return fail(&s->fault, ERR_SYNTAX, "\"%s\" is no dimension; write name:size", piece);
+        return fail(&s->fault, ERR_SYNTAX, "\"%s\" is not a dimension; write name:size", piece);
     *colon = 0;
     char *end;
     errno = 0;

@@ -32,7 +32,10 @@ bool exact_run(exact *x, const instr *i)
 operand_view view_of(const exact *x, const instr *i, const access *a)
 {
     int64_t      step = (int64_t)mtf_dtype_bytes(a->type) / x->unit;
-    operand_view v = {x->base[a->buffer] + a->offset * step, a->type, step, {0}};
+    operand_view v;
+    v.at = x->base[a->buffer] + a->offset * step;
+    v.type = a->type;
+    v.step = step;
     for (int d = 0; d < i->nloops; d++) v.stride[d] = a->stride[d] * step;
     return v;
 }

@@ -1,9 +1,12 @@
 /* Maps of the exact device, strip by strip. */
+#include <string.h>
+
 #include "program/map_form.h"
 #include "program/scalar.h"
 #include "verify/exact.h"
 
-enum { STRIP = 256 };
+/* Registers of up to AT_HAND cells lie on the stack, where they stay in caches from one lane to the next. */
+enum { STRIP = 256, AT_HAND = 4096 };
 
 /* Elements first .. first + count-1 of the loops, each register a row of `count` cells. */
 typedef struct strip {
@@ -117,6 +120,10 @@ static void run_step(const exact *x, const strip *s, const scalar_step *step, ce
         break;
     case FN_INDEX: count_along(x, s, step, to); break;
     case FN_CAST:
+        if (exact_is_real(step->type) && exact_is_real(step->from)) { /* changes nothing */
+            memcpy(to, a, sizeof *to * (size_t)s->count);
+            break;
+        }
         for (int64_t k = 0; k < s->count; k++) to[k] = exact_cast(x, step->type, step->from, a[k]);
         break;
     case FN_SELECT:
@@ -143,8 +150,10 @@ bool exact_map(exact *x, const instr *i)
 {
     int64_t elements = instr_elements(i), length = strip_length(i);
     int     registers = i->nin + i->map.nsteps;
+    int64_t cells = registers * (length < elements ? length : elements);
+    cell    at_hand[AT_HAND];
     strip   s = {.instr = i};
-    s.registers = exact_tile(x, (size_t)registers * (size_t)length);
+    s.registers = cells > AT_HAND ? exact_tile(x, (size_t)cells) : at_hand;
     TRY(s.registers != NULL);
     for (; s.first < elements; s.first += s.count) {
         s.count = elements - s.first < length ? elements - s.first : length;

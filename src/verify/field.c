@@ -19,27 +19,41 @@ residue field_inverse(residue x)
     return result;
 }
 
-residue field_total(const field_products *s)
+/* A sum of products, reduced once, at its end: x is x1 2^64 + x0.  `over`: how often 2^128, which is 2, was
+ * left out. */
+typedef struct products {
+    residue  low, cross; /* x0 y0 + 2 x1 y1; x0 y1 + x1 y0, times 2^64 */
+    uint64_t low_over, cross_over;
+} products;
+
+static inline void add_product(products *s, residue x, residue y)
 {
-    residue low = field_add(field_reduce(s->low), field_reduce(s->cross << 64));
-    residue high = field_reduce(s->high);
-    residue over =
-        ((residue)s->cross_over << 64) + (s->cross >> 64) + s->low_over + 2 * (residue)s->high_over;
-    return field_add(field_add(low, field_add(high, high)), field_reduce(2 * over));
+    uint64_t x0 = (uint64_t)x, x1 = (uint64_t)(x >> 64), y0 = (uint64_t)y, y1 = (uint64_t)(y >> 64);
+    residue  cross = (residue)x0 * y1 + (residue)x1 * y0;
+    s->low_over += __builtin_add_overflow(s->low, (residue)x0 * y0, &s->low);
+    s->low_over += __builtin_add_overflow(s->low, (residue)(2 * x1) * y1, &s->low);
+    s->cross_over += __builtin_add_overflow(s->cross, cross, &s->cross);
+}
+
+static residue products_total(const products *s)
+{
+    residue over = ((residue)s->cross_over << 64) + (s->cross >> 64) + s->low_over;
+    return field_reduce(field_fold(field_fold(s->low) + field_fold(s->cross << 64)) +
+                        field_fold(2 * over));
 }
 
 residue field_dot(int64_t n, const residue *x, int64_t x_step, const residue *y, int64_t y_step)
 {
     enum { FEW = 4 }; /* the end of a sum takes as long as four products */
-    residue        few = 0;
-    field_products many = {0};
+    residue  few = 0;
+    products many = {0};
     if (n < FEW) {
         for (int64_t k = 0; k < n; k++)
             few = field_add(few, field_mul(x[k * x_step], y[k * y_step]));
         return few;
     }
-    for (int64_t k = 0; k < n; k++) field_add_product(&many, x[k * x_step], y[k * y_step]);
-    return field_total(&many);
+    for (int64_t k = 0; k < n; k++) add_product(&many, x[k * x_step], y[k * y_step]);
+    return products_total(&many);
 }
 
 residue field_of_int(int64_t x)

@@ -61,24 +61,6 @@ static inline residue field_mul(residue x, residue y)
     return field_reduce(field_fold(rest) + high);
 }
 
-/* A sum of products, reduced once, at its end: x is x1 2^64 + x0.  `over`: how often 2^128, which is 2, was
- * left out. */
-typedef struct field_products {
-    residue  low, cross, high; /* x0 y0; x0 y1 + x1 y0, times 2^64; x1 y1, times 2^128 */
-    uint64_t low_over, cross_over, high_over;
-} field_products;
-
-static inline void field_add_product(field_products *s, residue x, residue y)
-{
-    uint64_t x0 = (uint64_t)x, x1 = (uint64_t)(x >> 64), y0 = (uint64_t)y, y1 = (uint64_t)(y >> 64);
-    residue  cross = (residue)x0 * y1 + (residue)x1 * y0;
-    s->low_over += __builtin_add_overflow(s->low, (residue)x0 * y0, &s->low);
-    s->cross_over += __builtin_add_overflow(s->cross, cross, &s->cross);
-    s->high_over += __builtin_add_overflow(s->high, (residue)x1 * y1, &s->high);
-}
-
-residue field_total(const field_products *s);
-
 /* sum over k of x[k * x_step] * y[k * y_step] */
 residue field_dot(int64_t n, const residue *x, int64_t x_step, const residue *y, int64_t y_step);
 

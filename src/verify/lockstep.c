@@ -160,6 +160,13 @@ static bool open_lanes(lockstep *l, int first, int threads, const lockstep_opts 
     return ok;
 }
 
+static bool take_rows(lockstep *l, int nlanes)
+{
+    l->given = arena_array(&l->arena, operand_row, nlanes);
+    l->taken = arena_array(&l->arena, operand_row, nlanes);
+    return l->given && l->taken;
+}
+
 /* The first one alone: it finds what is wrong with the graph or the layout. */
 bool lockstep_open(lockstep *l, const lockstep_opts *how)
 {
@@ -170,7 +177,7 @@ bool lockstep_open(lockstep *l, const lockstep_opts *how)
     l->shared.arena = &l->arena;
     if (how->layout) l->mesh = *how->layout->mesh;
     l->lanes = arena_array(&l->arena, lane, mesh_size(&l->mesh));
-    TRY(l->lanes != NULL);
+    TRY(l->lanes && take_rows(l, mesh_size(&l->mesh)));
     l->nlanes = 1;
     TRY(open_lanes(l, 0, 1, how));
     l->nlanes = mesh_size(&l->mesh);
@@ -184,7 +191,7 @@ bool lockstep_copy(const lockstep *from, lockstep *l)
     l->arena = arena_make(&l->session->allocator, &l->session->fault);
     l->nlanes = 0;
     l->lanes = arena_copy(&l->arena, from->lanes, sizeof *l->lanes * (size_t)from->nlanes);
-    TRY(l->lanes != NULL);
+    TRY(l->lanes && take_rows(l, from->nlanes));
     for (int n = 0; n < from->nlanes; n++) {
         lane *k = &l->lanes[n];
         k->memory = k->exact.tile = NULL;

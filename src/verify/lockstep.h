@@ -32,6 +32,13 @@ typedef struct lane {
     bool                 cut_short; /* a loop was left although its condition still held */
 } lane;
 
+/* An operand of a collective; its elements are contiguous. */
+typedef struct operand_row {
+    cell     *at;
+    mtf_dtype type;
+    int64_t   step;
+} operand_row;
+
 typedef struct lockstep {
     mtf_session *session;
     mesh         mesh;
@@ -39,6 +46,7 @@ typedef struct lockstep {
     shared       shared;
     int          nlanes;
     lane        *lanes;
+    operand_row *given, *taken; /* by each lane in the collective that they have reached */
     bool         placed; /* buffers share the slab as planned; else each has its own memory */
     const char  *stuck;  /* why processors are not at the same collective; NULL: they are */
 } lockstep;

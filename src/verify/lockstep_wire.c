@@ -7,17 +7,9 @@ static const instr *now(const lane *k)
     return k->code[k->at];
 }
 
-/* An operand of the current collective; its elements are contiguous. */
-typedef struct operand_row {
-    cell     *at;
-    mtf_dtype type;
-    int64_t   step;
-} operand_row;
-
-static operand_row operand_of(const lane *k, bool out)
+static operand_row operand_of(const lane *k, const access *a)
 {
-    const access *a = out ? &now(k)->out[0] : &now(k)->in[0];
-    int64_t       step = (int64_t)mtf_dtype_bytes(a->type) / k->exact.unit;
+    int64_t step = (int64_t)mtf_dtype_bytes(a->type) / k->exact.unit;
     return (operand_row){k->exact.base[a->buffer] + a->offset * step, a->type, step};
 }
 
@@ -61,11 +53,11 @@ static void reduce_for(lockstep *l, int me, fold_kind kind, unsigned axes, int64
                        int64_t count)
 {
     exact      *x = &l->lanes[me].exact;
-    operand_row out = operand_of(&l->lanes[me], true);
+    operand_row out = l->taken[me];
     mesh_point  p = first_member(l, axes, me);
     bool        begins = true;
     do {
-        operand_row in = operand_of(&l->lanes[mesh_number(&l->mesh, &p)], false);
+        operand_row in = l->given[mesh_number(&l->mesh, &p)];
         in.at += first * in.step;
         combine_row(x, kind, begins, count, &out, &in);
         begins = false;
@@ -84,7 +76,7 @@ static bool copy_reduced(lockstep *l, int me)
     const instr *i = now(&l->lanes[me]);
     int          leader = i->kind == INSTR_REDUCE ? leader_of(l, me, i) : me;
     if (leader == me) return true;
-    operand_row from = operand_of(&l->lanes[leader], true), to = operand_of(&l->lanes[me], true);
+    operand_row from = l->taken[leader], to = l->taken[me];
     for (int64_t e = 0; e < instr_elements(i); e++) to.at[e * to.step] = from.at[e * from.step];
     return true;
 }
@@ -112,7 +104,7 @@ static bool exchange_for(lockstep *l, int me)
     const mesh          *m = &l->mesh;
     lane                *k = &l->lanes[me];
     const exchange_args *how = now(k)->exchange;
-    operand_row          out = operand_of(k, true);
+    operand_row          out = l->taken[me];
     instr                loops = {.nloops = how->shape.ndims};
     source              *of[MTF_SHAPE_ROOM];
     int64_t              total = 0, number = 0;
@@ -137,7 +129,7 @@ static bool exchange_for(lockstep *l, int me)
             from += s->further;
             at = at * s->size + s->at;
         }
-        if (from != of_in) in = operand_of(&l->lanes[of_in = from], false);
+        if (from != of_in) in = l->given[of_in = from];
         out.at[number++ * out.step] = in.at[at * in.step];
     }
     return true;
@@ -161,5 +153,10 @@ static bool collective_for(lockstep *l, int n)
 
 bool lockstep_collective(lockstep *l)
 {
+    for (int n = 0; n < l->nlanes; n++) {
+        const lane *k = &l->lanes[n];
+        l->given[n] = operand_of(k, &now(k)->in[0]);
+        l->taken[n] = operand_of(k, &now(k)->out[0]);
+    }
     return lockstep_each(l, collective_for) && lockstep_each(l, copy_reduced);
 }

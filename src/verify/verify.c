@@ -69,14 +69,25 @@ static bool give(trial *t, int step)
            values_fill(&t->lanes, c->opts->layout, &t->right, step > 0);
 }
 
+/* One step on both sides, at the same time where a thread is free. */
+static void step_both(trial *t, bool *right, bool *met)
+{
+#pragma omp task
+    *right = reference_step(&t->right);
+    *met = lockstep_step(&t->lanes);
+#pragma omp taskwait
+}
+
 /* One step on both sides, compared. */
 static bool compare_step(trial *t)
 {
     const check   *c = t->check;
     verify_answer *a = &t->answer;
     lockstep      *l = &t->lanes;
-    TRY(reference_step(&t->right));
-    if (!lockstep_step(l)) {
+    bool           right = false, met = false;
+    step_both(t, &right, &met);
+    TRY(right);
+    if (!met) {
         TRY(l->stuck != NULL);
         a->equal = false;
         a->stuck = l->stuck;

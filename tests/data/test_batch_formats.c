@@ -167,7 +167,7 @@ static void only_what_is_wanted(void **state)
     assert_true(field_read(f, 0, 5, &w, &why) && x[0] == 1 && x[1] == 2);
     w = (wanted){.begin = 2, .end = 4, .type = MTF_I32, .out = x};
     assert_false(field_read(f, 0, 5, &w, &why));
-    assert_contains(why.text, "own.csv\", line 1, column 3: \"none\" is no number");
+    assert_contains(why.text, "own.csv\", line 1, column 3: \"none\" is not a number");
     close_well(s);
 }
 

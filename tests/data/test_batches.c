@@ -338,7 +338,7 @@ static void late_error(void **state)
         assert_true(mtf_batches_seek(b, 2)); /* forgets what the thread may have met */
         assert_true(mtf_batches_next(b) && mtf_step(p));
         assert_false(mtf_batches_next(b));
-        assert_contains(mtf_error(s), "bad.tsv\", line 8, column 0: \"seven\" is no number");
+        assert_contains(mtf_error(s), "bad.tsv\", line 8, column 0: \"seven\" is not a number");
         assert_false(mtf_batches_next(b));
         assert_int_equal(mtf_close(s), 1);
     }

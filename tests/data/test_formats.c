@@ -66,7 +66,7 @@ static void idx_hostile(void **state)
         const char *bytes, *words;
         size_t      n;
     } cases[] = {
-        {"\x50\x4b\x08\x01\0\0\0\x01\x07", "is no IDX file", 9},
+        {"\x50\x4b\x08\x01\0\0\0\x01\x07", "is not an IDX file", 9},
         {"\0\0\x0d\x01\0\0\0\x01\x07", "type 0x0d", 9},
         {"\0\0\x08\0\x07", "0 dimensions", 5},
         {"\0\0\x08\x05\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\0\0\x01\x07", "5 dimensions", 25},
@@ -212,9 +212,9 @@ static void tsv_refused(void **state)
     (void)state;
     const char *path = write_text("t.tsv", "1\t2\n3\tx4\n5\n\n");
     refused((mtf_field){.name = "x", .files = path, .part = "1"},
-            "t.tsv\", line 2, column 1: \"x4\" is no number");
+            "t.tsv\", line 2, column 1: \"x4\" is not a number");
     refused((mtf_field){.name = "x", .files = path, .part = "0"},
-            "line 4, column 0: \"\" is no number");
+            "line 4, column 0: \"\" is not a number");
     refused((mtf_field){.name = "x", .files = path, .part = "2"},
             "line 1 has 2 columns; column 2 is asked for");
     refused((mtf_field){.name = "x", .files = path, .part = "first"}, "names no column \"first\"");
@@ -222,7 +222,7 @@ static void tsv_refused(void **state)
     refused((mtf_field){.name = "x", .files = write_text("t.tsv", ""), .part = "0"},
             "has no examples");
     refused((mtf_field){.name = "x", .files = write_text("t.tsv", "1 2"), .part = "0"},
-            "\"1 2\" is no number");
+            "\"1 2\" is not a number");
 }
 
 /* ---- text ---- */

@@ -105,9 +105,9 @@ static void damaged(void **state)
     refused(f, "t.csv\", line 4 has 1 column, but the first row has 2");
     write_text("t.csv", "1,2\n3,\"4\n4\"\n");
     f.part = "1";
-    refused(f, "t.csv\", line 2, column 1: \"4?4\" is no number");
+    refused(f, "t.csv\", line 2, column 1: \"4?4\" is not a number");
     write_text("t.csv", "1,\n");
-    refused(f, "line 1, column 1: \"\" is no number");
+    refused(f, "line 1, column 1: \"\" is not a number");
     refused(f, "a header says that the first line has the names");
     f.part = "2";
     refused(f, "asks for column 2, counted from 0, but");
@@ -200,7 +200,7 @@ static void ranges(void **state)
     read_as(f, MTF_F32, "takes numbers from 11 to 10, an empty range");
     f = (mtf_field){
         .name = "x", .files = write_text("t.txt", "aa\nb\n"), .length = 2, .least = 97, .most = 98};
-    read_as(f, MTF_F32, NULL); /* what fills up is no number of the file */
+    read_as(f, MTF_F32, NULL); /* what fills up is not a number of the file */
     f.most = 97;
     read_as(f, MTF_F32, "t.txt\", line 2, byte 0: 98 is outside");
 }

@@ -125,7 +125,7 @@ static mtf_field feature(const char *path)
 static void bad_messages(void **state)
 {
     (void)state;
-    static const char no_example[] = "r.tfrecord\": record 0, at byte 0, is no tf.Example";
+    static const char no_example[] = "r.tfrecord\": record 0, at byte 0, is not a tf.Example";
     refused(feature(FEATURE("\x1a\x05\x0a\x01\x01")), no_example); /* a list too long */
     refused(feature(FEATURE("\x1a\x03\x0a\x01\x81")), no_example); /* a number without end */
     refused(feature(FEATURE("\x1b\x02")), no_example);             /* a group */

@@ -80,7 +80,7 @@ static void f8_operand(trial *t, mtf_dtype type, int row, bool transposed, int64
 }
 
 /* The library makes products as the manual says that it does; a kernel of our own makes the others:
- * sizes that are no multiples of 16, other orders, odd addresses, both factors e5m2. */
+ * sizes that are not multiples of 16, other orders, odd addresses, both factors e5m2. */
 static void test_f8(void **state)
 {
     static const mtf_dtype pairs[][2] = {{MTF_F8E4M3, MTF_F8E4M3},

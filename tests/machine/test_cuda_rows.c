@@ -100,7 +100,7 @@ static void test_rows_are_read_twice(void **state)
     trial_free(t);
 }
 
-/* A position names a loop, which is no register.  The address sanitizer sees what is read besides. */
+/* A position names a loop, which is not a register.  The address sanitizer sees what is read besides. */
 static void test_positions_are_no_registers(void **state)
 {
     static const scalar_step said[] = {

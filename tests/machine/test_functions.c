@@ -166,7 +166,7 @@ static const level *level_here(void)
     return here;
 }
 
-/* At the other levels fewer: those with the same bits are no news. */
+/* At the other levels fewer: those with the same bits are not news. */
 static void test_floats(void **state)
 {
     (void)state;

@@ -67,7 +67,7 @@ static float *logits_of_whole(run *r, int k, int j, const int32_t *added, int64_
     mtf_dim batch = {"batch", 1}, length = {"length", before + NEW}, given = {"length", lengths[j]};
     mtf_tensor *in = encodes ? mtf_input(g, "inputs", MTF_I32, mtf_shape(batch, given)) : NULL;
     mtf_tensor *targets = mtf_input(g, "targets", MTF_I32, mtf_shape(batch, length));
-    /* A model that was never trained may say 0, which is no padding here. */
+    /* A model that was never trained may say 0, which is not padding here. */
     mtf_tensor            *whole = encodes ? mtf_ones(g, MTF_I32, mtf_shape(batch, length)) : NULL;
     mtf_transformer_result y = mtf_transformer_apply(
         r->model,

@@ -77,13 +77,13 @@ static void refuse_value(const char *text, const char *sentence)
 static void test_bad_values(void **state)
 {
     (void)state;
-    refuse_value("'open", "syntax: t.gin:1:1: the text that begins here has no end");
+    refuse_value("'open", "syntax: t.gin:1:1: the string that begins here does not end");
     refuse_value("[1, 2",
                  "syntax: t.gin:1:6: \",\" or \"]\" was expected, not the end of the text");
     refuse_value("[1 2]", "syntax: t.gin:1:4: \",\" or \"]\" was expected, not \"2\"");
     refuse_value("{'a' 1}", "syntax: t.gin:1:6: \":\" was expected, not \"1\"");
     refuse_value("relu",
-                 "syntax: t.gin:1:1: a value (a text has quotes, a macro begins with \"%\", a "
+                 "syntax: t.gin:1:1: a value (a string has quotes, a macro begins with \"%\", a "
                  "name with \"@\") was expected, not \"relu\"");
     refuse_value("12abc", "syntax: t.gin:1:1: a number was expected, not \"12abc\"");
     refuse_value("1e999", "syntax: t.gin:1:1: a number was expected, not \"1e999\"");
@@ -93,7 +93,7 @@ static void test_bad_values(void **state)
     refuse_value("@f(1)", "syntax: t.gin:1:4: \")\": arguments are bindings of their own, and was "
                           "expected, not \"1\"");
     refuse_value("[\n 1,\n $]", "syntax: t.gin:3:2: a value was expected, not \"$\"");
-    refuse_value("'\\x00'", "syntax: t.gin:1:6: a text cannot have the character of number 0");
+    refuse_value("'\\x00'", "syntax: t.gin:1:6: a string cannot have the character number 0");
     refuse_value("1 2", "syntax: t.gin:1:3: the end of the value was expected, not \"2\"");
 }
 
@@ -250,11 +250,11 @@ static void test_wrong_values(void **state)
         LM "run.mesh_shape = 'a:2 b'",
         "value: parameter 1:4:18: run.mesh_shape is a list as in 'batch:4,model:2'; \"b\" is not "
         "name:value");
-    refuse(
-        LM "run.batch_size = ('tokens_per_batch', 100)\n"
-           "run.sequence_length = {'targets': 30}",
-        "value: parameter 1:4:18: run.batch_size: 100 tokens are no whole number of sequences of "
-        "30");
+    refuse(LM "run.batch_size = ('tokens_per_batch', 100)\n"
+              "run.sequence_length = {'targets': 30}",
+           "value: parameter 1:4:18: run.batch_size: 100 tokens are not a whole number of "
+           "sequences of "
+           "30");
     refuse(LM "run.batch_size = 99999999999",
            "value: parameter 1:4:18: run.batch_size: a batch has at most 16777216 sequences");
     refuse(LM "run.train_dataset_fn = @text_dataset",

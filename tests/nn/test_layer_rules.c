@@ -7,7 +7,7 @@ static const mtf_dim b = {"b", 8}, a = {"a", 16}, h = {"h", 12}, vocab = {"vocab
 
 /* ---- a cut vocabulary ---- */
 
-/* The elements of collectives, and of those that are no sums. */
+/* The elements of collectives, and of those that are not sums. */
 typedef struct travel {
     int64_t reduced, others;
 } travel;
@@ -291,8 +291,9 @@ static void test_refused(void **state)
     refuse(few_dimensions,
            "shape: conv3d: \"x\" is [b=8, a=16, h=12]; it needs 4 dimensions or more");
     refuse(pad_oddly, "value: conv1d: a layer's padding is MTF_SAME or MTF_VALID");
-    refuse(stride_blocks,
-           "shape: conv2d_with_blocks: blocks of 16 along \"r\" are no multiple of the stride 3");
+    refuse(
+        stride_blocks,
+        "shape: conv2d_with_blocks: blocks of 16 along \"r\" are not a multiple of the stride 3");
     refuse(other_memory, "shape: multihead_attention: the query \"x\" is [b=8, a=16, h=12], the "
                          "memory \"m\" [b=8, memory_length=3, vocab=1001]; but for their lengths "
                          "they must be alike");

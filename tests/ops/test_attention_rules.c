@@ -57,7 +57,7 @@ static void test_numbers(void **state)
     refuses("attention(q, k, v, " DIMS ", min_relative=2, max_relative=1)",
             "min_relative is 2 and max_relative 1");
     refuses("attention(q, k, v, " DIMS ", dropout=0.5, dropout_over=(d))",
-            "dropout_over: \"d\" is no dimension of the weights");
+            "dropout_over: \"d\" is not a dimension of the weights");
 }
 
 /* What k and v lack they share; nothing else is asked of them. */

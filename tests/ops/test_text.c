@@ -476,7 +476,7 @@ static void test_sentences(void **state)
         {"y = relu(top_k(x, dim=a, k=[k=2]))",
          "1:10: top_k gives 2 results; it must stand alone on a line that names them"},
         {"y = relu(x", "1:11: the text ends before the \"(\" of line 5, column 9 is closed"},
-        {"y = \"abc", "1:5: the text in quotes has no end on its line"},
+        {"y = \"abc", "1:5: this quoted string does not end on its line"},
         {"y = \"a\\q\"", "1:5: a backslash must be followed by \", another backslash, n, or x and "
                          "two hexadecimal digits"},
         {"y = \"a\\x1\"",
@@ -490,7 +490,7 @@ static void test_sentences(void **state)
         {"y = x +", "1:8: expected a name, a number or a call, found the end of the text"},
         {"y = x @ x", "1:7: \"@\" does not belong here"},
         {"y = \xc3\xa9", "1:5: the byte 0xc3 does not belong here"},
-        {"y = 1.2.3", "1:5: this is no number, and a name does not begin with a digit"},
+        {"y = 1.2.3", "1:5: this is not a number, and a name does not begin with a digit"},
         {"y = 1e999", "1:5: the number 1e999 is out of range; write inf for infinity"},
         {"y = n / 2", "1:7: \"/\" divides floating numbers; floordiv(x, y) divides integers"},
         {"y = n + 0.5", "1:9: i32 takes whole numbers in its range, not 0.5"},

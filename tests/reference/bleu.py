@@ -34,7 +34,7 @@ GROUPS = [list(range(len(PAIRS))), [0], [1], [2, 3], [9], [10], [12], [1, 9, 12]
 
 
 def literal(text):
-    """In C: each byte that is no plain character as an octal escape, which takes three digits at most."""
+    """In C: each byte that is not a plain character as an octal escape, which takes three digits at most."""
     plain = set(range(32, 127)) - set(b'"\\?')
     return '"' + "".join(chr(b) if b in plain else "\\%03o" % b for b in text.encode("utf-8")) + '"'
 

@@ -181,7 +181,7 @@ static void test_assignments(void **state)
     (void)state;
     scene c = scene_open();
     assert_null(mtf_assign(c.x, c.x));
-    close_with(c.s, "usage: assign: \"x\" is no variable but comes from input");
+    close_with(c.s, "usage: assign: \"x\" is not a variable but comes from input");
     c = scene_open();
     assert_null(mtf_assign(mtf_variable(c.g, "w", mtf_shape(a), NULL), c.x));
     close_with(c.s, "shape: assign: variable \"w\" is [a=4] but the value \"x\" is [a=4, b=2]");
@@ -190,7 +190,7 @@ static void test_assignments(void **state)
     close_with(c.s, "type: assign: \"w\" is f32 but \"n\" is i32: cast one of them");
     c = scene_open();
     assert_null(mtf_read_variable(c.x));
-    close_with(c.s, "usage: read: \"x\" is no variable but comes from input");
+    close_with(c.s, "usage: read: \"x\" is not a variable but comes from input");
     c = scene_open();
     float values[8];
     assert_false(mtf_variable_get(c.x, values));
@@ -198,11 +198,11 @@ static void test_assignments(void **state)
     c = scene_open();
     assert_null(mtf_variable(c.g, "w", mtf_shape(a), &(mtf_variable_opts){.init = "normal(0)"}));
     assert_contains(mtf_error(c.s),
-                    "value: variable: \"normal(0)\" is no initialiser; write one of zeros, ");
+                    "value: variable: \"normal(0)\" is not an initialiser; write one of zeros, ");
     assert_int_equal(mtf_close(c.s), 1);
 }
 
-/* bool is no number: nothing is added to it, and its initial values are not multiplied. */
+/* bool is not a number: nothing is added to it, and its initial values are not multiplied. */
 static void test_bool_variables(void **state)
 {
     (void)state;

@@ -177,7 +177,7 @@ static void test_refused(void **state)
                                        "normal_each(1, 2, 3, 4, 5, 6, 7, 8, 9)",
                                        "constant(inf)"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-        refuse(none[i], "is no initialiser; write one of zeros, ");
+        refuse(none[i], "is not an initialiser; write one of zeros, ");
     refuse("normal_each(1, 2)",
            "shape: variable: normal_each has 2 deviations; it needs one for each index of the "
            "first dimension");

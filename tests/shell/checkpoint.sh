@@ -174,7 +174,7 @@ untouched "another's format"     w.npy 'but no .npz files'                      
 untouched "a .npy file is there" w.npy '"w.npy" already exists; give a new name, or --force' convert one w.npy --only '^half$'
 untouched "a file is there"      w.safetensors '"w.safetensors" already exists; give a new name, or --force' convert one w.safetensors
 untouched "a checkpoint is there" two/manifest.json '"two" already exists; give a new name, or --force' convert one two
-untouched "a folder that is no checkpoint" one/step_00000001/manifest.json '"one" already exists and is not a checkpoint' convert two one --force
+untouched "a folder that is not a checkpoint" one/step_00000001/manifest.json '"one" already exists and is not a checkpoint' convert two one --force
 run ckpt convert one two --force;  check "a checkpoint is replaced" 0 out 'two: 8 tensors'
 run ckpt diff one two;             check "by the new one" 0 out '0 of 8 tensors differ'
 run ckpt convert one w.npy --only '^half$' --force; check "a file is replaced" 0 out 'w.npy: 1 tensor'
@@ -293,7 +293,7 @@ mv renamed/step_00000020 renamed/best        # a name that says no step
 run ckpt verify renamed/best;                check "another name" 0 out "renamed/best: sound"
 run ckpt ls renamed/best;                    check "what that has" 0 out "in 1 file: renamed/best"
 run ckpt ls renamed
-if grep -q best out; then lose "another name is no step" "steps 2 and 4" "$(cat out)"; else pass; fi
+if grep -q best out; then lose "another name is not a step" "steps 2 and 4" "$(cat out)"; else pass; fi
 run "${resumed[@]/run/renamed}" --steps 8;   check "nor is it for a training" 0 out "resuming after step 4"
 
 # ---- damaged checkpoints are skipped ---------------------------------------------------------------

@@ -233,7 +233,7 @@ refuses "npy: absurd header length" 'ends inside its header' run two.mtf --feed 
 printf '\223NUMPY\011\000\020\000\000\000{}' >bad.npy
 refuses "npy: unknown version" 'version 9.0' run two.mtf --feed a=bad.npy --feed b=b.npy
 printf 'PK\003\004 this is a zip file' >bad.npy
-refuses "npy: another format" 'is no .npy file' run two.mtf --feed a=bad.npy --feed b=b.npy
+refuses "npy: another format" 'is not a .npy file' run two.mtf --feed a=bad.npy --feed b=b.npy
 
 refuses "fetch into no folder" '"nowhere/y.npy" cannot be written: No such file' run scalar.mtf --steps 1000000000000 --fetch y=nowhere/y.npy
 refuses "fetch onto a folder"  'Is a directory' run scalar.mtf --fetch y="$work"

@@ -152,7 +152,7 @@ mkdir bare
 misused "a folder without a configuration" '"bare" has no operative_config.gin' decode bare --inputs prompts
 misused "the same of an evaluation" '"bare" has no operative_config.gin' eval --checkpoint-dir bare --eval-text $book
 refuses "a folder that is not there" 'nowhere' decode nowhere --gin_file small.gin --inputs prompts
-misused "a size is no option" "has no option --d-model" decode --d-model 8
+misused "a size is not an option" "has no option --d-model" decode --d-model 8
 
 # ---- the vocabulary is kept as well --------------------------------------------------------------
 
@@ -281,7 +281,7 @@ run eval several --eval-text $book --step 4
 if cmp -s out <(sed -n 2p all); then pass; else lose "the checkpoint of a step" "$(sed -n 2p all)" "$(cat out err)"; fi
 prints "perplexity of a step" "step 2 " perplexity several --eval-text $book --step 2
 refuses "a step that was not saved" "several" eval several --eval-text $book --step 3
-misused "a step that is no number" "--step takes a whole number" eval several --eval-text $book --step newest
+misused "a step that is not a number" "--step takes a whole number" eval several --eval-text $book --step newest
 misused "steps said twice" "--step and --eval-checkpoints both say which checkpoints: leave one out" \
     eval several --eval-text $book --step 4 --eval-checkpoints all
 refuses "a step that is not there" "several" eval several --eval-text $book --eval-checkpoints 3
@@ -407,7 +407,7 @@ wrong "an unknown parameter" '3:1: Unitransformer has no parameter "d_modle"; di
 wrong "an unknown layer" '2:44: there is no configurable "NoSuchLayer"' 'make_layer_stack.layers = [@SelfAttention, @NoSuchLayer]'
 wrong "a size that is none" "2:11: Unitransformer.d_model takes a whole number, not 'wide'" "d_model = 'wide'"
 wrong "no size" '2:11: Unitransformer.d_model takes a whole number from 1 on, not 0' 'd_model = 0'
-wrong "a batch of parts of sequences" '2:18: run.batch_size: 33 tokens are no whole number of sequences of 32' "run.batch_size = ('tokens_per_batch', 33)"
+wrong "a batch of parts of sequences" '2:18: run.batch_size: 33 tokens are not a whole number of sequences of 32' "run.batch_size = ('tokens_per_batch', 33)"
 refuses "sizes that do not fit each other" "3 memory heads do not divide 4 heads" train --gin_file small.gin \
     --gin_param "SelfAttention.num_memory_heads = 3" --text $book --steps 1
 wrong "a learning rate that is none" "2:30: a learning rate is a number, a schedule such as @linear_warmup, or a list of both, not 'fast'" \
@@ -442,10 +442,10 @@ refuses "a binary configuration" '"binary.gin" is not a text: it has a zero byte
 refuses "empty text" '"empty.txt" has no text' train --gin_file small.gin --text empty.txt --steps 1
 refuses "empty text to evaluate on" '"empty.txt" has no text' perplexity whole --eval-text empty.txt
 printf 'a\000b' >binary.txt
-refuses "binary text" '"binary.txt" is no text: its byte 1 is zero' train --gin_file small.gin --text binary.txt --steps 1
+refuses "binary text" '"binary.txt" is not text: its byte 1 is zero' train --gin_file small.gin --text binary.txt --steps 1
 refuses "binary text to score" "line 1 has a zero byte; this is not text" score whole --targets binary.txt
 { printf 'd\000%.0s' {1..999}; printf '\347\003'; } >far.u16
-refuses "an id out of the vocabulary" '"far.u16", element 999: 999 is no id of the vocabulary "bytes", which has 259' \
+refuses "an id out of the vocabulary" '"far.u16", element 999: 999 is not an id of the vocabulary "bytes", which has 259' \
     perplexity whole --eval-text far.u16:joined
 printf 'one column\n' >one.tsv
 refuses "no targets" '"one.tsv", line 1 has no column 1; tabs separate columns' eval pairs --eval-text one.tsv

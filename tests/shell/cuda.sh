@@ -139,7 +139,7 @@ for value in '' no all; do
     check "MTF_CUDNN=$value" 0 err
 done
 for value in net.mtf net.mtf/cache; do
-    MTF_CACHE_DIR=$value misused "MTF_CACHE_DIR=$value" "MTF_CACHE_DIR is \"$value\", which is no folder" train toy --steps 1 --device cuda
+    MTF_CACHE_DIR=$value misused "MTF_CACHE_DIR=$value" "MTF_CACHE_DIR is \"$value\", which is not a folder" train toy --steps 1 --device cuda
 done
 MTF_CACHE_DIR=$(printf '%2000s' | tr ' ' x) misused "a long MTF_CACHE_DIR" "MTF_CACHE_DIR has 2000 characters; it may have at most 960" \
     train toy --steps 1 --device cuda

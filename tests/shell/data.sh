@@ -76,7 +76,7 @@ refuses "tokens out of range" 'train.bin", element' train tokens.mtf --data "tok
     --data "targets=$bin:shift=1" --optimizer sgd --steps 10
 refuses "half a token" 'is cut short, or no file of u32' train tokens.mtf --data "tokens=${bin/u16/u32}" --steps 1
 
-# ---- labels that are no classes --------------------------------------------------------------------
+# ---- labels that are not classes --------------------------------------------------------------------
 
 cat >classes.mtf <<'END'
 x: f32[batch=8, in=2] = input
@@ -95,7 +95,7 @@ refuses "the same by the check device" 'but counts along "classes", whose positi
     --data labels=table.csv:part=class --device check
 refuses "and on a mesh" ' of its part, but counts along "classes"' "${classes[@]}" \
     --data labels=table.csv:part=class --device check --mesh x:2 --layout batch:x
-refuses "tokens that are no row of a table" 'but counts along "now", whose positions are 0 to 6' train tokens.mtf \
+refuses "tokens that are not rows of a table" 'but counts along "now", whose positions are 0 to 6' train tokens.mtf \
     --data "tokens=$bin:scale=2" --data "targets=$bin" --optimizer sgd --steps 10 --device check
 
 printf 'data: %d passed, %d failed\n' $passed $failed

@@ -57,7 +57,7 @@ printf "a,$name\n1,2\n" >table.csv
 printf 'x: f32[batch=1] = input\nw: f32[] = variable\nloss = reduce_sum(x * w)\n' >sum.mtf
 tame "no such column" "$shown" train sum.mtf --steps 1 --data "x=table.csv:part=b$name:header"
 printf "$name\n$name\n" >cells.csv
-tame "a cell that is no number" "[31mred\" is no number" train sum.mtf --steps 1 --data x=cells.csv
+tame "a cell that is not a number" "[31mred\" is not a number" train sum.mtf --steps 1 --data x=cells.csv
 printf "run.train_steps = 1\n$name = 3\n" >named.gin
 printf "run.no_such = '$name'\n" >valued.gin
 tame "a value of a gin file" "mtf: " train --gin_file valued.gin --text table.csv

@@ -123,7 +123,7 @@ refuses "a checkpoint of shorter text" 'was made with other text, of' \
 run train "${options[@]}" --text binary.txt:joined:documents=line --steps 1 --no-shuffle
 check "a step without reading all" 0 out '"step":1'
 run train "${options[@]}" --text binary.txt:documents=line --epochs 1
-check "a zero byte at the end" 1 err "is no text: its byte $(($(stat -c %s book.txt) + 1)) is zero"
+check "a zero byte at the end" 1 err "is not text: its byte $(($(stat -c %s book.txt) + 1)) is zero"
 
 echo "large_text.sh: $passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -118,7 +118,7 @@ train=(train net.mtf --data x=data.tsv:part=0:scale=0.5 --data labels=data.tsv:p
 same_output "show"             "init=\"normal(0.5, 0.25)\"" show net.mtf
 same_output "show a program"   "flops"          show --program net.mtf
 same_output "run"              "0.5745232"        run values.mtf
-same_output "what is no number" "none = nan"    run values.mtf --fetch none
+same_output "what is not a number" "none = nan"    run values.mtf --fetch none
 check       "its opposite"     0 err "none: nan" "opposite: nan"
 same_output "run as JSON"      '"nan"'          run values.mtf --json --fetch c --fetch y
 same_output "plan"             "memory=1.25e+10" plan net.mtf --mesh x:2 --layout batch:x --machine here.machine
@@ -130,8 +130,8 @@ same_output "train"            '"rate":0.2'     "${train[@]}" --json
 same_output "a schedule"       '"rate":0.25'    "${train[@]:0:${#train[@]}-2}" --json --rate 0.25
 same_error  "a message"        "low is 0.5 and high 0.25" run bad.mtf
 same_misuse "no such rate"     "0,5"            "${train[@]:0:${#train[@]}-2}" --rate 0,5
-same_error  "a column"         '" is no number' train net.mtf --data x=comma.tsv:part=0 --data labels=data.tsv:part=1 --steps 1
-same_error  "what is no loss"  'made the first NaN' train toy --steps 3 --nan-step 1 --threads 1
+same_error  "a column"         '" is not a number' train net.mtf --data x=comma.tsv:part=0 --data labels=data.tsv:part=1 --steps 1
+same_error  "what is not a loss"  'made the first NaN' train toy --steps 3 --nan-step 1 --threads 1
 
 # ---- what the one writes, the other reads --------------------------------------------------------
 

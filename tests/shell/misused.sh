@@ -54,15 +54,15 @@ table() { local name=$1 text=$2; run train sum.mtf --steps 1 --quiet --data "x=$
 table "two columns of a name" 'names several columns "a"; give the number of one, counted from 0' twice.csv:part=a:header
 table "semicolons, by name" 'names no column "b"; it seems to be separated by semicolons, and csv by commas' semicolons.csv:part=b:header
 table "semicolons, by number" 'has 1 column; it seems to be separated by semicolons' semicolons.csv:part=1
-table "a hexadecimal number" '"hex.csv", line 2, column 0: "0x10" is no number' hex.csv 1
+table "a hexadecimal number" '"hex.csv", line 2, column 0: "0x10" is not a number' hex.csv 1
 printf '1,5;2,5\n3,5;4,5\n' >commas.csv
 printf '1;2\n3;4\n' >semicolons.tsv
 printf '"a;b",c\n"d;e",f\n' >quoted.csv
-table "semicolons and decimal commas" '"commas.csv", line 1, column 1: "5;2" is no number; it seems to be separated by semicolons, and csv by commas' commas.csv:part=1 1
-table "semicolons in tsv" '"semicolons.tsv", line 1, column 0: "1;2" is no number; it seems to be separated by semicolons, and tsv by tabs' semicolons.tsv:part=0 1
-table "semicolons in quotes" '"quoted.csv", line 1, column 1: "c" is no number; a length' quoted.csv:part=1 1
+table "semicolons and decimal commas" '"commas.csv", line 1, column 1: "5;2" is not a number; it seems to be separated by semicolons, and csv by commas' commas.csv:part=1 1
+table "semicolons in tsv" '"semicolons.tsv", line 1, column 0: "1;2" is not a number; it seems to be separated by semicolons, and tsv by tabs' semicolons.tsv:part=0 1
+table "semicolons in quotes" '"quoted.csv", line 1, column 1: "c" is not a number; a length' quoted.csv:part=1 1
 printf '0x10\n-0X1p3\n' >hex.tsv
-table "a hexadecimal number of tsv" '"hex.tsv", line 1, column 0: "0x10" is no number' hex.tsv:part=0 1
+table "a hexadecimal number of tsv" '"hex.tsv", line 1, column 0: "0x10" is not a number' hex.tsv:part=0 1
 decimal() { misused "a hexadecimal $1" "$1 takes" "${train[@]}" "$1" "$2"; }     # decimal OPTION VALUE
 misused "hexadecimal steps" "--steps takes a whole number" "${train[@]::6}" --steps 0x10
 misused "a hexadecimal rate" '--rate: schedule "0x1p3": at "x1p3": expected' "${train[@]}" --rate 0x1p3
@@ -109,7 +109,7 @@ text "the user's own names come first" 'no line above gives the name "inpt"; did
 failed_with "a configuration" 'there is no file "lmbase", and none of that name came with mtf; did you mean "lm_base"?' \
     train --gin_file lmbase --text make.mtf --steps 1
 
-# ---- "-" is no file ------------------------------------------------------------------------------
+# ---- "-" is not a file ------------------------------------------------------------------------------
 
 for kind in "plan net.mtf --optimizer adam" "plan net.mtf --optimizer adam --mesh x:2 --layout batch:x --diff batch:x" \
     "layout net.mtf --optimizer adam --mesh x:2"; do

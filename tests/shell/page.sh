@@ -131,7 +131,7 @@ if [ -n "$browser" ]; then              # forward goes down through the layers, 
     else lose "layers of instructions" "48 layers" "$(sort -n lanes | tail -n 1)"; fi
 fi
 
-# Names that would like to be code; bytes that are no text.
+# Names that would like to be code; bytes that are not text.
 evil='</script><script>hacked=1</script><img src=x onerror=hacked=2>"&'
 evil=${evil//\"/}
 file evil.mtf \
@@ -224,8 +224,8 @@ check "evaluations" 0 eval.html "test loss" "of the last evaluation"
 looks "evaluations" eval.html '.curve circle'
 
 run train line.mtf --data x=x.tsv:part=0 --loss loss --optimizer sgd --rate 1e20 --steps 9 --quiet --report nan.html
-check "a loss that is no number" 1 nan.html "failed: " "steps"
-looks "a loss that is no number" nan.html .setting
+check "a loss that is not a number" 1 nan.html "failed: " "steps"
+looks "a loss that is not a number" nan.html .setting
 
 echo "page.sh: $passed passed, $failed failed"
 [ $failed -eq 0 ]

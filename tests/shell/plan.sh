@@ -202,12 +202,12 @@ misused "unknown axis"       'the mesh has no axis "rows"; its axes are: row; di
 refuses "unknown dimension"  'the model has no dimension "hiden"' plan net.mtf --mesh x:2 --layout hiden:x
 check   "unknown dimension, a hint" 2 err 'did you mean "hidden"?'
 prints  "an optional rule"   "layout           batch:x" plan net.mtf --mesh x:2 --layout batch:x,experts:y?
-refuses "no rule"            '"batch" is no layout rule' plan net.mtf --mesh x:2 --layout batch
+refuses "no rule"            '"batch" is not a layout rule' plan net.mtf --mesh x:2 --layout batch
 misused "half an axis"       '--mesh x:2.5: the size of axis "x" is "2.5"; write a whole number' plan net.mtf --mesh x:2.5
 misused "no axis after a comma" '--mesh x:2,: an axis is missing' plan net.mtf --mesh x:2,
 misused "an axis of size 0"  '--mesh x:0: the size of axis "x" is "0"' plan net.mtf --mesh x:0
 misused "an axis twice"      '--mesh x:2,x:3: axis "x" is given twice' plan net.mtf --mesh x:2,x:3
-misused "a mesh without sizes" '--mesh x: "x" is no axis; write axis:size, as in rows:2,cols:4' plan net.mtf --mesh x
+misused "a mesh without sizes" '--mesh x: "x" is not an axis; write axis:size, as in rows:2,cols:4' plan net.mtf --mesh x
 misused "auto among axes"    '--mesh auto:4,x:2: auto finds all axes and stands alone' plan net.mtf --mesh auto:4,x:2
 misused "no second axis"     '--layout batch:x+: an axis is missing beside +' plan net.mtf --mesh x:2 --layout batch:x+
 misused "two question marks" '--layout batch:x??: a rule ends in one ? at most' plan net.mtf --mesh x:2 --layout 'batch:x??'
@@ -227,7 +227,7 @@ refuses "bad machine"        '--machine takes flops, memory, wire' plan net.mtf 
 refuses "bad number for it"  '--machine: flops takes a number from 1e-30 to 1e30, not "fast"' plan net.mtf --machine flops=fast
 refuses "a folder"           '--machine: ".": Is a directory' plan net.mtf --machine .
 head -c 70000 /dev/zero | tr '\0' '#' >long.machine
-refuses "a long file"        '--machine: "./long.machine" is no machine file, which is a text of less than 64 KiB' plan net.mtf --machine ./long.machine
+refuses "a long file"        '--machine: "./long.machine" is not a machine file, which is a text of less than 64 KiB' plan net.mtf --machine ./long.machine
 refuses "no speed"           '--machine: wire takes a number from 1e-30 to 1e30, not "0"' plan net.mtf --machine flops=1e9,wire=0
 misused "bad processor"      '--processor takes a whole number' plan net.mtf --processor two
 misused "processor of two"   'leave --processor out' plan net.mtf --diff a:b --processor 1

@@ -252,7 +252,7 @@ printf 'GET /health HTTP/1.1\r\nX: %s\r\n\r\n' "$(cat header)" >request
 timeout 60 bash -c "exec 3<>/dev/tcp/127.0.0.1/$port; cat request >&3 2>/dev/null; head -c 100 <&3" >reply 2>/dev/null
 grep -q '^HTTP/1.1 4' reply && pass || { [ -s reply ] && lose "an endless header" "a refusal" "$(cat reply)" || pass; }
 
-# What is no HTTP, or not the HTTP that it says: refused or hung up on, and nobody else is harmed.
+# What is not HTTP, or not the HTTP that it says: refused or hung up on, and nobody else is harmed.
 for request in 'NONSENSE\r\n\r\n' 'POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n{}' \
     'POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n{}' \
     'POST /v1/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n' 'GET /health HTTP/9.9\r\n\r\n' \
@@ -261,7 +261,7 @@ for request in 'NONSENSE\r\n\r\n' 'POST /v1/completions HTTP/1.1\r\nHost: x\r\nC
     timeout 60 bash -c "exec 3<>/dev/tcp/127.0.0.1/$port; cat request >&3 2>/dev/null; timeout 5 head -c 100 <&3" >reply 2>/dev/null
     if [ ! -s reply ] || grep -q '^HTTP/1.[01] [45]' reply; then pass; else lose "$request" "a refusal" "$(cat reply)"; fi
 done
-asks "bytes that are no text" 400 'error' --data-binary $'{"prompt": "\xff\xfe"}' /v1/completions
+asks "bytes that are not text" 400 'error' --data-binary $'{"prompt": "\xff\xfe"}' /v1/completions
 asks "brackets without an end" 400 'error' -d "$(printf '[%.0s' {1..5000})" /v1/completions
 asks "a number in place of an object" 400 'error' -d '17' /v1/completions
 asks "after that" 200 '{"status":"ok"}' /health

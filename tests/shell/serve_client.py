@@ -123,7 +123,7 @@ def case_score():
             assert n <= len(top) <= n + 1 and listed[:n] == sorted(listed[:n], reverse=True), top
             assert any(abs(v - value) < 1e-9 for v in listed), (top, value)
             assert sum(2.718281828459045 ** v for v in listed) < 1.0001
-            # Only what is no text by itself is called by its number; byte b is token b + 3.
+            # Only what is not text by itself is called by its number; byte b is token b + 3.
             numbers = [int(key[9:]) - 3 for key in top if key.startswith("token_id:")]
             assert not any(0 < b < 128 for b in numbers), top
     greedy = complete("once", max_tokens=5, temperature=0, logprobs=2)["choices"][0]["logprobs"]

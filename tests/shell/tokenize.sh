@@ -115,7 +115,7 @@ refuses "no such file" 'nowhere' tokenize nowhere
 refuses "an empty file" '"empty" has no text' tokenize empty
 refuses "an empty file, to be written" 'there is no text to write to "empty.u16"' tokenize empty --output empty.u16
 printf 'a\0b' >binary
-refuses "a binary file" '"binary" is no text: its byte 1 is zero' tokenize binary
+refuses "a binary file" '"binary" is not text: its byte 1 is zero' tokenize binary
 refuses "tokens already" '"text.u16" has tokens already; --decode converts them to text' tokenize text.u16
 printf 'abc' >odd.u16
 refuses "half a token" 'are not a multiple of 2' tokenize odd.u16 --decode

@@ -402,9 +402,9 @@ refuses "a bad part of a field" 'there is no "colour="'          train net.mtf -
 refuses "data for a built-in model" '--data is for model files'    train toy --data x=y --steps 1
 refuses "an input without data" '"images"'                      train net.mtf --steps 1
 refuses "a watch that sees nothing" 'no tensor'"'"'s name matches "zebra"' "${toy[@]}" --steps 1 --watch zebra
-refuses "a watch that is no pattern" 'pattern "("'              "${toy[@]}" --steps 1 --watch '('
+refuses "a watch that is not a pattern" 'pattern "("'              "${toy[@]}" --steps 1 --watch '('
 refuses "a loss that is not there" '"los"'                      "${net[@]}" --steps 1 --loss los
-refuses "a loss that is no scalar" 'is not a scalar'            "${net[@]}" --steps 1 --loss logits
+refuses "a loss that is not a scalar" 'is not a scalar'            "${net[@]}" --steps 1 --loss logits
 
 printf 'train: %d passed, %d failed\n' $passed $failed
 [ $failed -eq 0 ]

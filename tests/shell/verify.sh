@@ -81,6 +81,11 @@ run verify --gin_file t5_small --mesh x:2,y:2 --layout batch:x,d_ff:y,heads:y,vo
 check "lengths and distances" 0 out "length 512 to 4" "d_kv 64 to 4" "relative_distance 1023 to 7" \
     "equal on all 4 processors, chance of error below 2^-60"
 
+# A state rule keeps a dimension of all activations as long as its axis; its products are most of the work.
+[ "$MTF_TEST" = fast ] && mesh=x:16,y:2 processors=32 || mesh=x:64,y:8 processors=512
+prints "a dimension of all activations that variables are cut by" "equal on all $processors processors" \
+    verify --gin_file t5_11b --mesh $mesh --layout batch:x,d_ff:y,heads:y,vocab:y --state-layout d_model:x --shrink
+
 # ---- micro-batches -------------------------------------------------------------------------------
 
 # A masked mean, a root of a mean, a norm over the batch and dropout, in even and uneven parts.

@@ -492,7 +492,7 @@ static void bad_files(void **state)
     refused_text((mtf_text_opts){.files = write_plain("b.txt", "ab\0c", 4)}, "its byte 2 is zero");
     refused_text(
         (mtf_text_opts){.files = write_plain("b.tsv", "a\tb\nc\td\0\n", 9), .objective = both},
-        "line 2 is no text");
+        "line 2 is not text");
     refused_text((mtf_text_opts){.files = write_text("s.tsv", "a\tb\nc\n"), .objective = both},
                  "line 2 has no column 1");
     refused_text(
@@ -505,9 +505,9 @@ static void bad_files(void **state)
     refused_text((mtf_text_opts){.files = write_text("s.u16", "abcd"), .objective = both},
                  "single texts");
     refused_text((mtf_text_opts){.files = write_plain("s.u16", "\1\0\xff\1", 4)},
-                 "element 1: 511 is no id");
+                 "element 1: 511 is not an id");
     refused_text((mtf_text_opts){.files = write_plain("s.u32", "\1\0\0\0\0\0\0\x80", 8)},
-                 "element 1: 2147483648 is no id");
+                 "element 1: 2147483648 is not an id");
     refused_text((mtf_text_opts){.files = records_path, .targets = "none"},
                  "has no feature \"none\"");
     refused_text((mtf_text_opts){.files = records_path, .targets = "real"}, "floating numbers");
@@ -545,7 +545,7 @@ static void bad_options(void **state)
     mtf_close(s);
 }
 
-/* Bytes that are no UTF-8 are kept by the vocabulary of bytes; a line may be of any length. */
+/* Bytes that are not UTF-8 are kept by the vocabulary of bytes; a line may be of any length. */
 static void any_bytes(void **state)
 {
     (void)state;
@@ -570,7 +570,7 @@ static void batch_sizes(void **state)
     assert_int_equal(mtf_text_batch_size(s, "sequences_per_replica:3", 100, 4), 12);
     assert_int_equal(mtf_text_batch_size(s, "tokens_per_replica:2048", 512, 8), 32);
     assert_int_equal(mtf_text_batch_size(s, "tokens_per_batch:1000", 512, 4), 0);
-    close_with(s, "usage: the batch size \"tokens_per_batch:1000\" is no multiple of 512, the "
+    close_with(s, "usage: the batch size \"tokens_per_batch:1000\" is not a multiple of 512, the "
                   "length of a sequence");
     s = mtf_open_with(NULL);
     assert_int_equal(mtf_text_batch_size(s, "tokens:5", 5, 1), 0);

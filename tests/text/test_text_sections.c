@@ -226,7 +226,7 @@ static void texts_of_tokens(void **state)
     same_rows((mtf_text_opts){.files = path, .ensure_end = true}, LENGTH);
     ids[50000] = 5000;
     reading_fails((mtf_text_opts){.files = write_plain("m.u16", ids, (size_t)n * sizeof *ids)},
-                  "m.u16\", element 50000: 5000 is no id of the vocabulary");
+                  "m.u16\", element 50000: 5000 is not an id of the vocabulary");
 }
 
 /* ---- records ---- */
@@ -462,7 +462,7 @@ static void errors_name_the_line(void **state)
     text[15000] = 0;
     reading_fails(
         (mtf_text_opts){.files = write_plain("i.txt", text, size), .documents = MTF_DOCUMENTS_LINE},
-        "i.txt\" is no text: its byte 15000 is zero");
+        "i.txt\" is not text: its byte 15000 is zero");
 }
 
 static void names_of_columns(void **state)

@@ -136,7 +136,7 @@ static void bytes(void **state)
     close_well(s);
 }
 
-/* Characters come when their last byte does; what is no UTF-8 is U+FFFD, grouped as Python does. */
+/* Characters come when their last byte does; what is not UTF-8 is U+FFFD, grouped as Python does. */
 static void streams(void **state)
 {
     (void)state;
@@ -258,9 +258,9 @@ static void wrong_files(void **state)
 {
     (void)state;
 #if MTF_HAVE_SENTENCEPIECE
-    refused_vocabulary(spec_of("sentencepiece", write_text("m", "")), "no SentencePiece model");
+    refused_vocabulary(spec_of("sentencepiece", write_text("m", "")), "not a SentencePiece model");
     refused_vocabulary(spec_of("sentencepiece", write_text("m", "hello")),
-                       "no SentencePiece model");
+                       "not a SentencePiece model");
 #else
     refused_vocabulary("sentencepiece:x", "libsentencepiece-dev");
 #endif
@@ -270,7 +270,7 @@ static void wrong_files(void **state)
     write_text("merges.txt", "");
     refused_vocabulary(spec_of("gpt2", "/nowhere"), "vocab.json\": No such file");
     write_text(json, "[1]");
-    refused_vocabulary(spec_of("gpt2", scratch_folder), "is no JSON object");
+    refused_vocabulary(spec_of("gpt2", scratch_folder), "is not a JSON object");
     write_text(json, "{\"a\": 0, \"b\": 0.5}");
     refused_vocabulary(spec_of("gpt2", scratch_folder), "as the id of \"b\"");
     write_text(json, "{\"a\": 0, \"b\": 5}");

@@ -20,7 +20,7 @@ bool cache_check(fault *f)
     if (stat(path, &found) == 0 ? S_ISDIR(found.st_mode) : errno != ENOTDIR) return true;
     return fail(
         f, ERR_USAGE,
-        "MTF_CACHE_DIR is \"%s\", which is no folder; it must be one, or a path at which one "
+        "MTF_CACHE_DIR is \"%s\", which is not a folder; it must be one, or a path at which one "
         "can be made",
         path);
 }

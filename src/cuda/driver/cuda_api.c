@@ -70,7 +70,7 @@ static bool open_nvrtc(cuda_api *api, fault *f)
 #define F(name) SYMBOL_OF(d, name)
     const symbol symbols[] = {CUDA_NVRTC(F)};
 #undef F
-    void *library = open_library(api, NVRTC, names, "the compiler of kernels", f);
+    void *library = open_library(api, NVRTC, names, "NVRTC", f);
     return library && find_all(library, names[0], COUNT(symbols), symbols, f);
 }
 
@@ -82,7 +82,7 @@ static bool open_products(cuda_api *api, fault *f)
 #define F(name) SYMBOL_OF(d, name)
     const symbol symbols[] = {CUDA_PRODUCTS(F)};
 #undef F
-    void *library = open_library(api, PRODUCTS, names, "the library of matrix products", f);
+    void *library = open_library(api, PRODUCTS, names, "cuBLASLt", f);
     return library && find_all(library, names[0], COUNT(symbols), symbols, f);
 }
 

@@ -75,8 +75,7 @@ static void *compile_part(void *context)
     const char       *headers[] = {p->scalars}, *names[] = {"program/scalars.h"};
     nvrtcResult result = n->nvrtcCreateProgram(&program, p->text, "kernels.cu", 1, headers, names);
     if (result != NVRTC_SUCCESS) {
-        fail(&p->fault, ERR_DEVICE, "the compiler of kernels cannot begin: %s",
-             n->nvrtcGetErrorString(result));
+        fail(&p->fault, ERR_DEVICE, "NVRTC cannot be started: %s", n->nvrtcGetErrorString(result));
         return NULL;
     }
     compile_program(p, program);

@@ -1,10 +1,10 @@
-/* One call of the library of matrix products. */
+/* One call of cuBLASLt. */
 #include "cuda/library/product_call.h"
 
 bool product_ok(cuda_context *c, cublasStatus_t status, const char *what)
 {
     if (status == CUBLAS_STATUS_SUCCESS) return true;
-    return fail(cuda_fault(c), ERR_DEVICE, "the library of matrix products could not %s: %s", what,
+    return fail(cuda_fault(c), ERR_DEVICE, "cuBLASLt could not %s: %s", what,
                 c->device->api.products.cublasLtGetStatusString(status));
 }
 

@@ -1,4 +1,4 @@
-/* One call of the library of matrix products. */
+/* One call of cuBLASLt. */
 #ifndef CUDA_LIBRARY_PRODUCT_CALL_H
 #define CUDA_LIBRARY_PRODUCT_CALL_H
 

@@ -83,7 +83,7 @@ static int find_candidates(cuda_context *c, const product_call *p,
     for (int k = 0; ok && k < n; k++)
         if (found[k].state == CUBLAS_STATUS_SUCCESS) to[usable++] = found[k].algo;
     if (ok && !usable && !p->key.epilogue)
-        fail(cuda_fault(c), ERR_DEVICE, "the library of matrix products has no way to multiply");
+        fail(cuda_fault(c), ERR_DEVICE, "cuBLASLt has no way to multiply");
     return usable;
 }
 

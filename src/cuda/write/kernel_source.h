@@ -103,7 +103,7 @@ kernel_writer write_map, write_move, write_add_into, write_fold, write_gather, w
     write_scan, write_order, write_nucleus, write_window, write_draw, write_attention,
     write_attention_join, write_attention_grad, write_contract;
 
-/* The writer of a kind of instruction; NULL: it is no kernel. */
+/* The writer of a kind of instruction; NULL: it is not a kernel. */
 kernel_writer *kernel_writer_of(instr_kind kind);
 /* Has the kernels of an instruction written by its writer, or takes those of an equal one. */
 kernel_writer kernel_write;

@@ -116,6 +116,19 @@ static bool is_slanted(const map_text *m, const access *a)
     return nest_stride(&m->nest, a, 0) == 1 && !nest_repeats(&m->rows, a);
 }
 
+/* Elements of an operand that can be moved at once: 1 where they do not lie side by side. */
+static int map_pack(const map_text *m, const access *a)
+{
+    int most = PACK_BYTES / (int)mtf_dtype_bytes(a->type);
+    int pack = m->vector < most ? m->vector : most;
+    if (m->nest.nloops == 0 || nest_stride(&m->nest, a, 0) != 1) return 1;
+    if (m->slanted) return is_slanted(m, a) ? pack : 1;
+    while (pack > 1 && (a->offset % pack != 0 || !index_keeps_aligned(&m->nest, 1, a, pack) ||
+                        !index_keeps_aligned(&m->rows, 0, a, pack)))
+        pack /= 2;
+    return pack;
+}
+
 bool map_slant(map_text *m)
 {
     map_text      try = *m;
@@ -150,18 +163,6 @@ void map_add_shift(map_text *m)
     text_add(&m->t, "%*si32 shift = (i32)((", 4 * m->indent, "");
     map_add_offset(m, &m->rows, "m", first);
     text_add(&m->t, " + %lld) %% %d);\n", (long long)(first->offset % m->vector), m->vector);
-}
-
-int map_pack(const map_text *m, const access *a)
-{
-    int most = PACK_BYTES / (int)mtf_dtype_bytes(a->type);
-    int pack = m->vector < most ? m->vector : most;
-    if (m->nest.nloops == 0 || nest_stride(&m->nest, a, 0) != 1) return 1;
-    if (m->slanted) return is_slanted(m, a) ? pack : 1;
-    while (pack > 1 && (a->offset % pack != 0 || !index_keeps_aligned(&m->nest, 1, a, pack) ||
-                        !index_keeps_aligned(&m->rows, 0, a, pack)))
-        pack /= 2;
-    return pack;
 }
 
 void map_add_index(map_text *m, const nest *n, const char *prefix, const char *number, int vector)

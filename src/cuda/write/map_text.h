@@ -39,8 +39,6 @@ uint32_t map_indexed_loops(const instr *i); /* whose positions are asked for */
 /* The largest vector that suits the operands' types and divides the innermost loop, or, where that is
  * the only one and `rest` is allowed, leaves a rest. */
 int map_vector(const map_text *m, bool rest);
-/* Elements of an operand that can be moved at once: 1 where they do not lie side by side. */
-int map_pack(const map_text *m, const access *a);
 
 /* Rows whose beginnings are not aligned, but alike for all operands with an element each, can be cut
  * into pieces that are: the first and the last piece of a row then reach beyond it, and what lies there

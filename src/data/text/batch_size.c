@@ -39,8 +39,8 @@ static bool batch_size(mtf_session *s, const char *spec, int64_t length, int64_t
                     spec);
     if (way->tokens && number % length)
         return fail(&s->fault, ERR_USAGE,
-                    "the batch size \"%s\" is no multiple of %lld, the length of a sequence", spec,
-                    (long long)length);
+                    "the batch size \"%s\" is not a multiple of %lld, the length of a sequence",
+                    spec, (long long)length);
     *size = way->tokens ? number / length : number;
     if (way->replica && __builtin_mul_overflow(*size, replicas, size))
         return fail(&s->fault, ERR_USAGE, "the batch size \"%s\" is too large", spec);

@@ -9,7 +9,7 @@ static bool check_text(documents *d, const input_file *f)
     const uint8_t *zero = f->size ? memchr(f->bytes, 0, f->size) : NULL;
     if (!zero) return true;
     return fail(&d->dataset->session->fault, ERR_FILE,
-                "\"%s\" is no text: its byte %lld is zero; a file of tokens needs its format, as "
+                "\"%s\" is not text: its byte %lld is zero; a file of tokens needs its format, as "
                 ":format=u16",
                 f->path, (long long)(zero - f->bytes + f->bytes_before));
 }

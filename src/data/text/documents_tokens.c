@@ -32,7 +32,7 @@ static bool copy_texts(documents *d, const input_file *f, const token_run *run)
         if (id >= size)
             return fail(
                 ids->why, ERR_FILE,
-                "\"%s\", element %lld: %lld is no id of the vocabulary \"%s\", which has %lld",
+                "\"%s\", element %lld: %lld is not an id of the vocabulary \"%s\", which has %lld",
                 f->path, (long long)(at + place), (long long)id, v->spec, (long long)size);
         if (!ends || d->ends) TRY(ids_add(ids, (int32_t)id));
         d->unended = !ends;

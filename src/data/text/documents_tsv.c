@@ -65,7 +65,7 @@ static bool add_line(documents *d, const input_file *f, const tsv_columns *c, in
     fault      *why = &d->dataset->session->fault;
     if (n == 0) return true;
     if (memchr(line, 0, (size_t)n))
-        return fail(why, ERR_FILE, "\"%s\", line %lld is no text: it has a zero byte", f->path,
+        return fail(why, ERR_FILE, "\"%s\", line %lld is not text: it has a zero byte", f->path,
                     (long long)(k + 1 + f->lines_before));
     for (int side = d->pairs ? INPUTS : TARGETS; side < SIDES; side++)
         if (!take_cell(line, n, c->column[side], &cells[side]))

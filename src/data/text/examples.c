@@ -74,7 +74,7 @@ static bool check_ids(const text_examples *e, const token_text *t, stretch s, fa
         if (id >= size)
             return fail(
                 why, ERR_FILE,
-                "\"%s\", element %lld: %lld is no id of the vocabulary \"%s\", which has %lld",
+                "\"%s\", element %lld: %lld is not an id of the vocabulary \"%s\", which has %lld",
                 run->path, (long long)i, (long long)id, e->vocabulary->spec, (long long)size);
     }
     return true;

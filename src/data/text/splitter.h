@@ -15,7 +15,7 @@ splitter *splitter_open(mtf_session *s, const char *pattern, const char *whose);
 /* Called with each stretch of the text: one that the pattern matches, or one between two matches.
  * False ends the splitting. */
 typedef bool split_visit(void *context, const char *stretch, size_t n, bool matched);
-/* Bytes that are no UTF-8 match nothing.  Any thread may call it. */
+/* Bytes that are not UTF-8 match nothing.  Any thread may call it. */
 bool splitter_split(const splitter *p, const char *text, size_t n, split_visit *visit,
                     void *context, fault *why);
 

@@ -132,7 +132,7 @@ static bool read_vocabulary(reading *r, mtf_vocabulary *v, const char *text, siz
     bool   ok = cJSON_IsObject(object) && object->child;
     ok = ok ? read_pieces(r, v, object) && check_pieces(r, v)
             : fail(&r->session->fault, ERR_FILE,
-                   "\"%s\" is no JSON object that gives pieces of text their ids", r->path);
+                   "\"%s\" is not a JSON object that gives pieces of text their ids", r->path);
     cJSON_Delete(object);
     return ok;
 }

@@ -21,7 +21,8 @@ static bool open_model(mtf_session *s, mtf_vocabulary *v, const char *path)
     TRY(bytes != NULL);
     sp_model *m = sp_open(bytes, size, words, sizeof words);
     block_free(&s->allocator, bytes);
-    if (!m) return fail(&s->fault, ERR_FILE, "\"%s\" is no SentencePiece model: %s", path, words);
+    if (!m)
+        return fail(&s->fault, ERR_FILE, "\"%s\" is not a SentencePiece model: %s", path, words);
     if (!session_at_close(s, close_model, m)) {
         sp_close(m);
         return false;

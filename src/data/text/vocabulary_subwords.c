@@ -45,8 +45,8 @@ static bool put_line(mtf_session *s, const char *path, subwords *w, int32_t id, 
     while (n && (line[n - 1] == '\r' || line[n - 1] == ' ')) n--;
     if (n >= 2 && line[0] == line[n - 1] && (line[0] == '\'' || line[0] == '"')) line++, n -= 2;
     if (memchr(line, 0, n) || n > 1 << 16)
-        return fail(&s->fault, ERR_FILE, "\"%s\", line %d: that is no subword of a text file", path,
-                    id + 1);
+        return fail(&s->fault, ERR_FILE, "\"%s\", line %d: that is not a subword of a text file",
+                    path, id + 1);
     if (n) piece_table_put(&w->pieces, id, line, n);
     add_alphabet(w, line, n);
     return true;

@@ -43,7 +43,7 @@ static bool put_words(mtf_session *s, const char *path, char *text, size_t size,
     for (char *at = text; at < end; number++) {
         size_t n = line_size(at, end), word = n && at[n - 1] == '\r' ? n - 1 : n;
         if (memchr(at, 0, n) || n > 1 << 20)
-            return fail(&s->fault, ERR_FILE, "\"%s\", line %lld: that is no word of a text file",
+            return fail(&s->fault, ERR_FILE, "\"%s\", line %lld: that is not a word of a text file",
                         path, (long long)number + 1);
         if (word) piece_table_put(words, first + (int32_t)number, at, word);
         at += n + 1;

@@ -55,8 +55,8 @@ const configurable *config_reference(mtf_config *c, const gin_value *v, const ch
     if (v->kind != GIN_REFERENCE) {
         const char *text = gin_text(&c->gin, v);
         if (text)
-            gin_fail(&c->gin, &v->at, ERR_VALUE, "%s is a reference, as @SelfAttention, not %s",
-                     what, text);
+            gin_fail(&c->gin, &v->at, ERR_VALUE,
+                     "%s is a reference, such as @SelfAttention, not %s", what, text);
         return NULL;
     }
     const configurable *k = configurable_find(c, v->text, &v->at, false);

@@ -209,7 +209,7 @@ bool config_activation(mtf_config *c, const char *layer, const gin_value *v,
     }
     return (n > 0 && n <= ACTIVATIONS) ||
            gin_fail(&c->gin, &v->at, ERR_VALUE,
-                    "%s.activation takes a text, as 'relu', or a list of up to %d, as "
+                    "%s.activation takes a string, such as 'relu', or a list of up to %d, as "
                     "['gelu', 'linear']",
                     layer, (int)ACTIVATIONS);
 }

@@ -150,7 +150,8 @@ static const char *pairs_text(mtf_config *c, const gin_value *v, const char *wha
     }
     if (ok) return text_done(&t);
     if (mtf_ok(c->gin.session))
-        gin_fail(&c->gin, &v->at, ERR_VALUE, "run.%s takes a text, as in 'batch:4,model:2'", what);
+        gin_fail(&c->gin, &v->at, ERR_VALUE, "run.%s takes a string, such as 'batch:4,model:2'",
+                 what);
     return NULL;
 }
 
@@ -226,7 +227,7 @@ bool mesh_read(mtf_config *c, const gin_value *shape, const gin_value *rules, me
         TRY(k != NULL);
         if (k != &known_tpu_mesh_shape)
             return gin_fail(&c->gin, &shape->at, ERR_VALUE,
-                            "run.mesh_shape takes a text or @tpu_mesh_shape(), not @%s", k->name);
+                            "run.mesh_shape takes a string or @tpu_mesh_shape(), not @%s", k->name);
         m->mesh = tpu_mesh(c, shape);
     } else {
         m->mesh = pairs_text(c, shape, "mesh_shape");

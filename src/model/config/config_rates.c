@@ -224,6 +224,6 @@ bool config_minimize(mtf_config *c, const run_args *a, int64_t steps, mtf_minimi
         o->only = a->variable_filter->text;
     else if (a->variable_filter->kind != GIN_NONE)
         return gin_fail(&c->gin, &a->variable_filter->at, ERR_VALUE,
-                        "run.variable_filter takes a pattern, which is a text, or None");
+                        "run.variable_filter takes a pattern, which is a string, or None");
     return true;
 }

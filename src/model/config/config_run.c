@@ -142,9 +142,10 @@ static bool read_batch(mtf_config *c, const gin_value *v, const mesh_rules *m, m
             return gin_fail(&c->gin, &v->at, ERR_VALUE,
                             "run.batch_size counts tokens: that needs run.sequence_length");
         if (sequences % length)
-            return gin_fail(&c->gin, &v->at, ERR_VALUE,
-                            "run.batch_size: %lld tokens are no whole number of sequences of %lld",
-                            (long long)sequences, (long long)length);
+            return gin_fail(
+                &c->gin, &v->at, ERR_VALUE,
+                "run.batch_size: %lld tokens are not a whole number of sequences of %lld",
+                (long long)sequences, (long long)length);
         sequences /= length;
     }
     int64_t replicas = k >= 2 ? mesh_replicas(m) : 1;

@@ -29,7 +29,7 @@ static bool read_items(gin_scanner *s, char close, gin_value *v)
 {
     bool pairs = close == '}', comma = false;
     v->kind = pairs ? GIN_DICT : close == ']' ? GIN_LIST : GIN_TUPLE;
-    if (s->brackets == MOST_NESTED) return scan_fail(s, "brackets nested less deeply");
+    if (s->brackets == MOST_NESTED) return scan_fail(s, "fewer nested brackets");
     s->at++;
     s->brackets++;
     while (!scan_take(s, close)) {
@@ -90,7 +90,7 @@ static bool read_word(gin_scanner *s, gin_value *v)
         return true;
     }
     return scan_fail(s,
-                     "a value (a text has quotes, a macro begins with \"%\", a name with \"@\")");
+                     "a value (a string has quotes, a macro begins with \"%\", a name with \"@\")");
 }
 
 static bool read_value(gin_scanner *s, gin_value *v)

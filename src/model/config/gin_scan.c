@@ -156,7 +156,7 @@ static bool numbered(gin_scanner *s, int base, int digits, textbuf *t)
     if (base == 16 && n < digits) return scan_fail(s, "a hexadecimal digit");
     gin_place at = scan_place(s);
     if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-        return gin_fail(s->gin, &at, ERR_SYNTAX, "a text cannot have the character of number %lu",
+        return gin_fail(s->gin, &at, ERR_SYNTAX, "a string cannot have the character number %lu",
                         c);
     char bytes[UTF8_MOST + 1] = {0};
     utf8_put((uint32_t)c, bytes);
@@ -193,7 +193,7 @@ static bool one_text(gin_scanner *s, bool raw, textbuf *t)
     for (s->at += n;;) {
         if (*s->at == quote && (n == 1 || (s->at[1] == quote && s->at[2] == quote))) break;
         if (!*s->at || (*s->at == '\n' && n == 1))
-            return gin_fail(s->gin, &began, ERR_SYNTAX, "the text that begins here has no end");
+            return gin_fail(s->gin, &began, ERR_SYNTAX, "the string that begins here does not end");
         if (*s->at == '\\' && !raw) {
             s->at++;
             TRY(escaped(s, t));

@@ -27,7 +27,7 @@ typedef struct published_logits {
 published_logits published_logits_of(const published_config *c);
 
 /* A tensor of a file that no variable needs, and why: a copy of another tensor, if it has the same
- * elements, or something that is no weight. */
+ * elements, or something that is not a weight. */
 typedef struct published_spare {
     const char *pattern;
     const char *copy_of, *why; /* one of them is NULL */
