@@ -3,6 +3,7 @@
 #
 # Usage: tools/manual.sh COMMAND FOLDER       as in tools/manual.sh build/mtf build/man
 set -eu
+export ASAN_OPTIONS=detect_leaks=0     # it takes seconds of every process, on arm64
 mtf=$(realpath "$1") folder=$2
 document=$(dirname "$(realpath "$0")")/../docs/command.md
 mkdir -p "$folder"
