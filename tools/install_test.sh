@@ -2,7 +2,8 @@
 # Installs into a temporary folder and builds small outside programs against it.
 #
 # Four ways: pkg-config and find_package(mtf), each with the shared library and the archive.  Then all
-# headers in C++, with each compiler that is there, and the README's example, as it stands, on two ranks.
+# headers in C++, with each compiler that is there, and the examples of docs/embedding.md and of the README, as they
+# stand, the latter on two ranks as well.
 # Usage: tools/install_test.sh [build folder]
 cd "$(dirname "$0")/.." || exit 2
 set -eu
@@ -19,6 +20,17 @@ lib=$(dirname "$(find "$tree" -name libmtf.so)")
 step="looking for what should be installed"
 test -f "$tree/include/mtf.h"
 test -f "$tree/share/man/man1/mtf.1"
+test -f "$tree/share/man/man1/mtf-train.1"
+doc=$tree/share/doc/mtf
+test -f "$doc/docs/tutorial/1-dimensions.md"
+test -f "$doc/LICENSE"
+! test -e "$doc/docs/internals"
+step="following the links of the documents that are installed"
+for document in "$doc"/docs/*.md "$doc"/docs/tutorial/*.md; do
+    grep -oE '\]\([^)#:]+[)#]' "$document" | tr -d ']()#' | sort -u >"$work/links" || true
+    while read -r link; do test -e "$(dirname "$document")/$link" || { echo "$document: no file $link"; false; }; done <"$work/links"
+done
+step="looking for what should be installed"
 test -f "$tree/share/mtf/gin/models/bi_base.gin"
 "$tree/bin/mtf" --version >/dev/null
 grep -q 'complete -F _mtf mtf' "$tree/share/bash-completion/completions/mtf"
@@ -97,6 +109,11 @@ int main(int argc, char **argv)
     return mtf_close(s);
 }
 END
+step="using an example that is installed"
+# shellcheck disable=SC2046
+${CC:-cc} "$doc/examples/02_gradients.c" -o "$work/example" $(pkg-config --cflags --libs mtf) -lm
+LD_LIBRARY_PATH=$lib "$work/example" | cmp - "$doc/examples/02_gradients.expected"
+
 compilers=0
 for compiler in g++ clang++; do
     command -v $compiler >/dev/null || continue
@@ -110,6 +127,13 @@ for compiler in g++ clang++; do
         [ "$(LD_LIBRARY_PATH="$lib" "$work/plus")" = "0 1 2 30" ]
     done
 done
+if command -v g++ >/dev/null; then
+    step="using the program of docs/embedding.md"
+    sed -n '/^```cpp$/,/^```$/p' docs/embedding.md | sed '1d; $d' >"$work/fit.cpp"
+    # shellcheck disable=SC2046
+    g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror "$work/fit.cpp" -o "$work/fit" -pthread $(pkg-config --cflags --libs mtf)
+    [ "$(LD_LIBRARY_PATH="$lib" "$work/fit")" = "2.00 1.00, 1.00 3.00" ]
+fi
 [ $compilers -gt 0 ] || echo "install: skipped the headers in C++: there is neither g++ nor clang++"
 
 step="using the README's example"
