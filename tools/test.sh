@@ -47,10 +47,11 @@ few_leaks=()
 # ---- one test ------------------------------------------------------------------------------------
 
 run() {                                 # run KIND NAME COMMAND...: leaves NAME.log and NAME.result
-    local kind=$1 name=$2 log=$work/$2.log status passed="" failed="" note="" begin
-    begin=$(date +%s.%N)
-    timeout -k 5 "$limit" "${@:3}" >"$log" 2>&1 </dev/null
+    local kind=$1 name=$2 log=$work/$2.log status passed="" failed="" note="" real user system
+    local TIMEFORMAT='%R %U %S'
+    { time timeout -k 5 "$limit" "${@:3}" >"$log" 2>&1 </dev/null; } 2>"$work/$name.time"
     status=$?
+    read -r real user system < <(tail -n 1 "$work/$name.time")
     case $kind in
         check) passed=$((status == 0)) failed=$((status != 0)) ;;
         *) read -r passed failed < <(count "$log") ;;
@@ -67,8 +68,8 @@ run() {                                 # run KIND NAME COMMAND...: leaves NAME.
     if [ -n "$note" ] && [ "${failed:-0}" -eq 0 ]; then failed=1; fi
     echo "${passed:-0} ${failed:-0} $note" >"$work/$name.result"
     [ -n "$note" ] || note=$(sed -n 's/^note: //p' "$log" | head -n 1)
-    printf '%-32s %8d %8d %9.1f  %s\n' "$name" "${passed:-0}" "${failed:-0}" \
-        "$(awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { print b - a }')" "$note"
+    printf '%-32s %8d %8d %9.1f %9.1f  %s\n' "$name" "${passed:-0}" "${failed:-0}" "$real" \
+        "$(awk -v u="$user" -v s="$system" 'BEGIN { print u + s }')" "$note"
 }
 
 count() {                               # count LOG: "passed failed", or nothing
@@ -90,7 +91,7 @@ export build
 # ---- all of them, a few at a time ------------------------------------------------------------------
 
 names=()
-printf '\n%-32s %8s %8s %9s\n' test passed failed seconds
+printf '\n%-32s %8s %8s %9s %9s\n' test passed failed seconds 'of cpu'
 start() {
     names+=("$2")
     while [ "$(jobs -rp | wc -l)" -ge "${MTF_TEST_JOBS:-2}" ]; do wait -n; done
