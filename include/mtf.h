@@ -117,7 +117,7 @@ typedef struct mtf_session_opts {
     mtf_allocator allocator;  /* default: malloc and free                                      */
     uint64_t      seed;       /* of every random number; default 0                             */
     int           threads;    /* inside a processor; default: all cores that it may use        */
-    const char   *device;     /* "cpu", or "check" (poisoned memory, first NaN); default "cpu"  */
+    const char   *device;     /* "cpu", "cuda", or "check" (finds the first NaN); default "cpu" */
     size_t        memory;     /* most bytes a program may take; default: what the system grants */
     const char   *mesh;       /* "rows:2,cols:2": named axes of processors; default: one        */
     const char   *layout;     /* "batch:rows,hidden:cols": what is cut along which axes; "auto"  */
