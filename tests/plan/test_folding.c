@@ -67,6 +67,8 @@ static const row rows[] = {
     {"einsum", ALL, {"x[a=5, b=3]", "y[]"}, "r@: [a=5]", "einsum(x@, y@)", NULL},
     {"matmul", ALL, {"x[a=5, b=3]", "y[b=3, c=4]"}, "r@", "matmul(x@, y@)", NULL},
     {"einsum_f8", "r", {"x[a=5, b=3]", "y[b=3, c=4]"}, "r@", "einsum_f8(x@, y@)", NULL},
+    {"grouped_einsum", "r", {"x[a=5, b=3]", "y[g=2, b=3, c=4]", "e:i32[g=2]"}, "r@: [a=5, c=4]", "grouped_einsum(x@, y@, e@, rows=a)", NULL},
+    {"grouped_einsum", "r", {"x[a=5, b=3]", "y[a=5, c=4]", "e:i32[g=2]"}, "r@: [g=2, b=3, c=4]", "grouped_einsum(x@, y@, e@, rows=a)", NULL},
     SAME(reduce_sum, "ri", ", over=(a)")
     SAME(reduce_sum, "ri", ", over=(b)")
     SAME(reduce_sum, "ri", "")
