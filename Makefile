@@ -7,7 +7,7 @@ PRESET       := $(if $(ASAN),asan,$(if $(TSAN),tsan,release))
 
 build = @{ [ -f $(2)/build.ninja ] || cmake --preset $(1); } && cmake --build $(2)
 
-.PHONY: release setup demo test test-all test-presets mutants test-cuda sanitize-cuda test-page bench bench-cuda site install asan tsan fuzz fuzz-programs format tidy clean help
+.PHONY: release setup demo test test-all test-presets mutants test-cuda sanitize-cuda test-page bench bench-cuda site dist deb install asan tsan fuzz fuzz-programs format tidy clean help
 
 release:            ## build everything; the command is build/mtf
 	$(call build,release,build)
@@ -59,6 +59,13 @@ bench-cuda:         ## measure training, decoding and kernels on this machine's 
 site:               ## write the documentation as pages, with search, to build/site
 	@tools/setup.sh site
 	@tools/site/site.py build/site
+
+dist:               ## write the source archive of this commit to build/dist
+	@tools/dist.sh
+
+deb:                ## build Debian packages of this commit in build/packages
+	@tools/setup.sh deb
+	@tools/deb.sh
 
 install: release    ## install under PREFIX, below DESTDIR where given
 	DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)

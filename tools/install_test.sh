@@ -41,6 +41,13 @@ names() { nm -g --defined-only "$@" | awk 'NF == 3 && $3 !~ /^(mtf_|\.gomp_|DW\.
 names -D "$lib/libmtf.so"
 names "$lib/libmtf.a"
 
+step="comparing what the library exports with packaging/symbols"
+nm -D --defined-only "$lib/libmtf.so" | awk 'NF == 3 { print $3 }' | LC_ALL=C sort >"$work/exported"
+LC_ALL=C comm -23 packaging/symbols "$work/exported" >"$work/gone"
+LC_ALL=C comm -13 packaging/symbols "$work/exported" >"$work/new"
+if [ -s "$work/gone" ]; then echo "programs that use these no longer link:" $(cat "$work/gone"); false; fi
+if [ -s "$work/new" ]; then echo "packaging/symbols lacks (add them, sorted):" $(cat "$work/new"); false; fi
+
 cat >"$work/outside.c" <<'END'
 #include <mtf.h>
 #include <stdio.h>
@@ -56,7 +63,7 @@ END
 cat >"$work/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.21)
 project(outside C)
-find_package(mtf 0.1 REQUIRED)
+find_package(mtf 0.2 REQUIRED)
 add_executable(shared outside.c)
 target_link_libraries(shared PRIVATE mtf::mtf)
 add_executable(static outside.c)

@@ -48,7 +48,7 @@ const char *cell_take(const cell_style *style, const char *at, const char *end, 
 
 /* ---- its text ---- */
 
-static cell without_blanks(cell c)
+cell cell_without_blanks(cell c)
 {
     while (c.size && (*c.text == ' ' || *c.text == '\t')) c.text++, c.size--;
     while (c.size && (c.text[c.size - 1] == ' ' || c.text[c.size - 1] == '\t')) c.size--;
@@ -66,7 +66,7 @@ static bool next_piece(const cell *c, int64_t *at, int64_t *size)
 
 bool cell_is(const cell *given, const char *text)
 {
-    cell    c = without_blanks(*given);
+    cell    c = cell_without_blanks(*given);
     int64_t size;
     for (int64_t at = 0; next_piece(&c, &at, &size); at += size + (at + size < c.size)) {
         if (strnlen(text, (size_t)size) < (size_t)size) return false;
@@ -96,7 +96,7 @@ void cell_offer_bytes(const cell *c, wanted *w)
 
 bool cell_offer_number(const cell *given, wanted *w)
 {
-    cell c = without_blanks(*given);
+    cell c = cell_without_blanks(*given);
     char copy[64], *end;
     if (c.size < 1 || c.size >= (int64_t)sizeof copy || isspace((unsigned char)*c.text))
         return false;

@@ -22,6 +22,7 @@ typedef struct cell {
 /* Reads the cell at `at`, and returns what ends it: a separator, the line's end, or `end`.  NULL:
  * its quotes are wrong; `text` is then NULL where they are never closed, else what follows them. */
 const char *cell_take(const cell_style *style, const char *at, const char *end, cell *c);
+cell        cell_without_blanks(cell c); /* without those around its text */
 bool        cell_is(const cell *c, const char *text);
 /* Writes the cell as a text of less than `room` bytes, cut where it is longer. */
 void cell_show(const cell *c, char *text, int64_t room);

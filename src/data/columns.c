@@ -54,27 +54,49 @@ bool columns_are_numbers(const char *part)
 
 /* ---- names ---- */
 
-/* How many columns have the name; the span is of the last. */
+/* How many columns have the name: none, one, whose span this is, or several, the span's ends being the first
+ * two. */
 static int find_name(const table_head *h, const char *name, column_span *span)
 {
     cell        c;
     const char *at = h->row;
     int         found = 0;
-    for (int64_t i = 0; at; i++) {
+    for (int64_t i = 0; at && found < 2; i++) {
         const char *stop = cell_take(h->style, at, h->end, &c);
-        if (cell_is(&c, name)) *span = (column_span){i, i}, found++;
+        if (cell_is(&c, name)) *span = (column_span){found++ ? span->first : i, i};
         at = stop && stop < h->end && *stop == h->style->separator ? stop + 1 : NULL;
     }
     return found;
 }
 
-static bool two_of_a_name(mtf_session *s, const field *f, const table_head *h, const char *name)
+static bool two_of_a_name(mtf_session *s, const field *f, const table_head *h, const char *name,
+                          column_span two)
 {
-    return fail(
-        &s->fault, ERR_USAGE,
-        "field \"%s\": the first line of \"%s\" names several columns \"%s\"; give the number of "
-        "one, counted from 0",
-        f->as.name, h->path, name);
+    return fail(&s->fault, ERR_USAGE,
+                "field \"%s\": the first line of \"%s\" names both column %" PRId64
+                " and column %" PRId64 ", counted from 0, \"%s\"; ask for columns by number",
+                f->as.name, h->path, two.first, two.last, name);
+}
+
+/* Where all columns of a file with names are taken, a name that stands twice is probably a mistake. */
+static bool names_differ(mtf_session *s, const field *f, const table_head *h)
+{
+    cell        c;
+    name_table  names = {.arena = &s->arena};
+    const char *at = h->row;
+    while (at) {
+        const char *stop = cell_take(h->style, at, h->end, &c);
+        char       *name = arena_alloc(&s->arena, (size_t)c.size + 1);
+        column_span two = {0};
+        TRY(name != NULL);
+        c = cell_without_blanks(c);
+        cell_show(&c, name, c.size + 1);
+        if (*name && names_get(&names, name) && find_name(h, name, &two) > 1)
+            return two_of_a_name(s, f, h, name, two);
+        TRY(names_put(&names, name, name));
+        at = stop && stop < h->end && *stop == h->style->separator ? stop + 1 : NULL;
+    }
+    return true;
 }
 
 const char *columns_advice(const cell_style *style, const char *row, const char *end)
@@ -121,7 +143,7 @@ static bool take_item(mtf_session *s, const field *f, const table_head *h, const
     TRY(name != NULL);
     name[size] = 0;
     int found = find_name(h, name, span);
-    if (found) return found == 1 || two_of_a_name(s, f, h, name);
+    if (found) return found == 1 || two_of_a_name(s, f, h, name, *span);
     if (!read_numbers(text, size, span)) return no_such_name(s, f, h, name);
     return fail(&s->fault, ERR_USAGE,
                 "field \"%s\": the columns %s run backwards: the first must not be after the last, "
@@ -139,9 +161,10 @@ bool columns_find(mtf_session *s, const field *f, const table_head *h, shard *pa
     part->spans = spans;
     part->nspans = n;
     if (!text) {
+        TRY(!f->as.header || names_differ(s, f, h));
         spans[0] = (column_span){0, h->columns - 1};
     } else if (!columns_are_numbers(text) && (found = find_name(h, text, &spans[0])) > 0) {
-        if (found > 1) return two_of_a_name(s, f, h, text);
+        if (found > 1) return two_of_a_name(s, f, h, text, spans[0]);
         part->nspans = 1;
     } else {
         for (int i = 0; i < n; i++) {

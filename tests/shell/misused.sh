@@ -51,7 +51,12 @@ echo 'x: f32[batch=2] = input
 w: f32[] = variable
 loss = reduce_sum(x * w)' >sum.mtf
 table() { local name=$1 text=$2; run train sum.mtf --steps 1 --quiet --data "x=$3"; check "$name" "${4:-2}" err "$text"; }
-table "two columns of a name" 'names several columns "a"; give the number of one, counted from 0' twice.csv:part=a:header
+table "two columns of a name" 'names both column 0 and column 2, counted from 0, "a"; ask for columns by number' twice.csv:part=a:header
+table "two columns of a name among all" '"twice.csv" names both column 0 and column 2, counted from 0, "a"' twice.csv:header
+printf 'a,,"b ""c""", a,\n1,2,3,4,5\n' >spaced.csv
+table "a name with spaces around it" 'names both column 0 and column 3, counted from 0, "a"' spaced.csv:header
+printf 'a,,"b ""c""",c,\n1,2,3,4,5\n' >nameless.csv
+table "columns without names" 'field "x" has 5 elements per example' nameless.csv:header
 table "semicolons, by name" 'names no column "b"; it seems to be separated by semicolons, and csv by commas' semicolons.csv:part=b:header
 table "semicolons, by number" 'has 1 column; it seems to be separated by semicolons' semicolons.csv:part=1
 table "a hexadecimal number" '"hex.csv", line 2, column 0: "0x10" is not a number' hex.csv 1
