@@ -7,7 +7,7 @@ PRESET       := $(if $(ASAN),asan,$(if $(TSAN),tsan,release))
 
 build = @{ [ -f $(2)/build.ninja ] || cmake --preset $(1); } && cmake --build $(2)
 
-.PHONY: release setup demo test test-all test-presets mutants test-cuda sanitize-cuda test-page bench bench-cuda install asan tsan fuzz fuzz-programs format tidy clean help
+.PHONY: release setup demo test test-all test-presets mutants test-cuda sanitize-cuda test-page bench bench-cuda site dist deb install asan tsan fuzz fuzz-programs format tidy clean help
 
 release:            ## build everything; the command is build/mtf
 	$(call build,release,build)
@@ -42,8 +42,10 @@ sanitize-cuda:      ## run kernels and short trainings on the GPU under compute-
 
 test-page:          ## look at pages in a browser, headless; installs Chromium where it is missing
 	@tools/setup.sh page
+	@tools/setup.sh site
 	$(call build,release,build) --target mtf
 	@MTF=build/mtf MTF_BROWSER=needed tests/shell/page.sh
+	@MTF_BROWSER=needed tests/shell/site.sh
 
 bench:              ## measure ratios and print them beside their targets
 	@tools/setup.sh bench
@@ -53,6 +55,17 @@ bench:              ## measure ratios and print them beside their targets
 bench-cuda:         ## measure training, decoding and kernels on this machine's gpu
 	$(call build,release,build) --target mtf_bench
 	@build/bench/mtf_bench --only cuda
+
+site:               ## write the documentation as pages, with search, to build/site
+	@tools/setup.sh site
+	@tools/site/site.py build/site
+
+dist:               ## write the source archive of this commit to build/dist
+	@tools/dist.sh
+
+deb:                ## build Debian packages of this commit in build/packages
+	@tools/setup.sh deb
+	@tools/deb.sh
 
 install: release    ## install under PREFIX, below DESTDIR where given
 	DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)

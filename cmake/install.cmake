@@ -1,5 +1,5 @@
 # What `make install` puts where: headers, libraries, command, completions, package files,
-# man page, descriptions of machines, configurations.
+# manual pages, documents, examples, descriptions of machines, configurations.
 
 include(CMakePackageConfigHelpers)
 
@@ -8,13 +8,17 @@ install(FILES ${public_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 file(GLOB machines CONFIGURE_DEPENDS share/machines/*.machine)
 install(FILES ${machines} DESTINATION ${CMAKE_INSTALL_DATADIR}/mtf/machines)
 install(DIRECTORY share/gin/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mtf/gin FILES_MATCHING PATTERN "*.gin")
-install(FILES docs/mtf.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+# Documents lie beside each other as they do here, so that their links hold.
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} USE_SOURCE_PERMISSIONS
+    PATTERN internals EXCLUDE PATTERN __pycache__ EXCLUDE)
+install(FILES bench/RESULTS.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench)
+install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(TARGETS mtf_shared mtf_static EXPORT mtf
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET mtf)
     install(TARGETS mtf RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-    # What shells complete is made by the command itself, where it can run.
+    # What shells complete, and the manual pages, are made by the command itself, where it can run.
     if(NOT CMAKE_CROSSCOMPILING)
         foreach(shell bash zsh)
             set(completion_${shell} ${PROJECT_BINARY_DIR}/completion.${shell})
@@ -22,6 +26,13 @@ if(TARGET mtf)
                 COMMAND mtf completion ${shell} > ${completion_${shell}}
                 DEPENDS mtf VERBATIM)
         endforeach()
+        set(manual ${PROJECT_BINARY_DIR}/man)
+        add_custom_command(OUTPUT ${manual}/mtf.1
+            COMMAND ${PROJECT_SOURCE_DIR}/tools/manual.sh $<TARGET_FILE:mtf> ${manual}
+            DEPENDS mtf tools/manual.sh docs/command.md VERBATIM
+            COMMENT "Writing the manual pages")
+        add_custom_target(manual ALL DEPENDS ${manual}/mtf.1)
+        install(DIRECTORY ${manual}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
         add_custom_target(completions ALL DEPENDS ${completion_bash} ${completion_zsh})
         install(FILES ${completion_bash} RENAME mtf
             DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

@@ -117,7 +117,7 @@ typedef struct mtf_session_opts {
     mtf_allocator allocator;  /* default: malloc and free                                      */
     uint64_t      seed;       /* of every random number; default 0                             */
     int           threads;    /* inside a processor; default: all cores that it may use        */
-    const char   *device;     /* "cpu", or "check" (poisoned memory, first NaN); default "cpu"  */
+    const char   *device;     /* "cpu", "cuda", or "check" (finds the first NaN); default "cpu" */
     size_t        memory;     /* most bytes a program may take; default: what the system grants */
     const char   *mesh;       /* "rows:2,cols:2": named axes of processors; default: one        */
     const char   *layout;     /* "batch:rows,hidden:cols": what is cut along which axes; "auto"  */
@@ -293,6 +293,20 @@ MTF_API mtf_tensor *mtf_matmul(mtf_tensor *a, mtf_tensor *b);
 /* einsum of x and y, rounded to f8e4m3 with a scale for each; in its gradient that of the result is
  * rounded to f8e5m2.  Sums are f32, the result has the type of x.                               */
 MTF_API mtf_tensor *mtf_einsum_f8(mtf_shape output, mtf_tensor *x, mtf_tensor *y);
+
+/* Einsum of x and y in which each of `rows` is multiplied with its own group's part of y, without a
+ * tensor of [rows, groups].  Rows are sorted by group: `ends`, i32, has one dimension that x lacks, the
+ * groups, and says where each one's rows end, as a cumulative sum; row r is in the first group g with
+ * r < ends[g], rows from the last end on are in none.  Two forms:
+ *
+ *     x [rows, in],  y [groups, in, out]  ->  [rows, out]        0 for rows of no group
+ *     x [rows, in],  y [rows, out]        ->  [groups, in, out]  0 for groups without rows
+ *
+ * These, with y and the result exchanged, are each other's gradients.  Further dimensions are those of
+ * einsum; those of `ends` (the batch, say) have groups of their own, and `x` has them, too.  In the
+ * first form a row's result depends on that row and its group's part of y only, to the last bit. */
+MTF_API mtf_tensor *mtf_grouped_einsum(mtf_shape output, mtf_tensor *x, mtf_tensor *y,
+                                       mtf_tensor *ends, mtf_dim rows);
 
 /* Reduce the dimensions of `over`; MTF_ALL reduces every one.  The _to forms name what is kept,
  * in any order. Ties of max, min, argmax: the lowest index wins and receives the gradient. */

@@ -49,16 +49,20 @@ MTF_API mtf_tensor *mtf_us_einsum(const mtf_layer_context *context, mtf_shape ou
                                   mtf_tensor *const *xs);
 
 typedef struct mtf_dense_opts {
-    const char              *name;    /* default "dense"                                       */
-    mtf_shape                reduced; /* dimensions of x to sum over; default: its last one    */
-    mtf_shape                experts; /* separate weights for each index of these: experts, members
+    const char *name;    /* default "dense"                                       */
+    mtf_shape   reduced; /* dimensions of x to sum over; default: its last one    */
+    mtf_shape   experts; /* separate weights for each index of these: experts, members
                                          of an ensemble; x may have them or not                */
-    bool                     no_bias;
-    const char              *activation; /* for mtf_activate; default none                        */
-    const char              *kernel_init; /* default "variance_scaling(1, fan_in, normal)", with
+    bool        no_bias;
+    const char *activation;  /* for mtf_activate; default none                        */
+    const char *kernel_init; /* default "variance_scaling(1, fan_in, normal)", with
                                          `reduced` and the new dimensions as fans              */
-    mtf_tensor              *kernel; /* used instead of a variable                            */
-    bool                     f8;     /* x and kernel are multiplied in f8, as mtf_einsum_f8 does  */
+    mtf_tensor *kernel;      /* used instead of a variable                            */
+    bool        f8;          /* x and kernel are multiplied in f8, as mtf_einsum_f8 does  */
+    /* Each row of x goes through one of the experts only: `rows` of x are sorted by expert, and `ends`
+     * says where each one's end (mtf_grouped_einsum).  With no_bias, without f8. */
+    mtf_tensor              *ends;
+    mtf_dim                  rows;
     const mtf_layer_context *context;
 } mtf_dense_opts;
 
@@ -216,6 +220,9 @@ typedef struct mtf_moe_opts {
     int64_t shared; /* experts that every token goes to, computed as one layer                 */
     const char *kernel_init, *output_init; /* of the router and "wi", of "wo"; as for mtf_dense */
     bool one_hot; /* moves tokens by products with one-hot masks, as the original, not by index */
+    /* Experts have no capacity, so that nothing is dropped: tokens are sorted by expert, and an expert
+     * reads as many rows as it has.  For gatings in which tokens choose. */
+    bool dropless;
     /* 1 for real tokens, 0 for padding: x's dimensions but the last, floating.  NULL: all are real.
      * top_2: a token of importance between goes to its best expert as a second choice.        */
     mtf_tensor              *importance;

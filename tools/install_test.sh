@@ -2,7 +2,8 @@
 # Installs into a temporary folder and builds small outside programs against it.
 #
 # Four ways: pkg-config and find_package(mtf), each with the shared library and the archive.  Then all
-# headers in C++, with each compiler that is there, and the README's example, as it stands, on two ranks.
+# headers in C++, with each compiler that is there, and the examples of docs/embedding.md and of the README, as they
+# stand, the latter on two ranks as well.
 # Usage: tools/install_test.sh [build folder]
 cd "$(dirname "$0")/.." || exit 2
 set -eu
@@ -19,6 +20,17 @@ lib=$(dirname "$(find "$tree" -name libmtf.so)")
 step="looking for what should be installed"
 test -f "$tree/include/mtf.h"
 test -f "$tree/share/man/man1/mtf.1"
+test -f "$tree/share/man/man1/mtf-train.1"
+doc=$tree/share/doc/mtf
+test -f "$doc/docs/tutorial/1-dimensions.md"
+test -f "$doc/LICENSE"
+! test -e "$doc/docs/internals"
+step="following the links of the documents that are installed"
+for document in "$doc"/docs/*.md "$doc"/docs/tutorial/*.md; do
+    grep -oE '\]\([^)#:]+[)#]' "$document" | tr -d ']()#' | sort -u >"$work/links" || true
+    while read -r link; do test -e "$(dirname "$document")/$link" || { echo "$document: no file $link"; false; }; done <"$work/links"
+done
+step="looking for what should be installed"
 test -f "$tree/share/mtf/gin/models/bi_base.gin"
 "$tree/bin/mtf" --version >/dev/null
 grep -q 'complete -F _mtf mtf' "$tree/share/bash-completion/completions/mtf"
@@ -28,6 +40,13 @@ step="looking for internal names in the libraries"
 names() { nm -g --defined-only "$@" | awk 'NF == 3 && $3 !~ /^(mtf_|\.gomp_|DW\.ref\.)/ { print $3; bad = 1 } END { exit bad }'; }
 names -D "$lib/libmtf.so"
 names "$lib/libmtf.a"
+
+step="comparing what the library exports with packaging/symbols"
+nm -D --defined-only "$lib/libmtf.so" | awk 'NF == 3 { print $3 }' | LC_ALL=C sort >"$work/exported"
+LC_ALL=C comm -23 packaging/symbols "$work/exported" >"$work/gone"
+LC_ALL=C comm -13 packaging/symbols "$work/exported" >"$work/new"
+if [ -s "$work/gone" ]; then echo "programs that use these no longer link:" $(cat "$work/gone"); false; fi
+if [ -s "$work/new" ]; then echo "packaging/symbols lacks (add them, sorted):" $(cat "$work/new"); false; fi
 
 cat >"$work/outside.c" <<'END'
 #include <mtf.h>
@@ -44,7 +63,7 @@ END
 cat >"$work/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.21)
 project(outside C)
-find_package(mtf 0.1 REQUIRED)
+find_package(mtf 0.2 REQUIRED)
 add_executable(shared outside.c)
 target_link_libraries(shared PRIVATE mtf::mtf)
 add_executable(static outside.c)
@@ -97,6 +116,11 @@ int main(int argc, char **argv)
     return mtf_close(s);
 }
 END
+step="using an example that is installed"
+# shellcheck disable=SC2046
+${CC:-cc} "$doc/examples/02_gradients.c" -o "$work/example" $(pkg-config --cflags --libs mtf) -lm
+LD_LIBRARY_PATH=$lib "$work/example" | cmp - "$doc/examples/02_gradients.expected"
+
 compilers=0
 for compiler in g++ clang++; do
     command -v $compiler >/dev/null || continue
@@ -110,6 +134,13 @@ for compiler in g++ clang++; do
         [ "$(LD_LIBRARY_PATH="$lib" "$work/plus")" = "0 1 2 30" ]
     done
 done
+if command -v g++ >/dev/null; then
+    step="using the program of docs/embedding.md"
+    sed -n '/^```cpp$/,/^```$/p' docs/embedding.md | sed '1d; $d' >"$work/fit.cpp"
+    # shellcheck disable=SC2046
+    g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror "$work/fit.cpp" -o "$work/fit" -pthread $(pkg-config --cflags --libs mtf)
+    [ "$(LD_LIBRARY_PATH="$lib" "$work/fit")" = "2.00 1.00, 1.00 3.00" ]
+fi
 [ $compilers -gt 0 ] || echo "install: skipped the headers in C++: there is neither g++ nor clang++"
 
 step="using the README's example"

@@ -47,10 +47,11 @@ few_leaks=()
 # ---- one test ------------------------------------------------------------------------------------
 
 run() {                                 # run KIND NAME COMMAND...: leaves NAME.log and NAME.result
-    local kind=$1 name=$2 log=$work/$2.log status passed="" failed="" note="" begin
-    begin=$(date +%s.%N)
-    timeout -k 5 "$limit" "${@:3}" >"$log" 2>&1 </dev/null
+    local kind=$1 name=$2 log=$work/$2.log status passed="" failed="" note="" real user system
+    local TIMEFORMAT='%R %U %S'
+    { time timeout -k 5 "$limit" "${@:3}" >"$log" 2>&1 </dev/null; } 2>"$work/$name.time"
     status=$?
+    read -r real user system < <(tail -n 1 "$work/$name.time")
     case $kind in
         check) passed=$((status == 0)) failed=$((status != 0)) ;;
         *) read -r passed failed < <(count "$log") ;;
@@ -67,8 +68,8 @@ run() {                                 # run KIND NAME COMMAND...: leaves NAME.
     if [ -n "$note" ] && [ "${failed:-0}" -eq 0 ]; then failed=1; fi
     echo "${passed:-0} ${failed:-0} $note" >"$work/$name.result"
     [ -n "$note" ] || note=$(sed -n 's/^note: //p' "$log" | head -n 1)
-    printf '%-32s %8d %8d %9.1f  %s\n' "$name" "${passed:-0}" "${failed:-0}" \
-        "$(awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { print b - a }')" "$note"
+    printf '%-32s %8d %8d %9.1f %9.1f  %s\n' "$name" "${passed:-0}" "${failed:-0}" "$real" \
+        "$(awk -v u="$user" -v s="$system" 'BEGIN { print u + s }')" "$note"
 }
 
 count() {                               # count LOG: "passed failed", or nothing
@@ -89,40 +90,45 @@ export build
 
 # ---- all of them, a few at a time ------------------------------------------------------------------
 
-names=()
-printf '\n%-32s %8s %8s %9s\n' test passed failed seconds
-start() {
+names=() first=() later=()
+printf '\n%-32s %8s %8s %9s %9s\n' test passed failed seconds 'of cpu'
+add() {                                 # add KIND NAME COMMAND...
+    if [[ $longest == *" ${2%-[0-9]} "* ]]; then first+=("$(printf '%q ' "$@")"); else later+=("$(printf '%q ' "$@")"); fi
+}
+start() {                               # start KIND NAME COMMAND...
     names+=("$2")
     while [ "$(jobs -rp | wc -l)" -ge "${MTF_TEST_JOBS:-2}" ]; do wait -n; done
     run "$@" 2>/dev/null &
 }
 
-# The longest ones are several tests, so that they end in time and run side by side.
+# The longest ones are first, so that nothing waits for one at the end, and some of them are several tests, so that
+# they end in time and run side by side.
+longest=" mpi.sh plan.sh test_cuda_decode test_layouts test_models test_layers test_cases test_state_rules presets.sh\
+ cuda_tests.sh test_cuda_attention test_cuda_memory test_cuda_products test_cuda_calibrate cli.sh serve.sh page.sh "
 shares_of() { case $how,$1 in fast,*) echo 1 ;; *,test_layouts) echo 6 ;; *,test_models) echo 4 ;; *) echo 1 ;; esac; }
 while read -r name; do
     wanted "$name" || continue
     shares=$(shares_of "$name")
-    if [ "$shares" -eq 1 ]; then start test "$name" "$build/tests/$name"; continue; fi
-    for ((k = 0; k < shares; k++)); do start test "$name-$k" "$build/tests/$name" $k/"$shares"; done
+    if [ "$shares" -eq 1 ]; then add test "$name" "$build/tests/$name"; continue; fi
+    for ((k = 0; k < shares; k++)); do add test "$name-$k" "$build/tests/$name" $k/"$shares"; done
 done <"$build/tests.txt"
-longest=tests/shell/mpi.sh              # first, so that nothing waits for it at the end
-for script in $longest tests/shell/*.sh; do
-    [ "$script" = $longest ] && [[ " ${names[*]} " == *" mpi.sh "* ]] && continue
-    [ -f "$script" ] && wanted "$(basename "$script")" && start test "$(basename "$script")" env "${few_leaks[@]}" "$script"
+for script in tests/shell/*.sh; do
+    wanted "$(basename "$script")" && add test "$(basename "$script")" env "${few_leaks[@]}" "$script"
 done
 for expected in examples/*.expected; do
     name=$(basename "$expected" .expected)
-    [ -f "$expected" ] && wanted examples && start check "$name" bash -c 'same_output "$1"' - "$name"
+    [ -f "$expected" ] && wanted examples && add check "$name" bash -c 'same_output "$1"' - "$name"
 done
 for check in layers sizes numbers globals install; do
     wanted $check || continue
     case $check,$preset in
         install,asan | install,tsan) ;;
-        install,*) start check install tools/install_test.sh "$build" ;;
-        globals,*) start check globals tools/globals.sh "$build" ;;
-        *) start check $check tools/$check.sh ;;
+        install,*) add check install tools/install_test.sh "$build" ;;
+        globals,*) add check globals tools/globals.sh "$build" ;;
+        *) add check $check tools/$check.sh ;;
     esac
 done
+for test in "${first[@]}" "${later[@]}"; do eval "start $test"; done
 wait
 
 # ---- the sum -------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ static kernel *const kernels[INSTR_KINDS] = {
     [INSTR_ADD_INTO] = kernel_add_into,
     [INSTR_FOLD] = kernel_fold,
     [INSTR_CONTRACT] = kernel_contract,
+    [INSTR_GROUPED] = kernel_grouped,
     [INSTR_GATHER] = kernel_gather,
     [INSTR_SCATTER] = kernel_scatter,
     [INSTR_SCAN] = kernel_scan,

@@ -11,9 +11,9 @@
 
 typedef void kernel(const instr *i, const run_state *r);
 
-kernel kernel_map, kernel_move, kernel_add_into, kernel_fold, kernel_contract, kernel_gather,
-    kernel_scatter, kernel_scan, kernel_order, kernel_nucleus, kernel_window, kernel_draw,
-    kernel_attention, kernel_attention_join, kernel_attention_grad;
+kernel kernel_map, kernel_move, kernel_add_into, kernel_fold, kernel_contract, kernel_grouped,
+    kernel_gather, kernel_scatter, kernel_scan, kernel_order, kernel_nucleus, kernel_window,
+    kernel_draw, kernel_attention, kernel_attention_join, kernel_attention_grad;
 
 /* Bytes of scratch with which `threads` threads can run any instruction of the program. */
 size_t kernels_scratch_bytes(const program *p, int threads);
@@ -36,6 +36,7 @@ static inline void report_flops(const run_state *r, int64_t flops)
 /* Bytes of scratch for each thread; the part of thread t begins at t times that. */
 size_t map_scratch_bytes(const instr *i);
 size_t order_scratch_bytes(const instr *i);
+size_t grouped_scratch_bytes(const instr *i);
 /* Bytes of scratch shared by all threads, independent of their number. */
 size_t fold_scratch_bytes(const instr *i);
 /* Bytes of both kinds together. */

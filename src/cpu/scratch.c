@@ -6,6 +6,7 @@ static size_t bytes_of(const instr *i, size_t threads)
     switch (i->kind) {
     case INSTR_MAP: return threads * map_scratch_bytes(i);
     case INSTR_ORDER: return threads * order_scratch_bytes(i);
+    case INSTR_GROUPED: return threads * grouped_scratch_bytes(i);
     case INSTR_WINDOW: return window_scratch_bytes(i, threads);
     case INSTR_FOLD: return fold_scratch_bytes(i);
     case INSTR_CONTRACT: return contract_scratch_bytes(i, threads);

@@ -25,6 +25,14 @@ static bool check_dense(const mtf_tensor *x, const mtf_shape *reduced, const mtf
     return true;
 }
 
+/* Rows by expert have what a product of them has: each expert's bias would have to be gathered. */
+static bool check_rows(const mtf_graph *g, const mtf_dense_opts *o)
+{
+    if (!o->ends || (o->no_bias && !o->f8)) return true;
+    return fail(&g->session->fault, ERR_VALUE, "dense: rows that are sorted by expert have %s; %s",
+                o->f8 ? "no product in f8" : "no bias", o->f8 ? "leave f8 out" : "set no_bias");
+}
+
 /* Dimensions that are both reduced and new get another name in x; sizes are x's. */
 static mtf_tensor *set_apart(mtf_tensor *x, mtf_shape *reduced, const mtf_shape *new_dims,
                              const mtf_shape *experts)
@@ -46,7 +54,7 @@ mtf_tensor *layer_dense(mtf_tensor *x, mtf_shape reduced, mtf_shape new_dims,
                         const mtf_dense_opts *o)
 {
     mtf_graph *g = graph_of(x);
-    if (!g || !check_dense(x, &reduced, &new_dims)) return NULL;
+    if (!g || !check_dense(x, &reduced, &new_dims) || !check_rows(g, o)) return NULL;
     x = set_apart(x, &reduced, &new_dims, &o->experts);
     if (!x) return NULL;
     mtf_tensor *w = o->kernel;
@@ -58,7 +66,8 @@ mtf_tensor *layer_dense(mtf_tensor *x, mtf_shape reduced, mtf_shape new_dims,
     }
     mtf_shape   kept = mtf_shape_plus(mtf_shape_minus(x->shape, reduced), new_dims);
     mtf_shape   output = mtf_shape_plus(mtf_shape_minus(o->experts, kept), kept);
-    mtf_tensor *y = layer_product(o->context, o->f8, output, x, w);
+    mtf_tensor *y = o->ends ? layer_rows_product(o, kept, x, w)
+                            : layer_product(o->context, o->f8, output, x, w);
     if (!o->no_bias)
         y = mtf_add(y, layer_weight(g, o->context, "bias", x->type,
                                     mtf_shape_plus(o->experts, new_dims), "zeros"));

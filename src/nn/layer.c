@@ -112,6 +112,14 @@ mtf_tensor *layer_product(const mtf_layer_context *context, bool f8, mtf_shape o
     return unit_scaled(context, y, output, 2, xs);
 }
 
+mtf_tensor *layer_rows_product(const mtf_dense_opts *o, mtf_shape output, mtf_tensor *x,
+                               mtf_tensor *w)
+{
+    mtf_tensor *y = mtf_grouped_einsum(output, x, w, o->ends, o->rows);
+    return unit_scaled(o->context, y, mtf_shape_plus(output, o->experts), 2,
+                       (mtf_tensor *[]){x, w});
+}
+
 /* Can this elementwise operation be an activation? */
 static bool activates(const op *o)
 {

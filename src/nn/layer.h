@@ -30,6 +30,10 @@ mtf_tensor *layer_kernel_weight(mtf_graph *g, const mtf_layer_context *context, 
 mtf_tensor *layer_product(const mtf_layer_context *context, bool f8, mtf_shape output,
                           mtf_tensor *x, mtf_tensor *w);
 
+/* The same of x, whose rows are sorted by expert, with each one's kernel. */
+mtf_tensor *layer_rows_product(const mtf_dense_opts *o, mtf_shape output, mtf_tensor *x,
+                               mtf_tensor *w);
+
 /* The dense layer in the current scope; all reduced dimensions are given. */
 mtf_tensor *layer_dense(mtf_tensor *x, mtf_shape reduced, mtf_shape new_dims,
                         const mtf_dense_opts *o);

@@ -1,6 +1,7 @@
 /* Mixture of experts: the layer. */
 #include "nn/moe.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/dtype.h"
@@ -101,9 +102,23 @@ static bool check_sizes(fault *f, const mtf_moe_opts *o)
                 o->z_loss, o->bias_rate, o->jitter, o->switch_temperature);
 }
 
+static bool check_dropless(fault *f, const mtf_moe_opts *o)
+{
+    if (!o->dropless) return true;
+    if (o->one_hot)
+        return fail(f, ERR_VALUE,
+                    "moe: one-hot masks have places for each expert's capacity, and dropless "
+                    "routing has none; leave out one_hot or dropless");
+    return !moe_gating_find(o->gating)->experts_choose ||
+           fail(f, ERR_VALUE,
+                "moe: with %s experts choose as many tokens as their capacity; dropless routing "
+                "needs a gating in which tokens choose, such as top_k",
+                o->gating);
+}
+
 static bool check_options(fault *f, const mtf_moe_opts *o)
 {
-    return check_sizes(f, o) && check_gating(f, o->gating) &&
+    return check_sizes(f, o) && check_gating(f, o->gating) && check_dropless(f, o) &&
            check_word(f, "second policy", o->second_policy_train, moe_second_policies) &&
            check_word(f, "second policy", o->second_policy_eval, moe_second_policies) &&
            check_word(f, "switch policy", o->switch_policy_train, moe_switch_policies) &&
@@ -128,6 +143,7 @@ static double choose_mode(moe_call *c)
         position(c->training ? o->switch_policy_train : o->switch_policy_eval, moe_switch_policies);
     c->threshold = c->training ? o->second_threshold_train : o->second_threshold_eval;
     c->jitter = c->training ? o->jitter : 0;
+    if (o->dropless) return INFINITY; /* as many places as there are tokens */
     return c->training ? o->capacity_train : o->capacity_eval;
 }
 
@@ -204,8 +220,8 @@ static bool find_importance(moe_call *c, const mtf_tensor *x)
 
 /* ---- the layer ---- */
 
-/* wo(dropout(wi(x))) of each expert. */
-static mtf_tensor *experts_apply(const moe_call *c, mtf_tensor *x)
+/* wo(dropout(wi(x))) of each expert.  Dropless: of rows, whose experts follow from `ends`. */
+static mtf_tensor *experts_apply(const moe_call *c, const moe_routing *r, mtf_tensor *x)
 {
     mtf_dim        hidden = {"expert_hidden", c->o.hidden};
     mtf_dense_opts in = {.name = "wi",
@@ -213,8 +229,14 @@ static mtf_tensor *experts_apply(const moe_call *c, mtf_tensor *x)
                          .experts = mtf_shape(c->dims.experts),
                          .no_bias = true,
                          .kernel_init = c->o.kernel_init,
-                         .context = c->o.context},
-                   out = in;
+                         .context = c->o.context};
+    if (!graph_of(x)) return NULL;
+    if (c->o.dropless) {
+        in.ends = moe_ends(c, r);
+        in.rows = moe_rows(c, r);
+        if (!in.ends) return NULL;
+    }
+    mtf_dense_opts out = in;
     out.name = "wo", out.kernel_init = c->o.output_init, out.reduced = mtf_shape(hidden);
     mtf_tensor *h = mtf_dense_product(x, mtf_shape(hidden), c->o.activation, &in);
     h = layer_dropout(c->o.context, h, c->o.dropout, mtf_shape());
@@ -259,7 +281,7 @@ static mtf_tensor *apply(moe_call *c, mtf_tensor *x, mtf_moe_told *told)
     mtf_tensor       *own = in_groups(c, x, mtf_shape(c->dims.model));
     const moe_gating *gating = moe_gating_find(c->o.gating);
     if (!own || !gating->route(c, own, &r)) return NULL;
-    mtf_tensor *y = moe_combine(c, &r, experts_apply(c, moe_dispatch(c, &r, own)));
+    mtf_tensor *y = moe_combine(c, &r, experts_apply(c, &r, moe_dispatch(c, &r, own)));
     if (!y) return NULL;
     tell(c, &r, told);
     mtf_shape tokens = mtf_shape_minus(x->shape, mtf_shape(c->dims.model));

@@ -13,7 +13,7 @@ typedef struct moe_dims {
     mtf_dim   group, model;
     mtf_dim   expert; /* the router's; "experts", which a layout cuts, are the weights' */
     mtf_dim   experts;
-    mtf_dim   capacity; /* places of an expert in a group */
+    mtf_dim   capacity; /* places of an expert in a group; dropless: as many as it has tokens */
 } moe_dims;
 
 /* One application: options with all defaults, for training or inference. */
@@ -32,7 +32,8 @@ typedef struct moe_call {
 /* Where tokens go.  By token: slot and weight are [leading.., group, choice].  Where experts choose:
  * token and weight are [leading.., expert, capacity]. */
 typedef struct moe_routing {
-    mtf_tensor *slot;    /* i32: expert * capacity + place; -1: nowhere */
+    mtf_tensor *slot;    /* i32: expert * capacity + place, dropless the row; -1: nowhere */
+    mtf_tensor *ends;    /* dropless: where each expert's rows end, i32 [leading.., expert] */
     mtf_tensor *token;   /* i32; NULL: tokens choose */
     mtf_tensor *weight;  /* 0 where not routed */
     mtf_tensor *balance; /* scalars; NULL: none */
@@ -44,6 +45,7 @@ typedef struct moe_routing {
 typedef struct moe_gating {
     const char *name, *scope; /* of the router's variables */
     bool (*route)(const moe_call *c, mtf_tensor *x, moe_routing *to);
+    bool experts_choose; /* as many tokens as they have capacity */
 } moe_gating;
 
 const moe_gating        *moe_gating_find(const char *name); /* NULL: there is none */
@@ -58,10 +60,14 @@ int64_t moe_groups(int64_t n, int64_t size, int64_t split);
 /* Places for tokens * factor / experts, at least `least`, at most one for each token. */
 int64_t moe_capacity(int64_t tokens, int64_t experts, double factor, int64_t least);
 
-/* x [leading.., group, model] at the experts: [apart.., experts, capacity, model]. */
+/* x [leading.., group, model] at the experts: [apart.., experts, capacity, model]; dropless
+ * [apart.., rows, model]. */
 mtf_tensor *moe_dispatch(const moe_call *c, const moe_routing *r, mtf_tensor *x);
 /* y [apart.., experts, capacity, output] back at the tokens: [leading.., group, output]. */
 mtf_tensor *moe_combine(const moe_call *c, const moe_routing *r, mtf_tensor *y);
+/* Dropless: the rows of a group, one for each choice, and where each expert's end [apart.., experts]. */
+mtf_dim     moe_rows(const moe_call *c, const moe_routing *r);
+mtf_tensor *moe_ends(const moe_call *c, const moe_routing *r);
 
 /* ---- parts of gatings: moe_gates.c ---- */
 

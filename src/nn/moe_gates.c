@@ -121,6 +121,21 @@ mtf_tensor *moe_queue_join(moe_queue *q, mtf_tensor *expert, mtf_tensor *takes, 
     return kept;
 }
 
+/* Without capacity a slot is a row: those of an expert follow those of the ones before it. */
+static bool find_rows(const moe_queue *q, moe_routing *to)
+{
+    const moe_call *c = q->call;
+    mtf_dim         expert = c->dims.expert;
+    if (!graph_of(to->slot) || !graph_of(q->length)) return false;
+    mtf_tensor *places = integer(c, c->dims.capacity.size);
+    mtf_tensor *before = mtf_cumsum(q->length, expert, true, false);
+    mtf_tensor *first = mtf_gather(before, mtf_floordiv(to->slot, places), expert);
+    mtf_tensor *row = mtf_add(first, mtf_mod(to->slot, places));
+    to->slot = mtf_where(mtf_less(to->slot, integer(c, 0)), to->slot, row);
+    to->ends = mtf_add(before, q->length);
+    return to->slot && to->ends;
+}
+
 /* All choices, along the dimension "choice". */
 static mtf_tensor *stacked(const moe_queue *q, mtf_tensor *const *of)
 {
@@ -136,7 +151,7 @@ bool moe_queue_close(moe_queue *q, moe_routing *to)
     const moe_dims *d = &c->dims;
     to->slot = stacked(q, q->slot);
     to->weight = stacked(q, q->weight);
-    if (!q->length) return false;
+    if (!q->length || (c->o.dropless && !find_rows(q, to))) return false;
     mtf_shape   experts = mtf_shape(d->expert);
     mtf_tensor *asked = mtf_reduce_sum_to(mtf_cast(q->length, c->type), experts);
     mtf_tensor *all = mtf_reduce_sum(asked, MTF_ALL), *placed = mtf_cast(q->placed, c->type);

@@ -284,13 +284,13 @@ static bool route_expert_choice(const moe_call *c, mtf_tensor *x, moe_routing *t
 /* ---- all ---- */
 
 static const moe_gating gatings[] = {
-    {"top_2", "top_2_gating", route_top_2},
-    {"top_k", "top_k_gating", route_top_k},
-    {"switch", "switch_gating", route_switch},
-    {"switch_max", "switch_max_gating", route_switch_max},
-    {"ntlb", "ntlb_gating", route_ntlb},
-    {"expert_selection", "expert_selection_gating", route_expert_selection},
-    {"expert_choice", "expert_choice_gating", route_expert_choice},
+    {"top_2", "top_2_gating", route_top_2, false},
+    {"top_k", "top_k_gating", route_top_k, false},
+    {"switch", "switch_gating", route_switch, false},
+    {"switch_max", "switch_max_gating", route_switch_max, false},
+    {"ntlb", "ntlb_gating", route_ntlb, false},
+    {"expert_selection", "expert_selection_gating", route_expert_selection, true},
+    {"expert_choice", "expert_choice_gating", route_expert_choice, true},
 };
 
 const moe_gating *moe_gating_nth(int n)

@@ -17,7 +17,7 @@
     OP(minimum) OP(maximum) OP(less) OP(less_equal) OP(greater) OP(greater_equal) OP(equal) OP(not_equal) OP(logical_and)  \
     OP(logical_or) OP(where)
 #define SUMS(OP)                                                                                   \
-    OP(einsum) OP(matmul) OP(einsum_f8)                                                            \
+    OP(einsum) OP(matmul) OP(einsum_f8) OP(grouped_einsum)                                                            \
     OP(reduce_sum) OP(reduce_mean) OP(reduce_max) OP(reduce_min)                                   \
     OP(reduce_prod) OP(reduce_all) OP(reduce_any) OP(reduce_first) OP(argmax) OP(argmin)           \
     OP(argmax_over) OP(argmin_over) OP(reduce_logsumexp) OP(log_softmax) OP(softmax)                \

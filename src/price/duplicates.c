@@ -51,6 +51,10 @@ static bool same_details(const instr *a, const instr *b)
     case INSTR_CONTRACT:
         return a->contract.activation == b->contract.activation &&
                a->contract.add == b->contract.add && a->contract.total == b->contract.total;
+    case INSTR_GROUPED:
+        return a->grouped.first_row == b->grouped.first_row &&
+               a->grouped.first_group == b->grouped.first_group &&
+               a->grouped.groups == b->grouped.groups;
     case INSTR_GATHER:
     case INSTR_SCATTER: return a->gather.along == b->gather.along;
     case INSTR_SCAN: return a->scan.along == b->scan.along;

@@ -34,6 +34,15 @@ bool emit_add_into(emitter *e, const slice *in, const slice *out);
 bool emit_fold(emitter *e, fold_kind kind, const slice *in, const slice *out);
 /* out = sum of a * b over the dimensions out lacks; packs and widens as needed. */
 bool emit_contract(emitter *e, const slice *a, const slice *b, const slice *out);
+/* Dimensions of a grouped product: of the rows in a (and b, or out), and of the groups in ends (and b,
+ * or out).  The numbers of the first row and group of this part are given, all else is filled in;
+ * ends has all groups. */
+typedef struct grouping {
+    const char *rows, *group;
+    int64_t     first_row, first_group;
+} grouping;
+bool emit_grouped(emitter *e, const grouping *by, const slice *a, const slice *b, const slice *ends,
+                  const slice *out);
 bool emit_gather(emitter *e, const slice *table, const slice *index, const char *dim,
                  const slice *out);
 /* out must already hold its initial value. */

@@ -9,6 +9,7 @@
  */
 #include "program/emit.h"
 
+#include "program/dim_group.h"
 #include "program/emit_one.h"
 
 typedef struct groups {
@@ -29,49 +30,16 @@ static groups classify(const slice *a, const slice *b, const slice *c)
     return g;
 }
 
-/* Do the dimensions of `group` act as one in s, in this order?  `stride`: that of the last one. */
-static bool merged(const slice *s, const mtf_shape *group, int64_t *stride)
-{
-    int64_t follows = 0;
-    *stride = 0;
-    bool first = true;
-    for (int i = group->ndims - 1; i >= 0; i--) {
-        if (group->dims[i].size == 1) continue;
-        int64_t here = s->stride[shape_find(&s->shape, group->dims[i].name)];
-        if (first)
-            *stride = here;
-        else if (here != follows)
-            return false;
-        follows = here * group->dims[i].size;
-        first = false;
-    }
-    return true;
-}
-
 /* Can BLAS read s as a matrix over rows x cols?  One stride must be 1, the other at least the row
  * length. */
 static bool is_matrix(const slice *s, const mtf_shape *rows, const mtf_shape *cols)
 {
     int64_t r, c, nr = shape_size(rows), nc = shape_size(cols);
-    if (!merged(s, rows, &r) || !merged(s, cols, &c)) return false;
+    if (!dims_merge(s, rows, &r) || !dims_merge(s, cols, &c)) return false;
     if (nr == 1 && nc == 1) return true;
     if (nr == 1) return c > 0;
     if (nc == 1) return r > 0;
     return (c == 1 && r >= nc) || (r == 1 && c >= nr);
-}
-
-/* Orders the dimensions of a group by their strides in `lead`, so that they can be merged. */
-static void order_like(mtf_shape *group, const slice *lead)
-{
-    for (int i = 1; i < group->ndims; i++)
-        for (int j = i; j > 0; j--) {
-            int64_t left = lead->stride[shape_find(&lead->shape, group->dims[j - 1].name)];
-            int64_t right = lead->stride[shape_find(&lead->shape, group->dims[j].name)];
-            if (left >= right) break;
-            mtf_dim swap = group->dims[j];
-            group->dims[j] = group->dims[j - 1];
-            group->dims[j - 1] = swap;
-        }
 }
 
 /* [batch, rows, cols], or [batch, cols, rows] if `like` is contiguous along one of the rows: then
@@ -105,7 +73,8 @@ static bool pack_operand(emitter *e, slice *s, const mtf_shape *batch, const mtf
 static bool is_f8_matrix(const slice *s, const mtf_shape *rows, const mtf_shape *k)
 {
     int64_t r, c;
-    if (!merged(s, rows, &r) || !merged(s, k, &c) || c != 1 || r < shape_size(k)) return false;
+    if (!dims_merge(s, rows, &r) || !dims_merge(s, k, &c) || c != 1 || r < shape_size(k))
+        return false;
     bool apart = s->offset % F8_MULTIPLE == 0;
     for (int d = 0; d < s->shape.ndims; d++)
         if (s->shape.dims[d].size > 1 && shape_find(k, s->shape.dims[d].name) < 0)
@@ -162,7 +131,7 @@ static bool emit_product(emitter *e, const slice *a, const slice *b, const slice
         for (int o = 0; o < 3; o++) {
             int64_t stride = 0;
             bool    mine = !(o == 0 && d == 2) && !(o == 1 && d == 1) && !(o == 2 && d == 0);
-            if (mine) merged(operand[o], group[d], &stride);
+            if (mine) dims_merge(operand[o], group[d], &stride);
             to[o]->stride[i->nloops] = stride;
         }
         i->nloops++;
@@ -183,13 +152,13 @@ static mtf_dtype type_of_operands(const emitter *e, const slice *a, const slice 
 static bool arrange(emitter *e, slice *a, slice *b, groups *g, mtf_dtype type)
 {
     TRY(widen(e, a, type) && widen(e, b, type));
-    order_like(&g->m, a);
-    order_like(&g->n, b);
-    order_like(&g->k, b);
+    dims_order_like(&g->m, a);
+    dims_order_like(&g->n, b);
+    dims_order_like(&g->k, b);
     if (!is_matrix(a, &g->m, &g->k)) {
         /* Another order of k may make a a matrix, with b still being one. */
         mtf_shape k = g->k;
-        order_like(&k, a);
+        dims_order_like(&k, a);
         if (is_matrix(a, &g->m, &k) && is_matrix(b, &k, &g->n))
             g->k = k;
         else
@@ -201,9 +170,9 @@ static bool arrange(emitter *e, slice *a, slice *b, groups *g, mtf_dtype type)
 /* The larger factor decides about the order of k. */
 static bool arrange_f8(emitter *e, slice *a, slice *b, groups *g)
 {
-    order_like(&g->m, a);
-    order_like(&g->n, b);
-    order_like(&g->k, shape_size(&a->shape) > shape_size(&b->shape) ? a : b);
+    dims_order_like(&g->m, a);
+    dims_order_like(&g->n, b);
+    dims_order_like(&g->k, shape_size(&a->shape) > shape_size(&b->shape) ? a : b);
     return pack_f8(e, a, &g->batch, &g->m, &g->k) && pack_f8(e, b, &g->batch, &g->n, &g->k);
 }
 
@@ -218,13 +187,13 @@ bool emit_contract(emitter *e, const slice *a_given, const slice *b_given, const
     bool f8 = dtype_is_f8(a.type) && dtype_is_f8(b.type) && multiplies_f8(e, &a, &b, &g);
     TRY(f8 ? arrange_f8(e, &a, &b, &g) : arrange(e, &a, &b, &g, type));
     int64_t stride;
-    bool    fits = is_matrix(&c, &g.m, &g.n) && merged(&c, &g.m, &stride);
+    bool    fits = is_matrix(&c, &g.m, &g.n) && dims_merge(&c, &g.m, &stride);
     bool    own_output = (c.type != type && c.type != wide) || !fits;
     if (own_output) {
         /* If only the type differs, keeps the order of memory: then narrowing is one sequential
          * pass. */
         mtf_shape shape = fits ? c.shape : matrix_like(c_given, &g.batch, &g.m, &g.n);
-        if (fits) order_like(&shape, c_given);
+        if (fits) dims_order_like(&shape, c_given);
         c = emit_fresh(e, c.type == type ? type : wide, &shape);
         TRY(!slice_is_uniform(&c));
     }

@@ -120,6 +120,25 @@ typedef struct contract_args {
     scalar_fn activation; /* FN_IMMEDIATE: none; with `at`: FN_gelu_grad */
 } contract_args;
 
+/* Products whose rows are in groups: in = a, b, ends (I32).  Loops: batch loops, then row, n, k as the
+ * last three.  Row r of the whole tensor is in the first group g with r < ends[g], if there is one.
+ *
+ *     c[.., row, n] = sum over k of a[.., row, k] * b[.., g, n, k], 0 for rows of no group here
+ *
+ * or, where it `sums`, with batch loops along which c has stride 0 summed, too,
+ *
+ *     c[.., g, n, k] = sum over the rows of g of a[.., row, k] * b[.., row, n]
+ *
+ * Floats: a and b have one type, c the same or that of their sums.  A row's result depends on that row
+ * and its group's factor only, to the last bit. */
+typedef struct grouped_args {
+    bool    sums;
+    int64_t first_row;            /* the number of the first row in the whole tensor */
+    int64_t groups, group_stride; /* of b, or of c where it sums */
+    int64_t first_group;          /* the number of its first group; */
+    int64_t ends_stride;          /* ends of all groups up to the last one here are read */
+} grouped_args;
+
 typedef struct gather_args {
     int     nindex; /* the index depends on loops 0 .. nindex-1, the data on all */
     int64_t along,
@@ -279,6 +298,7 @@ typedef struct instr {
         map_args              map;
         fold_args             fold;
         contract_args         contract;
+        grouped_args          grouped;
         gather_args           gather; /* GATHER, SCATTER */
         scan_args             scan;
         order_args            order;

@@ -68,6 +68,10 @@ static void write_details(const instr *i, textbuf *t)
         text_add(t, " %s over %d", fold_names[i->fold.kind], i->nloops - i->fold.nkept);
         break;
     case INSTR_CONTRACT: epilogue_write(i, t); break;
+    case INSTR_GROUPED:
+        text_add(t, " %s %lld groups", i->grouped.sums ? "sums of" : "by",
+                 (long long)i->grouped.groups);
+        break;
     case INSTR_SCAN:
         text_add(t, " along %lld%s%s", (long long)i->scan.along,
                  i->scan.exclusive ? " exclusive" : "", i->scan.reverse ? " reverse" : "");

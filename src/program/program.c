@@ -171,6 +171,7 @@ static int64_t flops_of(const instr *i)
     case INSTR_ADD_INTO: return n;
     case INSTR_FOLD: return fold_flops(i);
     case INSTR_CONTRACT: return contract_flops(i);
+    case INSTR_GROUPED: return saturate_times(2, n);
     case INSTR_SCATTER: return i->gather.set ? 0 : n;
     case INSTR_SCAN: return saturate_times(n, i->scan.along);
     case INSTR_ORDER:
@@ -207,10 +208,25 @@ static int64_t touched(const instr *i, const access *a, bool read)
     return n;
 }
 
+/* The dimension along which the kernel of a grouped product steps by itself in an operand, outputs
+ * first. */
+typedef struct stepped {
+    int64_t size, stride;
+} stepped;
+
+static stepped grouped_along(const instr *i, int operand)
+{
+    const grouped_args *g = &i->grouped;
+    if (operand == (g->sums ? 0 : 2)) return (stepped){g->groups, g->group_stride};
+    if (operand == 3) return (stepped){g->first_group + g->groups, g->ends_stride};
+    return (stepped){1, 0};
+}
+
 int64_t instr_operand_bytes(const instr *i, int k)
 {
     const access *a = k < i->nout ? &i->out[k] : &i->in[k - i->nout];
     int64_t       n = touched(i, a, k >= i->nout);
+    if (i->kind == INSTR_GROUPED) n = saturate_times(n, grouped_along(i, k).size);
     if (i->kind == INSTR_SCAN) n = saturate_times(n, i->scan.along);
     if (i->kind == INSTR_ORDER) n = saturate_times(n, k < i->nout ? i->order.k : i->order.along);
     if (i->kind == INSTR_NUCLEUS && (k == 1 || k == 2)) n = saturate_times(n, i->nucleus.along);
@@ -295,6 +311,8 @@ static bool inside(const program *p, const instr *i, const access *a, int64_t ex
 static int64_t own_reach(const instr *i, int operand)
 {
     switch (i->kind) {
+    case INSTR_GROUPED:
+        return (grouped_along(i, operand).size - 1) * grouped_along(i, operand).stride;
     case INSTR_GATHER: return operand == 1 ? (i->gather.along - 1) * i->gather.along_stride : 0;
     case INSTR_SCATTER: return operand == 0 ? (i->gather.along - 1) * i->gather.along_stride : 0;
     case INSTR_SCAN:

@@ -7,6 +7,7 @@ static exact_kernel *const kernels[INSTR_KINDS] = {
     [INSTR_ADD_INTO] = exact_add_into,
     [INSTR_FOLD] = exact_fold,
     [INSTR_CONTRACT] = exact_contract,
+    [INSTR_GROUPED] = exact_grouped,
     [INSTR_GATHER] = exact_gather,
     [INSTR_SCATTER] = exact_scatter,
     [INSTR_SCAN] = exact_scan,

@@ -113,8 +113,8 @@ static inline cell exact_mul(mtf_dtype type, cell a, cell b)
 bool exact_run(exact *x, const instr *i);
 
 typedef bool exact_kernel(exact *x, const instr *i);
-exact_kernel exact_map, exact_move, exact_add_into, exact_fold, exact_contract, exact_gather,
-    exact_scatter, exact_scan, exact_sort, exact_nucleus, exact_window, exact_draw, exact_attention,
-    exact_attention_join, exact_attention_grad;
+exact_kernel exact_map, exact_move, exact_add_into, exact_fold, exact_contract, exact_grouped,
+    exact_gather, exact_scatter, exact_scan, exact_sort, exact_nucleus, exact_window, exact_draw,
+    exact_attention, exact_attention_join, exact_attention_grad;
 
 #endif

@@ -37,6 +37,40 @@ bool exact_contract(exact *x, const instr *i)
     return true;
 }
 
+/* ---- grouped products ---- */
+
+/* The group of a row, counted from the first one here; -1: none here. */
+static int64_t group_of(const grouped_args *how, int64_t row, const cell *ends, int64_t step)
+{
+    for (int64_t g = 0; g < how->first_group + how->groups; g++)
+        if (how->first_row + row < (int64_t)ends[g * step]) return g - how->first_group;
+    return -1;
+}
+
+/* One multiplication after the other; first the results are 0. */
+bool exact_grouped(exact *x, const instr *i)
+{
+    const grouped_args *how = &i->grouped;
+    operand_view        a = view_of(x, i, &i->in[0]), b = view_of(x, i, &i->in[1]),
+                 ends = view_of(x, i, &i->in[2]), c = view_of(x, i, &i->out[0]);
+    int     row = i->nloops - 3;
+    int64_t apart = how->group_stride * (how->sums ? c.step : b.step);
+    for (int64_t g = 0; g < (how->sums ? how->groups : 1); g++)
+        for (iterations t = iterations_begin(i, 0, i->nloops, &c, NULL, NULL); !t.done;
+             iterations_next(&t))
+            c.at[t.at[0] + g * apart] = 0;
+    iterations e = iterations_begin(i, 0, i->nloops, &ends, NULL, NULL);
+    for (iterations t = iterations_begin(i, 0, i->nloops, &a, &b, &c); !t.done;
+         iterations_next(&t), iterations_next(&e)) {
+        int64_t g = group_of(how, t.index[row], ends.at + e.at[0], how->ends_stride * ends.step);
+        if (g < 0) continue;
+        cell *to = c.at + t.at[2] + (how->sums ? g * apart : 0);
+        cell  y = b.at[t.at[1] + (how->sums ? 0 : g * apart)];
+        *to = exact_add(c.type, *to, exact_mul(c.type, a.at[t.at[0]], y));
+    }
+    return true;
+}
+
 /* ---- windows ---- */
 
 /* The loops of a convolution inside one of the batch: group, channel, output, then for each spatial

@@ -14,13 +14,16 @@ typedef struct attention {
     const char         *query, *memory, *key, *value_dim; /* query NULL: one position */
     bool                self;
     int                 bias, read, write, query_segment, memory_segment; /* inputs; -1: absent */
-    int                 first_iteration;
+    int                 first_iteration, end; /* inputs that are numbers of iterations */
     int64_t             nmemory, nkey, nvalue;
     int64_t             nearest, farthest; /* min_relative, max_relative */
     cell                scale;
     bool                drops; /* is there dropout? */
     cell                kept;  /* the factor of weights that it keeps */
     attr_names          over;  /* dropout_over */
+    int         part; /* the input that says which part of part_of the queries are; -1: absent */
+    const char *part_of;
+    int64_t     whole, parts;
 } attention;
 
 static const char *word_of(const node *n, const char *which)
@@ -50,7 +53,10 @@ static attention attention_of(reference *r, const node *n, const tensor_value *i
     a.write = input_called(n, given, "write");
     a.query_segment = input_called(n, given, "query_segment");
     a.memory_segment = input_called(n, given, "memory_segment");
-    a.first_iteration = given + node_attr(n, "with")->names.n;
+    a.part = input_called(n, given, "part");
+    a.end = a.part < 0 ? n->nargs : a.part;
+    a.first_iteration = input_called(n, given, "iteration");
+    if (a.first_iteration < 0) a.first_iteration = a.end;
     a.nmemory = mtf_shape_dim(*in[1].shape, a.memory).size;
     a.nkey = mtf_shape_dim(*in[1].shape, a.key).size;
     a.nvalue = mtf_shape_dim(*in[2].shape, a.value_dim).size;
@@ -60,6 +66,9 @@ static attention attention_of(reference *r, const node *n, const tensor_value *i
     a.drops = node_attr(n, "dropout")->r != 0;
     a.kept = field_of_double(1 / (1 - node_attr(n, "dropout")->r));
     a.over = node_attr(n, "dropout_over")->names;
+    a.part_of = word_of(n, "part_of");
+    a.whole = node_attr(n, "whole")->i;
+    a.parts = node_attr(n, "parts")->i;
     return a;
 }
 
@@ -140,18 +149,29 @@ static bool is_among(attr_names names, const char *name)
     return false;
 }
 
+/* The number of a row among all rows, but for the dimensions of dropout_over. */
+static int64_t row_number(const attention *a, const tour *row)
+{
+    int64_t number = 0;
+    for (int d = 0; d < row->n; d++) {
+        bool in_parts = a->part >= 0 && strcmp(row->name[d], a->part_of) == 0;
+        if (is_among(a->over, row->name[d])) continue;
+        number = in_parts
+                     ? number * a->whole + (int64_t)a->in[a->part].at[0] + a->parts * row->index[d]
+                     : number * row->size[d] + row->index[d];
+    }
+    return number;
+}
+
 /* The factor of dropout: decided for each combination of the weights' dimensions, but for those of
  * dropout_over. */
 static cell factor(const attention *a, const tour *row, int64_t m)
 {
-    int64_t pair = 0;
     if (!a->drops) return 1;
-    for (int d = 0; d < row->n; d++)
-        if (!is_among(a->over, row->name[d])) pair = pair * row->size[d] + row->index[d];
+    int64_t pair = row_number(a, row);
     if (a->self || !is_among(a->over, a->memory)) pair = pair * a->nmemory + m;
     uint64_t h = exact_dropout(&a->r->exact, (uint32_t)node_attr(a->n, "stream")->i, pair);
-    for (int k = a->first_iteration; k < a->n->nargs; k++)
-        h = hash_pair(h, (uint64_t)a->in[k].at[0]);
+    for (int k = a->first_iteration; k < a->end; k++) h = hash_pair(h, (uint64_t)a->in[k].at[0]);
     return h & 1 ? a->kept : 0;
 }
 

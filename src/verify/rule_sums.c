@@ -146,6 +146,40 @@ static bool rule_einsum(reference *r, const node *n, const tensor_value *in, ten
     return true;
 }
 
+/* How many ends of the groups up to this one, in their dimension's order, lie above the row: 1 where the row
+ * is in this group. */
+static int64_t ends_above(const cell *ends, int64_t group, int64_t between, int64_t at)
+{
+    int64_t n = 0;
+    for (int64_t g = 0; g <= group; g++) n += at < (int64_t)ends[g * between];
+    return n;
+}
+
+static bool rule_grouped_einsum(reference *r, const node *n, const tensor_value *in,
+                                tensor_value *out)
+{
+    (void)r;
+    const char *rows = node_attr(n, "rows")->text;
+    mtf_dim     group = mtf_shape_minus(*in[2].shape, *in[0].shape).dims[0];
+    tour        w = tour_over(out->shape);
+    for (int k = 0; k < 3; k++) tour_join(&w, in[k].shape);
+    int to = tour_track(&w, out->shape), x = tour_track(&w, in[0].shape),
+        y = tour_track(&w, in[1].shape), ends = tour_track(&w, in[2].shape);
+    int     here = tour_find(&w, rows), number = tour_find(&w, group.name);
+    int64_t between = tour_stride(in[2].shape, group.name);
+    out->degree = in[0].degree + in[1].degree;
+    do {
+        int64_t g = w.index[number];
+        if (w.index[here] >= (int64_t)in[2].at[w.at[ends]] ||
+            ends_above(&in[2].at[w.at[ends] - g * between], g, between, w.index[here]) != 1)
+            continue;
+        cell *sum = &out->at[w.at[to]];
+        *sum =
+            exact_add(out->type, *sum, exact_mul(out->type, in[0].at[w.at[x]], in[1].at[w.at[y]]));
+    } while (tour_next(&w));
+    return true;
+}
+
 static bool rule_prod(reference *r, const node *n, const tensor_value *in, tensor_value *out)
 {
     (void)r, (void)n;
@@ -227,6 +261,10 @@ static bool rule_softmax(reference *r, const node *n, const tensor_value *in, te
     return true;
 }
 
-const named_rule plain_sum_rules[] = {{"einsum", rule_einsum},    {"reduce_sum", rule_einsum},
-                                      {"reduce_prod", rule_prod}, {"cumsum", rule_cumsum},
-                                      {"softmax", rule_softmax},  {NULL, NULL}};
+const named_rule plain_sum_rules[] = {{"einsum", rule_einsum},
+                                      {"grouped_einsum", rule_grouped_einsum},
+                                      {"reduce_sum", rule_einsum},
+                                      {"reduce_prod", rule_prod},
+                                      {"cumsum", rule_cumsum},
+                                      {"softmax", rule_softmax},
+                                      {NULL, NULL}};

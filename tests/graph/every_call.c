@@ -74,6 +74,7 @@ static void call_binary(mtf_tensor *x, calls *c)
     CALL(mtf_einsum_over, mtf_shape(a), 2, xs)
     CALL(mtf_matmul, x, x)
     CALL(mtf_einsum_f8, mtf_shape(a), x, x)
+    CALL(mtf_grouped_einsum, mtf_shape(a), x, x, x, a)
     CALL(mtf_softmax_cross_entropy, x, x, a)
 }
 

@@ -546,6 +546,14 @@ ROW(moe_top_k)
                        .activation = {gated[0], gated[1]}});
 }
 
+ROW(moe_dropless)
+{
+    static const char *const gated[] = {"sigmoid", "linear"};
+    mix(g, type,
+        (mtf_moe_opts){
+            .gating = "top_k", .k = 2, .dropless = true, .activation = {gated[0], gated[1]}});
+}
+
 ROW(moe_switch)
 {
     mix(g, type,
@@ -610,7 +618,7 @@ const layer_row layer_rows[] = {
     STORED(memory_compressed_attention), STORED(compress_mean), STORED(attention_masks),
     STORED(clip_activation_gradient), STORED(reversible),
     MIXED(moe_top_2), MIXED(moe_top_k), MIXED(moe_switch), MIXED(moe_switch_max), MIXED(moe_ntlb),
-    MIXED(moe_expert_selection), MIXED(moe_expert_choice), MIXED(moe_one_hot),
+    MIXED(moe_expert_selection), MIXED(moe_expert_choice), MIXED(moe_one_hot), MIXED(moe_dropless),
     {"dropouts", dropouts, drawn},
     {0},
 };

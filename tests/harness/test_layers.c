@@ -18,7 +18,7 @@
 #include "layer_rows.h"
 #include "layer_values.h"
 
-enum { LIMIT = 120 };
+enum { LIMIT = 120, FAST = 5 };
 
 static const char *const meshes[] = {"x:2", "x:3", "x:2,y:2"};
 
@@ -148,7 +148,7 @@ static void check_table(tally *t)
 
 int main(int argc, char **argv)
 {
-    int         limit = argc > 2 ? atoi(argv[2]) : asked_device() ? 1 : LIMIT;
+    int         limit = argc > 2 ? atoi(argv[2]) : asked_device() ? 1 : asked_much(LIMIT, FAST);
     mesh_trials on_gpu = {.f32 = 1e-5, .limit = limit, .device = asked_device(), .more = 2};
     tally       t = {.on_gpu = on_gpu};
     share       mine;

@@ -9,6 +9,7 @@
 #include "cuda/write/kernel_text.h"
 #include "cpu/kernels.h"
 
+#include "asked.h"
 #include "ground.h"
 
 #include "machine/host_gpu.h"
@@ -182,6 +183,12 @@ static void add_options(trial *t, const shape *s, mtf_dtype wide, bool grad)
     if (s->dropped || (!s->plain && chance(30))) add_dropout(t);
 }
 
+/* Of a sample one of five, which is prime to how types and sizes alternate. */
+static bool is_taken(int number)
+{
+    return number % asked_much(1, 5) == 0;
+}
+
 static void add_trial(const shape *s, bool grad)
 {
     trial          *t = &trials[ntrials++];
@@ -220,7 +227,8 @@ static void add_trial(const shape *s, bool grad)
         if (a->parts) add_output(t, wide, 15, false, 1);
     }
     add_options(t, s, wide, grad);
-    assert_true(kernel_writer_of(t->instr.kind)(&source, &t->instr, &t->plan));
+    if (is_taken(ntrials - 1))
+        assert_true(kernel_writer_of(t->instr.kind)(&source, &t->instr, &t->plan));
 }
 
 static shape random_shape(void)
@@ -548,7 +556,8 @@ static void test_attention_gives_what_the_cpu_gives(void **unused)
 {
     (void)unused;
     host_gpu_load(&gpu, kernel_source_text(&source));
-    for (int k = 0; k < ntrials; k++) run_trial(&trials[k], k);
+    for (int k = 0; k < ntrials; k++)
+        if (is_taken(k)) run_trial(&trials[k], k);
 }
 
 static void test_attention_compiles_for_a_gpu(void **unused)

@@ -15,6 +15,8 @@
 #include "base/dtype.h"
 #include "cpu/levels.h"
 
+#include "asked.h"
+
 #include <cmocka.h>
 
 enum { TILE = 1024, STRIDE = 263, MOST_LEVELS = 8 };
@@ -170,11 +172,12 @@ static const level *level_here(void)
 static void test_floats(void **state)
 {
     (void)state;
-    int wrong = 0;
+    int      wrong = 0;
+    uint64_t stride = (uint64_t)asked_much(STRIDE, 8 * STRIDE + 1);
     for (int i = 0; i < MOST_LEVELS; i++)
         for (int k = 0; level_at(i) && k < FUNCTIONS; k++)
             wrong += check(&functions[k], level_at(i),
-                           level_at(i) == level_here() ? STRIDE : 64 * STRIDE + 1);
+                           level_at(i) == level_here() ? stride : 64 * STRIDE + 1);
     assert_int_equal(wrong, 0);
 }
 
@@ -256,7 +259,7 @@ static void test_powers(void **state)
     float     x[TILE], y[TILE], got[TILE];
     uint64_t  random = 1;
     worst     w = {.error = 0.5};
-    for (int round = 0; round < 2048; round++) {
+    for (int round = 0; round < asked_much(2048, 256); round++) {
         for (int k = 0; k < TILE; k++) {
             x[k] = f32_of_bits((uint32_t)random_bits(&random));
             y[k] = random_exponent(&random, x[k]);
@@ -338,7 +341,7 @@ static void test_doubles(void **state)
 {
     (void)state;
     uint64_t random = 3;
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < asked_much(20000, 5000); round++) {
         double      x = ((double)random_bits(&random) * 0x1p-48 - 0.5) * 16, got[5];
         long double cube = 0.044715L * x * x * x, root = sqrtl(2 / 3.14159265358979323846264338L);
         const long double want[] = {sigmoid_wide(x), x * sigmoid_wide(x),

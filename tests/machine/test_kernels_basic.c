@@ -15,6 +15,8 @@
 #include "cpu/map_steps.h"
 #include "program/scalar.h"
 
+#include "asked.h"
+
 #include <cmocka.h> /* last: it defines a macro `fail` */
 
 /* ---- random instructions ---- */
@@ -304,7 +306,8 @@ static void test_float_exp_and_tanh(void **state)
     assert_true(isnan(eval(FN_exp, MTF_F32, NAN, 0)));
     assert_true(isnan(eval(FN_tanh, MTF_F32, NAN, 0)));
     assert_true(eval(FN_tanh, MTF_F32, -INFINITY, 0) == -1);
-    for (double at = -112; at < 88.7; at += 0.000371) {
+    double step = asked_much(1, 8) * 0.000371;
+    for (double at = -112; at < 88.7; at += step) {
         double x = (float)at, want = exp(x), line = tanh(x / 16);
         check_near(eval(FN_exp, MTF_F32, x, 0), want, 2 * 0x1p-23 * want + 0x1p-149);
         check_near(eval(FN_tanh, MTF_F32, x / 16, 0), line, 2 * 0x1p-23 * fabs(line));
@@ -396,7 +399,7 @@ typedef enum loops_of { ANY_LOOPS, ANY_ROWS, MANY_LINES } loops_of;
  * is one number a row is computed once a row. */
 static void run_random_maps(int trials, loops_of what)
 {
-    for (int trial = 0; trial < trials; trial++) {
+    for (int trial = 0; trial < asked_much(trials, trials / 5); trial++) {
         bench       b;
         scalar_step steps[8];
         mtf_dtype   type[16];
@@ -454,6 +457,7 @@ static void test_random_maps_by_rows(void **state)
     (void)state;
     random_state = 21;
     run_random_maps(2000, ANY_ROWS);
+    random_state = 22;
     run_random_maps(400, MANY_LINES);
 }
 
@@ -490,7 +494,7 @@ static void test_random_moves(void **state)
 {
     (void)state;
     random_state = 2;
-    for (int trial = 0; trial < 1000; trial++) {
+    for (int trial = 0; trial < asked_much(1000, 200); trial++) {
         bench     b;
         mtf_dtype type = (mtf_dtype)any(DTYPES);
         int64_t   index[MAX_LOOPS] = {0};
@@ -515,7 +519,7 @@ static void test_random_sums_into_place(void **state)
 {
     (void)state;
     random_state = 3;
-    for (int trial = 0; trial < 1000; trial++) {
+    for (int trial = 0; trial < asked_much(1000, 200); trial++) {
         bench     b;
         mtf_dtype type = (mtf_dtype)any(MTF_BOOL + 1);
         int64_t   index[MAX_LOOPS] = {0};
@@ -656,7 +660,7 @@ static void test_random_folds(void **state)
 {
     (void)state;
     random_state = 4;
-    for (int trial = 0; trial < 3000; trial++) fold_once(trial);
+    for (int trial = 0; trial < asked_much(3000, 600); trial++) fold_once(trial);
 }
 
 /* A long sum of equal numbers, where adding one by one would go wrong in the third digit. */

@@ -14,6 +14,7 @@
 #include "price/decline.h"
 #include "search/automatic.h"
 
+#include "asked.h"
 #include "ground.h"
 
 enum { LAYOUTS = 16, RULE_ROOM = 100 };
@@ -172,13 +173,14 @@ static bool make_layout(const mtf_graph *g, int number, layout *l, char text[2][
 
 typedef void try_under(sample *t, const layout *l);
 
-/* Some of the legal layouts, `most` as a rule. */
-static void try_mesh(sample *t, const char *mesh_text, int most, try_under *what)
+/* Some of the legal layouts, `many` as a rule. */
+static void try_mesh(sample *t, const char *mesh_text, int many, try_under *what)
 {
     mesh        m;
     layout_rule rules[2];
     char        text[2][RULE_ROOM];
     int         choices = t->graph->dim_names.room + 1, legal = 0, seen = 0;
+    int         most = asked_much(many, (many + 4) / 5);
     assert_true(mesh_parse(t->graph->session, mesh_text, &m));
     layout l = {.mesh = &m, .rules = rules};
     int    all = m.naxes == 1 ? choices : choices * choices;

@@ -273,27 +273,33 @@ static const char *const places[][2] = {
 };
 enum { PLACES = sizeof places / sizeof *places };
 
-/* Capacities from 1 to what drops nothing; all tokens to one expert; padding, of whole rows too. */
+/* Capacities from 1 to what drops nothing, and none at all; all tokens to one expert; padding, of whole
+ * rows too. */
 static void test_loops(void **state)
 {
     (void)state;
-    for (int i = 0; i < 4 * PLACES * 4; i++) {
+    for (int i = 0; i < 4 * PLACES * 6; i++) {
         int     gating = i % 4, place = i / 4 % PLACES, how = i / 4 / PLACES;
-        int64_t capacity = how % 2 ? 1 : 6;
+        bool    dropless = how >= 4;
+        int64_t capacity = how % 2 && !dropless ? 1 : 6;
         if (!share_has(mine, i)) continue;
-        mixture m = {.mesh = places[place][0], .layout = places[place][1], .padded = how >= 2};
-        m.o = (mtf_moe_opts){.capacity_train = (double)capacity * E / LENGTH + 1e-6,
-                             .least_capacity = 1,
-                             .one_hot = gating % 2 != how % 2,
-                             .gating = gating == 0   ? "top_2"
-                                       : gating == 1 ? "switch"
-                                                     : "top_k",
-                             .second_policy_train = "all",
-                             .switch_policy_train = "argmax",
-                             .k = gating == 3 ? E : 3,
-                             .sigmoid = gating == 2};
+        mixture m = {.mesh = places[place][0],
+                     .layout = places[place][1],
+                     .padded = how == 2 || how == 3 || how == 5};
+        m.o =
+            (mtf_moe_opts){.capacity_train = dropless ? 0.01 : (double)capacity * E / LENGTH + 1e-6,
+                           .least_capacity = 1,
+                           .one_hot = !dropless && gating % 2 != how % 2,
+                           .dropless = dropless,
+                           .gating = gating == 0   ? "top_2"
+                                     : gating == 1 ? "switch"
+                                                   : "top_k",
+                           .second_policy_train = "all",
+                           .switch_policy_train = "argmax",
+                           .k = gating == 3 ? E : 3,
+                           .sigmoid = gating == 2};
         int choices = gating == 0 ? 2 : gating == 1 ? 1 : gating == 2 ? 3 : E;
-        draw(&m, how == 1 ? 0.5 : 0);
+        draw(&m, how == 1 || how == 4 ? 0.5 : 0);
         double dropped = check_mixture(&m, choices, capacity, gating != 1);
         assert_true(capacity == 1 ? dropped > 0 : dropped == 0);
     }
@@ -302,66 +308,117 @@ static void test_loops(void **state)
 /* ---- what no token depends on ---- */
 
 /* Another sequence changes nothing, bit for bit. */
+static void check_neighbours(const moe_gating *gating, bool dropless)
+{
+    static double before[ROWS * LENGTH * CHANNELS], after[ROWS * LENGTH * CHANNELS];
+    mixture       m = {
+              .o = {
+                  .gating = gating->name, .capacity_eval = 1, .least_capacity = 1, .dropless = dropless}};
+    mtf_layer_context later = {.inference = true};
+    m.o.context = &later;
+    m.o.second_policy_eval = "all";
+    draw(&m, 0);
+    mtf_session *s = open_two_threads();
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_tensor  *y = build(g, &m, NULL);
+    mtf_program *p = mtf_compile(g, y);
+    set(g, &m);
+    mtf_feed(p, mtf_find(g, "x"), m.x);
+    assert_true(mtf_step(p) && mtf_fetch(p, y, before));
+    for (int i = 0; i < LENGTH * CHANNELS; i++) (&m.x[1][0][0])[i] *= -3;
+    mtf_feed(p, mtf_find(g, "x"), m.x);
+    assert_true(mtf_step(p) && mtf_fetch(p, y, after));
+    size_t row = LENGTH * CHANNELS;
+    assert_memory_equal(before, after, row * sizeof *before);
+    assert_memory_equal(before + 2 * row, after + 2 * row, row * sizeof *before);
+    assert_true(memcmp(before + row, after + row, row * sizeof *before) != 0);
+    close_well(s);
+}
+
 static void test_neighbours(void **state)
 {
     (void)state;
-    static double before[ROWS * LENGTH * CHANNELS], after[ROWS * LENGTH * CHANNELS];
     for (int n = 0; moe_gating_nth(n); n++) {
-        mixture m = {
-            .o = {.gating = moe_gating_nth(n)->name, .capacity_eval = 1, .least_capacity = 1}};
+        check_neighbours(moe_gating_nth(n), false);
+        if (!moe_gating_nth(n)->experts_choose) check_neighbours(moe_gating_nth(n), true);
+    }
+}
+
+/* Dropless, nothing else in the sequence changes a token's result, either: bit for bit, for each type. */
+static void test_token_alone(void **state)
+{
+    static const mtf_dtype types[] = {MTF_F32, MTF_BF16, MTF_F64};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
         mtf_layer_context later = {.inference = true};
-        m.o.context = &later;
-        m.o.second_policy_eval = "all";
+        mixture           m = {.o = {.gating = "top_k",
+                                     .k = 3,
+                                     .dropless = true,
+                                     .experts = E,
+                                     .hidden = HIDDEN,
+                                     .context = &later}};
+        char              before[ROWS * LENGTH * CHANNELS * 8], after[sizeof before];
+        mtf_dim           b = {"b", ROWS}, l = {"l", LENGTH}, a = {"a", CHANNELS};
+        mtf_session      *s = open_two_threads();
+        mtf_graph        *g = mtf_graph_new(s);
+        mtf_tensor       *x = mtf_input(g, "x", types[k], mtf_shape(b, l, a));
+        mtf_tensor       *y = mtf_moe(x, &m.o, NULL);
+        mtf_program      *p = mtf_compile(g, y);
+        char              data[sizeof before];
+        size_t            bytes = mtf_dtype_bytes(types[k]) * CHANNELS, token = 8;
+        if (!p) fail_msg("%s", mtf_error(s));
         draw(&m, 0);
-        mtf_session *s = open_two_threads();
-        mtf_graph   *g = mtf_graph_new(s);
-        mtf_tensor  *y = build(g, &m, NULL);
-        mtf_program *p = mtf_compile(g, y);
-        set(g, &m);
-        mtf_feed(p, mtf_find(g, "x"), m.x);
-        assert_true(mtf_step(p) && mtf_fetch(p, y, before));
-        for (int i = 0; i < LENGTH * CHANNELS; i++) (&m.x[1][0][0])[i] *= -3;
-        mtf_feed(p, mtf_find(g, "x"), m.x);
-        assert_true(mtf_step(p) && mtf_fetch(p, y, after));
-        size_t row = LENGTH * CHANNELS;
-        assert_memory_equal(before, after, row * sizeof *before);
-        assert_memory_equal(before + 2 * row, after + 2 * row, row * sizeof *before);
-        assert_true(memcmp(before + row, after + row, row * sizeof *before) != 0);
+        for (int e = 0; e < ROWS * LENGTH * CHANNELS; e++)
+            dtype_store(types[k], data, e, (&m.x[0][0][0])[e]);
+        assert_true(mtf_feed(p, x, data) && mtf_step(p) && mtf_fetch(p, y, before));
+        for (int e = 0; e < ROWS * LENGTH * CHANNELS; e++)
+            if (e / CHANNELS != (int)token)
+                dtype_store(types[k], data, e, (&m.x[0][0][0])[(e * 7 + 5) % 70] * 2 - 1);
+        assert_true(mtf_feed(p, x, data) && mtf_step(p) && mtf_fetch(p, y, after));
+        assert_memory_equal(before + token * bytes, after + token * bytes, bytes);
+        assert_true(memcmp(before, after, token * bytes) != 0);
         close_well(s);
     }
 }
 
-/* ---- both forms ---- */
+/* ---- all forms ---- */
 
-/* Moving by index is the product with masks, exactly, gradients included. */
+/* All forms but that with masks, and that, exactly, gradients included. */
+static void check_forms(const moe_gating *gating, bool dropless)
+{
+    mtf_session *s = open_two_threads();
+    mtf_graph   *g[2];
+    mtf_tensor  *fetches[2][5];
+    for (int form = 0; form < 2; form++) {
+        mixture m = {.padded = true,
+                     .o = {.gating = gating->name,
+                           .one_hot = form,
+                           .dropless = dropless && !form,
+                           .least_capacity = dropless ? LENGTH : 2,
+                           .second_policy_train = "all",
+                           .switch_policy_train = "argmax",
+                           .activation = {"square"}}};
+        g[form] = mtf_graph_new(s);
+        mtf_tensor *y = build(g[form], &m, NULL), *xs[4] = {mtf_find(g[form], "x")};
+        mtf_tensor *loss = mtf_reduce_sum(mtf_square(y), MTF_ALL);
+        mtf_variables(g[form], xs + 1, 3);
+        fetches[form][0] = y;
+        mtf_gradients(1, &loss, 4, xs, NULL, fetches[form] + 1);
+    }
+    verify_answer a;
+    verify_opts   o = {.seed = 3, .planned = g[0], .planned_fetches = fetches[0]};
+    assert_true(verify_graph(g[1], 5, fetches[1], &o, &a));
+    if (!a.equal) fail_msg("%s: the forms differ", gating->name);
+    close_well(s);
+}
+
 static void test_forms(void **state)
 {
     (void)state;
     for (int n = 0; moe_gating_nth(n); n++) {
         if (!share_has(mine, n)) continue;
-        mtf_session *s = open_two_threads();
-        mtf_graph   *g[2];
-        mtf_tensor  *fetches[2][5];
-        for (int form = 0; form < 2; form++) {
-            mixture m = {.padded = true,
-                         .o = {.gating = moe_gating_nth(n)->name,
-                               .one_hot = form,
-                               .least_capacity = 2,
-                               .second_policy_train = "all",
-                               .switch_policy_train = "argmax",
-                               .activation = {"square"}}};
-            g[form] = mtf_graph_new(s);
-            mtf_tensor *y = build(g[form], &m, NULL), *xs[4] = {mtf_find(g[form], "x")};
-            mtf_tensor *loss = mtf_reduce_sum(mtf_square(y), MTF_ALL);
-            mtf_variables(g[form], xs + 1, 3);
-            fetches[form][0] = y;
-            mtf_gradients(1, &loss, 4, xs, NULL, fetches[form] + 1);
-        }
-        verify_answer a;
-        verify_opts   o = {.seed = 3, .planned = g[0], .planned_fetches = fetches[0]};
-        assert_true(verify_graph(g[1], 5, fetches[1], &o, &a));
-        if (!a.equal) fail_msg("%s: the forms differ", moe_gating_nth(n)->name);
-        close_well(s);
+        check_forms(moe_gating_nth(n), false);
+        if (!moe_gating_nth(n)->experts_choose) check_forms(moe_gating_nth(n), true);
     }
 }
 
@@ -422,6 +479,13 @@ static void test_errors(void **state)
            "value: moe: top_k makes 6 choices of 5 experts; there must be as many experts");
     refuse((mtf_moe_opts){.second_policy_train = "some"},
            "name: moe: there is no second policy \"some\"; did you mean \"none\"?");
+    refuse((mtf_moe_opts){.dropless = true, .one_hot = true},
+           "value: moe: one-hot masks have places for each expert's capacity, and dropless routing "
+           "has none; leave out one_hot or dropless");
+    refuse(
+        (mtf_moe_opts){.dropless = true, .gating = "expert_choice"},
+        "value: moe: with expert_choice experts choose as many tokens as their capacity; dropless "
+        "routing needs a gating in which tokens choose, such as top_k");
     refuse((mtf_moe_opts){.capacity_train = -1},
            "value: moe: capacity factors of -1 and 2; both must be above 0");
 }
@@ -430,10 +494,10 @@ int main(int argc, char **argv)
 {
     share_read(argc > 1 ? argv[1] : NULL, &mine);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),  cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_loops),  cmocka_unit_test(test_neighbours),
-        cmocka_unit_test(test_forms),  cmocka_unit_test(test_bias),
-        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_sizes),       cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_loops),       cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_token_alone), cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_bias),        cmocka_unit_test(test_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,6 +68,39 @@ static void rule_cumsum(oracle *o, const node *n, const value *const *in, value 
     } while (walk_next(&w));
 }
 
+/* The sum of x times y over those pairs of a row and a group in which the row is in the group. */
+static void rule_grouped_einsum(oracle *o, const node *n, const value *const *in, value *out)
+{
+    walk        w = walk_over(&out->shape);
+    const char *rows = node_attr(n, "rows")->text, *group = NULL;
+    for (int d = 0; d < in[2]->shape.ndims; d++)
+        if (shape_find(&in[0]->shape, in[2]->shape.dims[d].name) < 0)
+            group = in[2]->shape.dims[d].name;
+    for (int k = 0; k < 3; k++) walk_join(&w, &in[k]->shape);
+    track   to = track_in(&w, &out->shape), x = track_in(&w, &in[0]->shape);
+    track   y = track_in(&w, &in[1]->shape), ends = track_in(&w, &in[2]->shape);
+    int64_t between = stride_of(&in[2]->shape, group), terms = 1;
+    int     row = walk_find(&w, rows), wanted = walk_find(&w, group);
+    o->work += w.count * 3;
+    if (o->work > MOST_WORK) {
+        oracle_fail(o, "too much work");
+        return;
+    }
+    for (int64_t i = 0; i < out->n; i++) out->at[i] = number_zero(out->type);
+    do {
+        const number *end = &in[2]->at[track_at(&w, &ends)];
+        bool          mine = w.at[row] < end->i;
+        for (int64_t g = 1; g <= w.at[wanted]; g++) mine = mine && w.at[row] >= end[-g * between].i;
+        if (!mine) continue;
+        number *sum = &out->at[track_at(&w, &to)];
+        *sum = number_add(
+            *sum, number_mul(in[0]->at[track_at(&w, &x)], in[1]->at[track_at(&w, &y)], out->type),
+            out->type);
+    } while (walk_next(&w));
+    terms = w.count / out->n;
+    for (int64_t i = 0; i < out->n; i++) out->at[i] = number_rounded(out->at[i], out->type, terms);
+}
+
 /* e^y / e^x */
 static double ratio(double y, double x)
 {
@@ -105,6 +138,10 @@ static void rule_softmax(oracle *o, const node *n, const value *const *in, value
     } while (walk_next(&w));
 }
 
-const named_rule sum_rules[] = {{"einsum", rule_einsum},    {"reduce_sum", rule_einsum},
-                                {"reduce_prod", rule_prod}, {"cumsum", rule_cumsum},
-                                {"softmax", rule_softmax},  {NULL, NULL}};
+const named_rule sum_rules[] = {{"einsum", rule_einsum},
+                                {"grouped_einsum", rule_grouped_einsum},
+                                {"reduce_sum", rule_einsum},
+                                {"reduce_prod", rule_prod},
+                                {"cumsum", rule_cumsum},
+                                {"softmax", rule_softmax},
+                                {NULL, NULL}};

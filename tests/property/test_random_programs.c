@@ -159,7 +159,7 @@ int main(int argc, char **argv)
     uint64_t       seed = argc > given ? strtoull(argv[given], NULL, 10) : SEED;
     uint64_t       count = timed              ? UINT64_MAX
                            : argc > given + 1 ? strtoull(argv[given + 1], NULL, 10)
-                                              : (uint64_t)asked_much(COUNT, COUNT / 4);
+                                              : (uint64_t)asked_much(COUNT, COUNT / 8);
     time_t         end = time(NULL) + (timed ? atoi(argv[2]) : 24 * 3600);
     score          s = {.first = first};
     property_case *c =

@@ -189,7 +189,6 @@ named() {                               # named DOCUMENT PATTERN NAME: it stands
 if [ $# -eq 0 ]; then
     for name in $(sed -n 's/^OPTIMIZER("\([a-z_]*\)",.*/\1/p' src/nn/optimizers.h); do
         named docs/optimizers.md "^| .$name. |" "the optimizer $name"
-        named docs/mtf.1 "\b$name\b" "the optimizer $name"
     done
     for name in share/gin/*.gin share/gin/*/*.gin; do
         [[ $name == *_common.gin ]] || named docs/configuration.md "\`$(basename "$name" .gin)\`" "the configuration $name"

@@ -183,16 +183,26 @@ optimizers=$(sed -n 's/^  --optimizer NAME *//p' out | tr -d ,)
 for optimizer in $optimizers; do
     train --optimizer $optimizer
     check "optimizer $optimizer trains" 0 out '"step":6'
-    for page in docs/optimizers.md docs/mtf.1 include/mtf_nn.h; do
+    for page in docs/optimizers.md include/mtf_nn.h; do
         if grep -qw -- $optimizer "$root/$page"; then pass; else lose "$page" "$optimizer" "nothing of it"; fi
     done
 done
 
-# ---- the manual page has every option ------------------------------------------------------------
+# ---- the manual pages have every option ----------------------------------------------------------
 
-for option in $("$MTF" completion bash | sed -n "s/.*:options) words='\(.*\)' ;;/\1/p" | tr ' ' '\n' | sort -u); do
-    if grep -qF -- "${option//-/\\-}" "$root/docs/mtf.1"; then pass; else lose "docs/mtf.1" "$option" "nothing of it"; fi
+"$root/tools/manual.sh" "$MTF" man || exit 2
+while read -r command option; do
+    if grep -qE "^\.B ${option//-/\\\\-}( |$)" "man/mtf-$command.1"; then pass
+    else lose "the manual page of $command" "$option" "nothing of it"; fi
+done < <("$MTF" completion bash | sed -n "s/^    \([a-z]*\):options) words='\(.*\)' ;;/\1 \2/p" | grep -v '^mtf ' |
+         awk '{ for (k = 2; k <= NF; k++) print $1, $k }')
+for text in '^\.SH COMMANDS' '^train ' '^\.SH EXIT STATUS' '^\\fBMTF_CACHE_DIR' '^\.BR mtf-serve (1)'; do
+    if grep -q -- "$text" man/mtf.1; then pass; else lose "the manual page of mtf" "$text" "nothing of it"; fi
 done
+if command -v man >/dev/null; then
+    why=$(for page in man/*.1; do MANROFFOPT=-ww man --warnings -l "$page" 2>&1 >/dev/null; done)
+    if [ -z "$why" ]; then pass; else lose "man reads the pages" "no warning" "$(head -c 500 <<<"$why")"; fi
+fi
 
 # ---- completion and colours ----------------------------------------------------------------------
 

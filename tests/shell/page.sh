@@ -13,24 +13,11 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
 . "$root/tests/shell/cases.bash"
 
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
-if [ -z "$browser" ]; then
-    echo "note: no chromium: pages were not looked at in a browser (make test-page installs it)"
-    [ "$MTF_BROWSER" = needed ] && { echo "page.sh: 0 passed, 1 failed"; exit 1; }
-fi
+. "$root/tests/shell/browser.bash"
 
 file() { printf '%s\n' "${@:2}" >"$1"; }    # file NAME LINE...
 
 # ---- looking at a page ---------------------------------------------------------------------------
-
-# browse WIDTH PAGE: its document after all scripts have run; console messages in `console`.
-browse() {
-    local flags=(--headless --disable-gpu --disable-dev-shm-usage --hide-scrollbars --user-data-dir="$work/profile" --no-first-run
-                 --enable-logging=stderr --virtual-time-budget=5000 --window-size="$1,900")
-    [ "$(id -u)" -eq 0 ] && flags+=(--no-sandbox)
-    timeout 100 "$browser" "${flags[@]}" --dump-dom "file://$work/$2" 2>log >dom </dev/null
-    grep 'CONSOLE' log >console
-}
 
 # looks NAME PAGE SELECTOR...: the page has these, does what it should, and complains of nothing.
 looks() {

@@ -121,6 +121,7 @@ kernel_writer *kernel_writer_of(instr_kind kind)
         [INSTR_MOVE] = write_move,
         [INSTR_ADD_INTO] = write_add_into,
         [INSTR_FOLD] = write_fold,
+        [INSTR_GROUPED] = write_grouped,
         [INSTR_GATHER] = write_gather,
         [INSTR_SCATTER] = write_scatter,
         [INSTR_SCAN] = write_scan,
@@ -141,5 +142,6 @@ bool kernel_wants_scratch(const instr *i)
     instr_kind kind = i->kind;
     if (kind == INSTR_MAP) return i->map.sums != 0;
     return kernel_writer_of(kind) && kind != INSTR_MOVE && kind != INSTR_ADD_INTO &&
-           kind != INSTR_GATHER && kind != INSTR_DRAW && kind != INSTR_NUCLEUS;
+           kind != INSTR_GROUPED && kind != INSTR_GATHER && kind != INSTR_DRAW &&
+           kind != INSTR_NUCLEUS;
 }

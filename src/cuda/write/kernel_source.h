@@ -99,9 +99,9 @@ const char *kernel_source_text(const kernel_source *s);
 /* Writes the kernels of an instruction; false after an error. */
 typedef bool kernel_writer(kernel_source *s, const instr *i, kernel_plan *plan);
 
-kernel_writer write_map, write_move, write_add_into, write_fold, write_gather, write_scatter,
-    write_scan, write_order, write_nucleus, write_window, write_draw, write_attention,
-    write_attention_join, write_attention_grad, write_contract;
+kernel_writer write_map, write_move, write_add_into, write_fold, write_grouped, write_gather,
+    write_scatter, write_scan, write_order, write_nucleus, write_window, write_draw,
+    write_attention, write_attention_join, write_attention_grad, write_contract;
 
 /* The writer of a kind of instruction; NULL: it is not a kernel. */
 kernel_writer *kernel_writer_of(instr_kind kind);

@@ -22,7 +22,7 @@ static bool check_word(mtf_config *c, const configurable *k, const char *scope,
 static bool check_words(mtf_config *c, const configurable *k, const char *scope,
                         const experts_args *a)
 {
-    static const char *const dispatch[] = {"index", "one_hot", NULL};
+    static const char *const dispatch[] = {"index", "one_hot", "dropless", NULL};
     const char              *gatings[16];
     int                      n = 0;
     for (; moe_gating_nth(n); n++) gatings[n] = moe_gating_nth(n)->name;
@@ -69,6 +69,7 @@ bool config_experts(mtf_config *c, const configurable *k, const char *scope, con
                             .scale = a.scale,
                             .bias_rate = a.bias_rate,
                             .shared = a.shared,
-                            .one_hot = strcmp(a.dispatch, "one_hot") == 0};
+                            .one_hot = strcmp(a.dispatch, "one_hot") == 0,
+                            .dropless = strcmp(a.dispatch, "dropless") == 0};
     return config_activation(c, k->name, a.activation, l->moe.activation);
 }

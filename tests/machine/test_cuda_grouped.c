@@ -1,0 +1,76 @@
+/* Grouped products on a GPU, against the CPU. */
+#include "machine/gpu_trial.h"
+
+static gpu_trials list;
+
+/* An operand over some of the dimensions batch, row, n, k, group and end, which are 0 to 5. */
+static int64_t lay_out_over(const int64_t *size, unsigned dims, bool plain, access *a)
+{
+    int64_t own[6], count;
+    for (int d = 0; d < 6; d++) own[d] = dims >> d & 1 ? size[d] : 1;
+    count = gpu_lay_out(6, own, plain, a);
+    for (int d = 0; d < 6; d++)
+        if (!(dims >> d & 1)) a->stride[d] = 0;
+    return count;
+}
+
+/* size: of the batch, the rows, n, k and the groups here; then of all groups that ends are read of. */
+static void add_grouped(mtf_dtype type, const int64_t *size, bool sums, bool plain)
+{
+    trial    t = trial_of(INSTR_GROUPED, 4, size);
+    access   x = {.type = type}, y = {.type = type}, c = {.type = type}, ends = {.type = MTF_I32};
+    bool     batch = chance(2); /* of a result that sums; or it adds up along the batch */
+    unsigned result = sums ? (batch ? 1u : 0) | 4 | 8 | 16 : 1 | 2 | 4;
+    int64_t  counts[4] = {lay_out_over(size, result, plain, &c),
+                          lay_out_over(size, 1 | 2 | 8, plain, &x),
+                          lay_out_over(size, sums ? 1 | 2 | 4 : 1 | 4 | 8 | 16, plain, &y),
+                          lay_out_over(size, 1 | 32, true, &ends)};
+    for (int d = 4; d < 6; d++) x.stride[d] = 0;
+    t.i.grouped = (grouped_args){.sums = sums,
+                                 .first_row = pick(0, 2),
+                                 .groups = size[4],
+                                 .group_stride = sums ? c.stride[4] : y.stride[4],
+                                 .first_group = size[5] - size[4],
+                                 .ends_stride = ends.stride[5]};
+    gpu_operand(&t, &c, counts[0], true);
+    gpu_operand(&t, &x, counts[1], false);
+    gpu_operand(&t, &y, counts[2], false);
+    gpu_operand(&t, &ends, counts[3], false);
+    for (int o = 1; o < 3; o++) /* sums of few digits */
+        for (int64_t e = 0; e < counts[o]; e++)
+            dtype_store(type, t.memory[o], e, (double)pick(-8, 8) / 8);
+    bool sorted = !chance(4);
+    for (int64_t e = 0; e < counts[3]; e++) {
+        int64_t g = e % size[5], even = size[1] * (g + 1) / size[5];
+        dtype_store(MTF_I32, t.memory[3], e, (double)(sorted ? even : pick(-2, size[1] + 4)));
+    }
+    gpu_trials_add(&list, t);
+}
+
+static void test_grouped(void **state)
+{
+    static const mtf_dtype types[] = {MTF_F32, MTF_BF16, MTF_F16, MTF_F64};
+    (void)state;
+    seed_state = 71;
+    gpu_trials_start(&list, 1);
+    for (int round = 0; round < 60; round++) {
+        int64_t groups = pick(1, 5);
+        add_grouped(types[round % 4],
+                    (int64_t[]){pick(1, 3), pick(1, 40), pick(1, 20), pick(1, 20), groups,
+                                groups + pick(0, 2)},
+                    round % 2, chance(2));
+    }
+    for (int sums = 0; sums < 2; sums++) {
+        add_grouped(MTF_F32, (int64_t[]){2, 150, 70, 33, 2, 3}, sums, true);
+        add_grouped(MTF_BF16, (int64_t[]){1, 70, 40, 80, 3, 3}, sums, false);
+        add_grouped(MTF_F32, (int64_t[]){1, 9, 17, 5, 40, 40}, sums, true);
+    }
+    gpu_trials_run(&list, kernel_grouped);
+    assert_int_equal(list.launches, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_grouped)};
+    return cmocka_run_group_tests(tests, gpu_set_up, gpu_tear_down);
+}
