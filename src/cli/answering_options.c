@@ -11,7 +11,7 @@ const option_spec sampling_options[] = {
     {"top-p", "P", false, "sample among the most probable tokens, up to a total probability of P"},
     {"max-tokens", "N", false, "new tokens of an answer; default: as many as fit"},
     {"stop", "TEXT", true, "end an answer before this text"},
-    {"results", "N", false, "answers to each prompt; default 1"},
+    {"results", "N", false, "answers to each prompt; fewer where the beams find fewer; default 1"},
     {"beams", "N", false, "find the most probable answers by beam search with N beams"},
     {"alpha", "A", false, "beam search: the length penalty is ((5 + length) / 6)^A; default 0.6"},
     {"batch", "N", false, "prompts that are decoded together; default 8"},

@@ -41,7 +41,8 @@ bool output_close(const opened_model *m, const char *path, FILE *file)
 /* A request whose results become lines. */
 typedef struct asked_line {
     request   *request;
-    byte_list *texts; /* by result */
+    byte_list *texts;  /* by result */
+    int        absent; /* results that a search did not find, which are the last ones */
 } asked_line;
 
 /* A ring buffer of answers. */
@@ -144,12 +145,13 @@ static bool write_answers(decoding *d)
         while (request_next(l->request, 0, &p)) {
             if (p.end == FINISH_FAILED)
                 return fail(&d->model->session->fault, ERR_VALUE, "%s", p.text);
+            l->absent += p.end == FINISH_ABSENT;
             if (!append(l, &p)) return no_memory(d);
         }
     }
     while (d->count && request_over(d->ring[d->first].request)) {
         asked_line *l = &d->ring[d->first];
-        for (int k = 0; k < d->results; k++)
+        for (int k = 0; k < d->results - l->absent; k++)
             fprintf(d->to, "%s\n", l->texts[k].bytes ? l->texts[k].bytes : "");
         fflush(d->to);
         free_line(d, l);

@@ -53,8 +53,10 @@ static bool on_token(void *context, int32_t id, double log_probability)
 
 /* ---- rows of the decoder ---- */
 
+/* Every prompt has a first result, if only "". */
 static finish_reason end_of(const engine *e, const mtf_decode_job *job, int result)
 {
+    if (result > 0 && result >= job->nresults) return FINISH_ABSENT;
     int64_t n = result < job->nresults ? job->lengths[result] : 0;
     bool    stopped = n > 0 && e->stop[0] >= 0 && job->ids[result][n - 1] == e->stop[0];
     return stopped ? FINISH_STOP : FINISH_LENGTH;

@@ -45,6 +45,7 @@ typedef enum finish_reason {
     FINISH_STOP,   /* by the end token, or by a stop string */
     FINISH_LENGTH, /* it has reached the limit of tokens */
     FINISH_LATE,   /* it has reached the limit of time */
+    FINISH_ABSENT, /* the search found fewer results; "" stands for it */
     FINISH_FAILED
 } finish_reason;
 

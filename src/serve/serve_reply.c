@@ -34,6 +34,7 @@ static void add_end(cJSON *to, finish_reason end)
     static const char *const words[] = {[FINISH_STOP] = "stop",
                                         [FINISH_LENGTH] = "length",
                                         [FINISH_LATE] = "timeout",
+                                        [FINISH_ABSENT] = "length",
                                         [FINISH_FAILED] = "error"};
     if (end == FINISH_NOT_YET)
         cJSON_AddNullToObject(to, "finish_reason");

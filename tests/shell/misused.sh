@@ -56,7 +56,7 @@ table "two columns of a name among all" '"twice.csv" names both column 0 and col
 printf 'a,,"b ""c""", a,\n1,2,3,4,5\n' >spaced.csv
 table "a name with spaces around it" 'names both column 0 and column 3, counted from 0, "a"' spaced.csv:header
 printf 'a,,"b ""c""",c,\n1,2,3,4,5\n' >nameless.csv
-table "columns without names" 'field "x" has 5 elements per example' nameless.csv:header
+table "columns without names" 'field "x" has 5 elements per example' nameless.csv:header 1
 table "semicolons, by name" 'names no column "b"; it seems to be separated by semicolons, and csv by commas' semicolons.csv:part=b:header
 table "semicolons, by number" 'has 1 column; it seems to be separated by semicolons' semicolons.csv:part=1
 table "a hexadecimal number" '"hex.csv", line 2, column 0: "0x10" is not a number' hex.csv 1

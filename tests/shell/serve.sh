@@ -50,6 +50,8 @@ decode --max-tokens 9 --results 2 --beams 3 <prompts
 printf 'red\ngreen\nblue\n' >colours     # so few words that the end is among the best first tokens
 decode --vocabulary words:colours --max-tokens 1 --results 4 --beams 4 < <(echo red)
 [ "$(wc -l <out)" = 4 ] && grep -qE 'red|green|blue' out && pass || lose "unfinished results after those that ended" "words" "$(cat out err)"
+decode --vocabulary words:colours --max-tokens 1 --results 8 --beams 8 < <(printf 'red\nblue\n')
+[ "$(wc -l <out)" = 12 ] && pass || lose "results that exist" "6 of each, as there are so many ids" "$(cat out err)"
 decode --max-tokens 9 --temperature 1 --seed 1 <prompts
 if [ $status = 0 ] && ! cmp -s out all; then pass; else lose "another seed" "another text" "$(cat out err)"; fi
 decode </dev/null
