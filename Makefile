@@ -22,7 +22,7 @@ demo: setup         ## train the README's network on a mesh, under two layouts
 test: setup         ## run the tests, in minutes (ASAN=1 or TSAN=1: under that sanitizer; ONLY="NAME...")
 	@tools/test.sh $(PRESET) fast $(ONLY)
 
-test-all: setup     ## run every test whole, which takes a quarter of an hour, and test-presets
+test-all: setup     ## run every test whole, which takes half an hour and more, and test-presets
 	@tools/test.sh $(PRESET) all $(ONLY)
 	@$(MAKE) --no-print-directory test-presets MATRIX="$(or $(MATRIX),most)"
 
@@ -30,7 +30,7 @@ test-presets: setup ## check every configuration of share/gin/models (MATRIX=mos
 	$(call build,release,build)
 	@MTF=build/mtf MTF_MATRIX="$(or $(MATRIX),all)" OMP_WAIT_POLICY=passive MTF_NO_MEASURE=1 tests/shell/presets.sh
 
-mutants:            ## put known faults into a copy, and see which test finds each (ONLY=PATTERN)
+mutants:            ## put known faults into a copy, and see which test finds each (ONLY=PATTERN; MTF_MUTANTS=likeliest: as make test would)
 	$(call build,release,build)
 	@tools/mutants.sh $(ONLY)
 

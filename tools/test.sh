@@ -119,12 +119,12 @@ for expected in examples/*.expected; do
     name=$(basename "$expected" .expected)
     [ -f "$expected" ] && wanted examples && add check "$name" bash -c 'same_output "$1"' - "$name"
 done
-for check in layers sizes numbers globals install; do
+for check in layers sizes numbers globals statics install; do
     wanted $check || continue
     case $check,$preset in
-        install,asan | install,tsan) ;;
+        install,asan | install,tsan | statics,asan | statics,tsan) ;;
         install,*) add check install tools/install_test.sh "$build" ;;
-        globals,*) add check globals tools/globals.sh "$build" ;;
+        globals,* | statics,*) add check $check tools/$check.sh "$build" ;;
         *) add check $check tools/$check.sh ;;
     esac
 done

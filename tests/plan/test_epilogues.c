@@ -298,6 +298,7 @@ static void test_into_sums(void **state)
         {LOOP_SUM("p"), 1, 0},
         {LOOP_SUM("p + q"), 2, 0},
         {LOOP_SUM("p + b"), 1, 1},
+        {LOOP_SUM("p + 1"), 1, 1}, /* a constant stays, too */
         {LOOP_SUM("p + tanh(p)"), 0, 1},
         {LOOP_SUM("p * 2"), 0, 1},
         {LOOP_SUM("p - q"), 0, 1},
