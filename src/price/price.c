@@ -171,6 +171,20 @@ static double attention_rate(const price_rates *r, const instr *i)
                          fmin(rows, BLOCK_ROWS) * fmin(memory, BLOCK_MEMORY) * (double)a->key);
 }
 
+/* Tiles of a row's group; the rows are shared evenly by all groups, also those of other processors. */
+static double grouped_rate(const price_rates *r, const instr *i)
+{
+    enum { TILE_HIGH = 128, TILE_WIDE = 64 };
+    const grouped_args *g = &i->grouped;
+    const int64_t      *size = i->size + i->nloops - 3;
+    double              each = (double)size[0] / (double)g->all_groups, here = (double)g->groups;
+    double high = g->sums ? (double)size[2] : each, deep = g->sums ? each : (double)size[2];
+    double rate = r->flops, volume = fmin(fmax(high, 1), TILE_HIGH) *
+                                     fmin((double)size[1], TILE_WIDE) * fmax(deep, 1);
+    if (r->nproducts > 0 && !r->gpu) rate = rates_product(r, dtype_compute(i->in[0].type), volume);
+    return rate * (double)g->all_groups / here;
+}
+
 static double window_rate_of(const price *p, const instr *i)
 {
     const window_args *a = &i->window;
@@ -188,6 +202,7 @@ static double flops_rate(const price *p, const instr *i)
     case INSTR_ATTENTION:
     case INSTR_ATTENTION_GRAD: return attention_rate(&p->rates, i);
     case INSTR_WINDOW: return window_rate_of(p, i);
+    case INSTR_GROUPED: return grouped_rate(&p->rates, i);
     default: return p->rates.flops;
     }
 }

@@ -81,13 +81,13 @@ static bool emit_one(emitter *e, const grouping *by, const roles *r, slice a, sl
 {
     bool         sums = has(&c, by->group);
     int          row = shape_find(&a.shape, by->rows);
-    int64_t      rows = a.shape.dims[row].size, all;
+    int64_t      rows = a.shape.dims[row].size;
     grouped_args how = {.sums = sums, .first_row = by->first_row, .first_group = by->first_group};
     instr       *i = emit_instr(e, INSTR_GROUPED, 1, 3, &r->batch);
     TRY(i != NULL);
     slice *grouped = sums ? &c : &b;
     *grouped = without(grouped, by->group, &how.groups, &how.group_stride);
-    ends = without(&ends, by->group, &all, &how.ends_stride);
+    ends = without(&ends, by->group, &how.all_groups, &how.ends_stride);
     i->out[0] = operand_along(&c, &r->batch, by->rows, &r->n, sums ? &r->k : NULL);
     i->in[0] = operand_along(&a, &r->batch, by->rows, NULL, &r->k);
     i->in[1] = operand_along(&b, &r->batch, by->rows, &r->n, sums ? NULL : &r->k);

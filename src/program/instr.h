@@ -137,6 +137,7 @@ typedef struct grouped_args {
     int64_t groups, group_stride; /* of b, or of c where it sums */
     int64_t first_group;          /* the number of its first group; */
     int64_t ends_stride;          /* ends of all groups up to the last one here are read */
+    int64_t all_groups;           /* of the whole tensor: how many the rows share, for prices */
 } grouped_args;
 
 typedef struct gather_args {

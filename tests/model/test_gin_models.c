@@ -444,7 +444,8 @@ static void test_experts(void **state)
     m = &o.model.model.stack.layers[1].moe;
     assert_true(m->k == 8 && m->sigmoid && m->shared == 1 && m->scale == 2.5 &&
                 m->bias_rate == 0.001);
-    assert_true(!m->unnormalised && !m->one_hot && !m->across && m->group_size == 1024);
+    assert_true(!m->unnormalised && !m->one_hot && m->dropless && !m->across &&
+                m->group_size == 1024);
     assert_string_equal(m->activation[1], "linear");
     close_well(o.session);
 }

@@ -219,6 +219,39 @@ static void test_hint(void **state)
 
 /* ---- measured ---- */
 
+static const char grouped[] = "x: f32[r=512, k=48] = input\n"
+                              "w: f32[g=8, k=48, n=80] = input\n"
+                              "ends: i32[g=8] = input\n"
+                              "y: [r, n] = grouped_einsum(x, w, ends, rows=r)\n";
+
+/* The grouped product's seconds on the first processor. */
+static double grouped_seconds(const char *axes, const char *rules, int64_t flops)
+{
+    scene c;
+    scene_open(&c, grouped, axes, rules);
+    estimate *e = estimated(&c, 0);
+    double    seconds = 0;
+    for (int k = 0; k < e->program->ninstrs; k++)
+        if (e->program->instrs[k].kind == INSTR_GROUPED) {
+            assert_int_equal(e->price.lines[k].flops, flops);
+            seconds = e->price.lines[k].seconds;
+        }
+    estimate_free(e);
+    close_well(c.s);
+    return seconds;
+}
+
+/* Flops and memory are those of all rows, which may have one group; time is that of an even share. */
+static void test_grouped(void **state)
+{
+    (void)state;
+    int64_t all = 2 * 512 * 48 * 80;
+    double  one = grouped_seconds("x:4", "", all), groups = grouped_seconds("x:4", "g:x", all);
+    double  rows = grouped_seconds("x:4", "r:x", all / 4);
+    assert_true(groups < 0.3 * one && groups > 0.2 * one);
+    assert_true(rows < 0.3 * one && rows > 0.2 * one);
+}
+
 static void test_measured(void **state)
 {
     (void)state;
@@ -267,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_many_processors),
         cmocka_unit_test(test_few_processors),
         cmocka_unit_test(test_hint),
+        cmocka_unit_test(test_grouped),
         cmocka_unit_test(test_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
