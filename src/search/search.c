@@ -433,8 +433,15 @@ static bool too_far(const search *s, const candidates *exact, const candidate *x
            candidate_value(exact, x) * (1 - 2 * s->answer->reduced_error) > best * (1 + SAME_PRICE);
 }
 
+/* Has the end of the search taken as long after its deadline as the search itself before it? */
+static bool is_overdue(const search *s)
+{
+    return s->opts->deadline > 0 &&
+           clock_thread() - s->opts->deadline > s->opts->deadline - s->begun;
+}
+
 /* Where layers were left out, or some processors, more layouts than wanted are priced whole: their order may
- * change. */
+ * change.  On meshes so large that this takes longer than the search, the best one is. */
 static bool finish_search(search *s)
 {
     search_answer *w = s->answer;
@@ -443,6 +450,7 @@ static bool finish_search(search *s)
     int            want = wanted(s), spare = MOST_EXACT;
     bool           inexact = s->reduced.copies > 0;
     for (int k = 0; k < s->kept.n && (k < want || inexact); k++) {
+        if (few.n > 0 && is_overdue(s)) break;
         if (k >= want && too_far(s, &few, &s->kept.list[k])) break;
         bool   full = few.n >= want;
         double last = full && time_decides(s) ? candidate_value(&few, &few.list[want - 1]) : 0;
