@@ -13,7 +13,7 @@ tar -xzf "$archive" -C "$work" || exit 1
 source=${archive%.tar.gz} version=${archive##*-} version=${version%.tar.gz}
 cp -r packaging/debian "$source/debian"
 cat >"$source/debian/changelog" <<END
-mtf ($version) unstable; urgency=medium
+mtf ($version-1) unstable; urgency=medium
 
   * CHANGELOG.md says what is new.
 
