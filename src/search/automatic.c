@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "microbatch/microbatch.h"
+#include "microbatch/fewest.h"
 #include "price/decline.h"
 #include "search/shapes.h"
 #include "search/with_state.h"
@@ -406,6 +406,35 @@ static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     return true;
 }
 
+/* A search that has little time may find nothing that fits in so many parts, although what it finds with more
+ * of them does.  Then it begins once more with that, in the fewest parts, in which the layout would run. */
+static bool in_fewest_parts(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
+                            const automatic_opts *opts, automatic_answer *answer)
+{
+    arena *a = &g->session->arena;
+    for (int64_t now = g->parts; now > 1; now = g->parts) {
+        const found_layout *x = &answer->best[0];
+        estimate_opts       o = {.mesh = &x->mesh, .layout = &x->layout, .rates = opts->rates};
+        automatic_opts      from = *opts;
+        automatic_answer    better;
+        textbuf             starts = {.arena = a};
+        TRY(microbatch_fewest(g, nfetches, fetches, &o, opts->limit));
+        if (g->parts >= now) {
+            g->parts = now;
+            return true;
+        }
+        text_add(&starts, "%s|%s", x->layout_text, opts->starts ? opts->starts : "");
+        from.starts = text_done(&starts);
+        TRY(from.starts && find_once(g, nfetches, fetches, &from, false, &better));
+        if (better.n == 0) {
+            g->parts = now;
+            return true;
+        }
+        *answer = better;
+    }
+    return true;
+}
+
 /* Where it is open how many parts the batch comes in, as few are taken as let some layout fit: 1, 2, 4, ... */
 bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                     const automatic_opts *opts, automatic_answer *answer)
@@ -415,6 +444,7 @@ bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
         bool last = n * 2 > g->batch.size;
         g->parts = n;
         TRY(find_once(g, nfetches, fetches, opts, last, answer));
-        if (answer->n > 0 || last) return true;
+        if (answer->n > 0) return in_fewest_parts(g, nfetches, fetches, opts, answer);
+        if (last) return true;
     }
 }

@@ -440,8 +440,14 @@ static bool is_overdue(const search *s)
            clock_thread() - s->opts->deadline > s->opts->deadline - s->begun;
 }
 
+/* What a few of the processors take is the least that all of them take. */
+static bool cannot_be_best(const candidates *exact, const candidate *x)
+{
+    return exact->n > 0 && candidate_value(exact, x) >= candidate_value(exact, &exact->list[0]);
+}
+
 /* Where layers were left out, or some processors, more layouts than wanted are priced whole: their order may
- * change.  On meshes so large that this takes longer than the search, the best one is. */
+ * change.  On meshes so large that this takes longer than the search, those that may be the best are. */
 static bool finish_search(search *s)
 {
     search_answer *w = s->answer;
@@ -450,7 +456,6 @@ static bool finish_search(search *s)
     int            want = wanted(s), spare = MOST_EXACT;
     bool           inexact = s->reduced.copies > 0;
     for (int k = 0; k < s->kept.n && (k < want || inexact); k++) {
-        if (few.n > 0 && is_overdue(s)) break;
         if (k >= want && too_far(s, &few, &s->kept.list[k])) break;
         bool   full = few.n >= want;
         double last = full && time_decides(s) ? candidate_value(&few, &few.list[want - 1]) : 0;
@@ -458,6 +463,7 @@ static bool finish_search(search *s)
         TRY(price_whole(s, &s->kept.list[k], &x));
         inexact |= x.cost.sampled;
         bool matters = !last || x.cost.seconds < last;
+        if (x.cost.sampled && is_overdue(s) && cannot_be_best(&few, &x)) continue;
         if (full && matters && x.cost.sampled && spare-- <= 0) continue;
         if (matters) TRY(price_every_kind(s, &x));
         candidates_add(&few, &x);
@@ -475,6 +481,21 @@ static bool finish_search(search *s)
     return true;
 }
 
+/* Without time for another search, something else that was priced may fit. */
+static bool try_known(search *s)
+{
+    for (s->again = true; s->again && !s->answer->n;) {
+        s->again = false;
+        for (int k = 0; k < s->priced.n; k++) {
+            cuts c = s->priced.list[k].cuts;
+            cost x;
+            TRY(try_cuts(s, &c, &x));
+        }
+        if (s->kept.n) TRY(finish_search(s));
+    }
+    return true;
+}
+
 /* A layout that seemed to fit may not: then the search continues, finally with a lower limit. */
 static bool try_until_it_fits(search *s)
 {
@@ -484,7 +505,8 @@ static bool try_until_it_fits(search *s)
     for (int k = 0; k < ATTEMPTS; k++) {
         s->again = false;
         TRY(try_all(s) && list_others(s) && finish_search(s));
-        if (!s->again || out_of_time(s)) break;
+        if (s->again && out_of_time(s)) return try_known(s);
+        if (!s->again) break;
         if (k < EXACT) continue;
         if (s->answer->n) break;
         s->limit -= s->limit / 20;
