@@ -462,7 +462,7 @@ static bool finish_search(search *s)
         s->whole.enough = last;
         TRY(price_whole(s, &s->kept.list[k], &x));
         inexact |= x.cost.sampled;
-        bool matters = !last || x.cost.seconds < last;
+        bool matters = last == 0 || x.cost.seconds < last;
         if (x.cost.sampled && is_overdue(s) && cannot_be_best(&few, &x)) continue;
         if (full && matters && x.cost.sampled && spare-- <= 0) continue;
         if (matters) TRY(price_every_kind(s, &x));

@@ -293,8 +293,8 @@ bool lockstep_each(lockstep *l, lane_work *what)
     bool ok = true;
     /* Tasks, which threads take that are done with their own trials. */
 #pragma omp taskloop shared(ok) grainsize(LANES_AT_ONCE)
-    for (int n = 0; n < l->nlanes; n++)
-        if (!what(l, n)) {
+    for (size_t n = 0; n < (size_t)l->nlanes; n++) /* clang counts in this type */
+        if (!what(l, (int)n)) {
 #pragma omp atomic write
             ok = false;
         }
