@@ -133,10 +133,11 @@ tally() {                               # tally MACHINE: how many rows reach wha
         $4 == machine && $8 == "-" { none++ }
         END {
             for (i = 2; i <= n; i++) for (k = i; k > 1 && used[k] < used[k - 1]; k--) { t = used[k]; used[k] = used[k - 1]; used[k - 1] = t }
-            printf "%d searches%s: %d have a proved gap of at most 1 %%, %d of at most 5 %%; %d took at most 2 s of processor\n", n,
+            printf "%d searches%s: %d have a proved gap of at most 1 %%, %d of at most 5 %%; %d took\n", n,
                 none ? ", and " none " where nothing fits" : "", one, five, quick
-            printf "time with all that is around the search, half of them %.1f s or less, nine of ten %.1f s, all %.0f s.\n",
-                used[int((n + 1) / 2)], used[int(n * 9 / 10)], used[n]
+            printf "at most 2 s of processor time with all that is around the search, half of them %.1f s or less, nine of\n",
+                used[int((n + 1) / 2)]
+            printf "ten %.1f s, all %.0f s.\n", used[int(n * 9 / 10)], used[n]
         }'
 }
 page() {
