@@ -6,22 +6,17 @@
  * instructions that use it: loops along rows or across them, without any that runs over both, or along
  * dimensions that an instruction walks by itself.
  */
+#include "plan/row_strides.h"
+
 #include <string.h>
 
 #include "base/whole.h"
-#include "plan/passes.h"
 
 enum {
     LINE = 128, /* bytes: rows of many lines begin with one, */
     MANY_LINES = 32,
     LITTLE = 16 /* others are lengthened by a part in so many at most */
 };
-
-typedef struct row_stride {
-    int64_t length; /* elements; 0: the buffer stays as it is */
-    int64_t apart;  /* elements between the beginnings of rows, when this is done */
-    size_t  bytes;  /* of an element */
-} row_stride;
 
 typedef struct strider {
     program    *program;
@@ -156,10 +151,9 @@ static bool rewrite(strider *s, instr *i)
     return true;
 }
 
-bool stride_rows(program *p, arena *scratch)
+bool stride_rows(program *p, row_stride *rows)
 {
-    strider s = {p, arena_array(scratch, row_stride, p->nbuffers + 1)};
-    TRY(s.rows != NULL);
+    strider s = {p, rows};
     if (!p->session->can.row_bytes) return true;
     for (int k = 0; k < p->ninstrs; k++) ask(&s, &p->instrs[k]);
     for (bool again = true; again;) {

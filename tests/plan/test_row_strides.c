@@ -1,4 +1,4 @@
-/* Tests that rows of matrices are put apart as a device wants them. */
+/* Tests that matrices have the rows, and products the sizes, that a device wants. */
 #include "base/whole.h"
 #include "run/compiled.h"
 
@@ -110,12 +110,61 @@ static void test_sums_of_loops(void **state)
         APART);
 }
 
+/* ---- sizes ---- */
+
+enum { SIDE = 1024, ODD = 1031, EVEN = 1032 };
+
+typedef struct evened {
+    int   products, fills;
+    float y[SIDE], z;
+} evened;
+
+/* As a step of a language model: logits, and products along and across their odd side. */
+static void run_odd(int row_bytes, evened *o)
+{
+    static const char text[] =
+        "n: f32[row=1024] = range\nk: f32[k=1024] = range\nc: f32[column=1031] = range\n"
+        "x = sin(n * 0.25 + k)\nw = cos(k * 0.5 - c)\nt: [row, column] = einsum(x, w)\n"
+        "s = softmax(t, dim=column)\nu: [row, k] = einsum(s, w)\nv: [k, column] = einsum(x, s)\n"
+        "y: [row] = reduce_sum(u)\nz = reduce_max(v)\n";
+    mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
+    s->can.row_bytes = row_bytes;
+    mtf_graph *g = mtf_parse(s, text, "sizes");
+    assert_string_equal(mtf_error(s), "");
+    mtf_tensor  *fetch[] = {mtf_find(g, "y"), mtf_find(g, "z")};
+    mtf_program *p = mtf_compile_n(g, 2, fetch);
+    memset(o, 0, sizeof *o);
+    for (int k = 0; k < 2; k++) assert_true(mtf_step(p));
+    assert_true(mtf_fetch(p, fetch[0], o->y) && mtf_fetch(p, fetch[1], &o->z));
+    const program *q = first_program(p);
+    for (int k = 0; k < q->ninstrs; k++) {
+        const instr *i = &q->instrs[k];
+        for (int l = 0; l < 3 && i->kind == INSTR_CONTRACT; l++) o->products += i->size[l] == EVEN;
+        o->fills += i->kind == INSTR_MAP && i->nin == 0 && i->map.steps[0].fn == FN_IMMEDIATE;
+    }
+    close_well(s);
+}
+
+/* w and the softmax have room, which is filled once. */
+static void test_odd_sizes(void **state)
+{
+    static evened plain, o;
+    (void)state;
+    run_odd(0, &plain);
+    run_odd(UNIT, &o);
+    assert_int_equal(plain.products + plain.fills, 0);
+    assert_int_equal(o.products, 3);
+    assert_int_equal(o.fills, 2);
+    for (int k = 0; k < SIDE; k++) assert_float_equal(o.y[k], plain.y[k], 1e-3);
+    assert_float_equal(o.z, plain.z, 1e-3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_of_a_product), cmocka_unit_test(test_parts_of_rows),
         cmocka_unit_test(test_rows_that_stay),    cmocka_unit_test(test_rows_that_need_nothing),
-        cmocka_unit_test(test_sums_of_loops),
+        cmocka_unit_test(test_sums_of_loops),     cmocka_unit_test(test_odd_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
