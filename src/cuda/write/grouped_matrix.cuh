@@ -1,13 +1,13 @@
 /* Grouped products of short floats by products of small matrices, for write_grouped_matrix.c.
  *
- * A block of 8 warps has a tile of HIGH x 128 results.  Both factors come through shared memory, DEEP terms at a
+ * A block of 8 warps has a tile of HIGH x WIDE results.  Both factors come through shared memory, DEEP terms at a
  * time: while these are multiplied the next two lots are on their way.  A line of shared memory has the
  * elements that are adjacent in memory, along the terms or across them, and is 8 elements longer than it need
  * be, so that 8 of them begin in different banks.  Terms are added in the same order wherever a row is.
  */
 
 //: shape
-    enum { HIGH = $HIGHTILE, WIDE = 128, DEEP = 32, LOTS = 3, BLOCK_SIZE = 256 };
+    enum { HIGH = $HIGHTILE, WIDE = $WIDETILE, DEEP = 32, LOTS = $LOTS, BLOCK_SIZE = 256 };
     enum { DOWN = HIGH >= 64 ? 2 : 1, ACROSS = 8 / DOWN, MINE_HIGH = HIGH / DOWN / 16, MINE_WIDE = WIDE / ACROSS / 8 };
     enum { LEFTLONG = ($LEFTFAST ? DEEP : HIGH) + 8, RIGHTLONG = ($RIGHTFAST ? DEEP : WIDE) + 8 };
     enum { LEFTSIZE = ($LEFTFAST ? HIGH : DEEP) * LEFTLONG, LOTSIZE = LEFTSIZE + ($RIGHTFAST ? WIDE : DEEP) * RIGHTLONG };

@@ -8,7 +8,9 @@
 enum {
     MOST_SHORT = 4, /* columns; tensor cores make more of them faster */
     MOST_F32 = 8,
-    LEAST_BYTES = 4,     /* that a thread reads at once */
+    LEAST_BYTES = 4, /* that a thread reads at once */
+    MOST_ACROSS =
+        1 << 16,         /* factors of a row, where its terms are not adjacent: a block reads all */
     LEAST_WORK = 1 << 14 /* elements of the matrix */
 };
 
@@ -66,7 +68,8 @@ bool slim_suits(const instr *i)
     slim_form f = slim_form_of(i);
     int64_t   columns = i->size[f.slim], rows = i->size[f.big], terms = i->size[f.k];
     bool      adjacent = f.w->stride[f.k] == 1 || f.w->stride[f.big] == 1;
-    return adjacent && columns <= (f.w->type == MTF_F32 ? MOST_F32 : MOST_SHORT) &&
+    bool      long_sum = !f.adjacent_terms && terms * columns > MOST_ACROSS;
+    return adjacent && !long_sum && columns <= (f.w->type == MTF_F32 ? MOST_F32 : MOST_SHORT) &&
            rows >= WARP_SIZE && terms >= WARP_SIZE && rows < most && terms < most &&
            rows * terms >= LEAST_WORK && f.vector * (int)mtf_dtype_bytes(f.w->type) >= LEAST_BYTES;
 }

@@ -10,8 +10,10 @@
 
 static const kernel_patterns patterns = {asset_grouped_matrix, &asset_grouped_matrix_bytes};
 
-enum { PACK = 8, LEAST_HIGH = 16, MOST_HIGH = 128, WIDE = 128, DEEP = 32, LOTS = 3, THREADS = 256 };
-enum { TOGETHER = 2 }; /* blocks on a multiprocessor */
+enum { PACK = 8, LEAST_HIGH = 16, MOST_HIGH = 128, DEEP = 32, THREADS = 256 };
+/* A warp with 64 x 64 results reads the least from shared memory for each of them, and needs so many
+ * registers that there is one block on a multiprocessor. */
+enum { NARROW = 128, NARROW_LOTS = 3, NARROW_TOGETHER = 2, WIDE = 256, WIDE_LOTS = 4 };
 
 /* ---- which ones ---- */
 
@@ -72,18 +74,23 @@ bool write_grouped_matrix(kernel_source *s, const instr *i, kernel_plan *plan)
     grouped_form        f = grouped_form_of(i, turned);
     int                 high = tile_high(i, &f);
     kernel_text         k = kernel_text_of(s, i, kernel_reach(how->groups, how->group_stride));
-    int64_t             blocks = grouped_set_words(&k, i, &f, high, WIDE);
+    int                 wide = f.wide > NARROW ? WIDE : NARROW;
+    int                 lots = wide == WIDE ? WIDE_LOTS : NARROW_LOTS;
+    int64_t             blocks = grouped_set_words(&k, i, &f, high, wide);
     bool                left_fast = !how->sums;
     bool right_fast = !how->sums && lies_in_packs(i, &i->in[1], i->nloops - 1, how->group_stride);
     if (blocks == 0) return true;
     kernel_set_number(&k, "LEFTFAST", left_fast);
     kernel_set_number(&k, "RIGHTFAST", right_fast);
     kernel_set_number(&k, "HIGHTILE", high);
+    kernel_set_number(&k, "WIDETILE", wide);
+    kernel_set_number(&k, "LOTS", lots);
     kernel_set_number(&k, "PAIRS", stores_pairs(i, &f));
     kernel_set_from(&k, "SHAPE", &patterns, "shape");
     kernel_set_from(&k, "ADD", &patterns, "add");
     kernel_set_from(&k, "PUT", &patterns, "put");
     kernel_say_from(&k, &patterns, how->sums ? "sums" : "products");
-    int bytes = LOTS * (lot_bytes(left_fast, high) + lot_bytes(right_fast, WIDE));
-    return kernel_done_shaped(&k, plan, blocks, &(kernel_shape){THREADS, bytes, TOGETHER, 1});
+    int bytes = lots * (lot_bytes(left_fast, high) + lot_bytes(right_fast, wide));
+    int together = wide == WIDE && high == MOST_HIGH ? 1 : NARROW_TOGETHER;
+    return kernel_done_shaped(&k, plan, blocks, &(kernel_shape){THREADS, bytes, together, 1});
 }

@@ -209,6 +209,11 @@ bool write_map(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     if (instr_elements(i) == 0) return true;
     if (map_goes_by_rows(i)) return write_map_rows(s, i, plan);
+    if (map_is_ragged(s, i)) {
+        instr rows = *i;
+        rows.map.nrow = 1;
+        return write_map_rows(s, &rows, plan);
+    }
     map_text m = map_text_of(s, i);
     pass     p = pass_of(&m);
     give_numbers(&p, plan);

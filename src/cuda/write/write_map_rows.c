@@ -12,6 +12,8 @@
 
 #include "cuda/write/map_rows.h"
 
+enum { LEAST_RAGGED = 256 }; /* elements */
+
 static void end(map_text *m)
 {
     m->indent--;
@@ -241,6 +243,17 @@ static const char *body_of(row_text *r)
     map_row_each_end(r);
     if (r->columns.sums) end_rows(r);
     return text_done(&r->m.t);
+}
+
+bool map_is_ragged(kernel_source *s, const instr *i)
+{
+    instr    rows = *i;
+    int64_t  last = i->nloops > 1 ? i->size[i->nloops - 1] : 0;
+    row_text r;
+    if (last < LEAST_RAGGED || i->map.nrow > 1) return false;
+    rows.map.nrow = 1;
+    r = row_text_of(s, &rows);
+    return r.m.slanted;
 }
 
 bool write_map_rows(kernel_source *s, const instr *i, kernel_plan *plan)
