@@ -166,7 +166,8 @@ static bool fill_rooms(evener *v, arena *scratch)
     return true;
 }
 
-bool even_products(program *p, const row_stride *rows, arena *scratch)
+/* Gives products even sizes, where the rows of their matrices have room for it. */
+static bool even_products(program *p, const row_stride *rows, arena *scratch)
 {
     evener v = {.program = p, .rows = rows};
     if (!p->session->can.row_bytes) return true;

@@ -12,7 +12,5 @@ typedef struct row_stride {
 
 /* Fills in `rows`, by buffer, on devices where that is faster; after updating in place. */
 bool stride_rows(program *p, row_stride *rows);
-/* Gives products even sizes, where the rows of their matrices have room for it; after that. */
-bool even_products(program *p, const row_stride *rows, arena *scratch);
 
 #endif

@@ -10,8 +10,9 @@ enum {
     MOST_F32 = 8,
     LEAST_BYTES = 4, /* that a thread reads at once */
     MOST_ACROSS =
-        1 << 16,         /* factors of a row, where its terms are not adjacent: a block reads all */
-    LEAST_WORK = 1 << 14 /* elements of the matrix */
+        1 << 16, /* factors of a row, where its terms are not adjacent: a block reads all */
+    MOST_STRIDED = 1 << 14, /* results, where each reads factors that are not adjacent */
+    LEAST_WORK = 1 << 14    /* elements of the matrix */
 };
 
 static int64_t magnitude(int64_t v)
@@ -69,9 +70,12 @@ bool slim_suits(const instr *i)
     int64_t   columns = i->size[f.slim], rows = i->size[f.big], terms = i->size[f.k];
     bool      adjacent = f.w->stride[f.k] == 1 || f.w->stride[f.big] == 1;
     bool      long_sum = !f.adjacent_terms && terms * columns > MOST_ACROSS;
-    return adjacent && !long_sum && columns <= (f.w->type == MTF_F32 ? MOST_F32 : MOST_SHORT) &&
-           rows >= WARP_SIZE && terms >= WARP_SIZE && rows < most && terms < most &&
-           rows * terms >= LEAST_WORK && f.vector * (int)mtf_dtype_bytes(f.w->type) >= LEAST_BYTES;
+    bool      strided =
+        f.adjacent_terms && columns > 2 && f.x->stride[f.k] != 1 && rows * columns > MOST_STRIDED;
+    return adjacent && !long_sum && !strided &&
+           columns <= (f.w->type == MTF_F32 ? MOST_F32 : MOST_SHORT) && rows >= WARP_SIZE &&
+           terms >= WARP_SIZE && rows < most && terms < most && rows * terms >= LEAST_WORK &&
+           f.vector * (int)mtf_dtype_bytes(f.w->type) >= LEAST_BYTES;
 }
 
 /* ---- the maps that follow ---- */
