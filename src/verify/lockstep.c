@@ -292,7 +292,7 @@ bool lockstep_each(lockstep *l, lane_work *what)
     enum { LANES_AT_ONCE = 16 };
     bool ok = true;
     /* Tasks, which threads take that are done with their own trials. */
-#pragma omp taskloop shared(ok) grainsize(LANES_AT_ONCE)
+#pragma omp taskloop shared(ok) firstprivate(l, what) grainsize(LANES_AT_ONCE)
     for (size_t n = 0; n < (size_t)l->nlanes; n++) /* clang counts in this type */
         if (!what(l, (int)n)) {
 #pragma omp atomic write
