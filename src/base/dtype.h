@@ -2,8 +2,8 @@
  *
  * bf16, f16, f8e4m3 and f8e5m2 exist only in memory: loading widens to f32, storing
  * rounds to nearest, ties to even.  What is too large for f8, infinity included, is stored as
- * the largest finite number, and every NaN as 0x7f, without a sign, as GPUs do: the sign of a
- * NaN differs between compilers and processors.  A scalar is one element of any type, exactly.
+ * the largest finite number, and every NaN as 0x7f, without a sign: the sign of a NaN differs
+ * between compilers and processors.  A scalar is one element of any type, exactly.
  */
 #ifndef BASE_DTYPE_H
 #define BASE_DTYPE_H

@@ -9,10 +9,11 @@
 #include "base/whole.h"
 #include "cuda/write/kernel_text.h"
 #include "cuda/write/prelude_assets.h"
+#include "cuda/write/tile_sizes.h"
 
 static const kernel_patterns patterns = {asset_grouped, &asset_grouped_bytes};
 
-enum { THREADS_ALONG = 16, DEEP = 16, MOST_EACH = 4 };
+enum { THREADS_ALONG = 16, DEEP = 16 };
 
 /* How the tile's rows, columns and terms lie in an instruction's last three loops: rows, n, k. */
 typedef struct tiling {
@@ -90,7 +91,7 @@ bool write_grouped(kernel_source *s, const instr *i, kernel_plan *plan)
          summed = nest_of(i, adds, NULL, 0);
     /* Rows of a group, on average: larger tiles would be empty for the most part. */
     int64_t least = kernel_least(t.wide, how->sums ? t.high : ceil_div(t.high, how->groups));
-    int     each = least > 2 * THREADS_ALONG ? MOST_EACH : least > THREADS_ALONG ? 2 : 1;
+    int     each = tile_each(TILE_GROUPED, least);
     int64_t side = each * THREADS_ALONG, strips = ceil_div(t.wide, side);
     /* Each group, and the rows before and after all of them, may end with a tile that is not full. */
     int64_t tiles =
