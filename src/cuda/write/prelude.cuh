@@ -424,7 +424,7 @@ static INLINE u32 philox_flags(const philox_block &b, u32 share)
     return ~(unset | unset >> 15) & 0xffu;
 }
 
-/* The stream of a loop's iteration and of the iteration of a loop inside it; 0 where there is none. */
+/* The random stream of an iteration of a loop and of one of a loop inside it; 0: there is no such loop. */
 static INLINE philox_stream philox_iterations(philox_stream s, u32 outer, u32 inner)
 {
     philox_block b = philox_at(s, (u64)inner << 32 | outer);

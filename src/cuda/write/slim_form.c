@@ -6,8 +6,8 @@
 #include "program/map_form.h"
 
 enum {
-    MOST_SHORT = 4, /* columns; tensor cores make more of them faster */
-    MOST_F32 = 8,
+    MOST_SHORT = 4,      /* columns of bf16 and f16; with more, tensor cores are faster */
+    MOST_F32 = 8,        /* columns of f32 */
     LEAST_BYTES = 4,     /* that a thread reads at once */
     LEAST_WORK = 1 << 14 /* elements of the matrix */
 };
