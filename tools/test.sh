@@ -8,6 +8,7 @@
 #        fast: what tests/speeds does not leave out; all: everything; rest: what fast leaves out or takes a sample of
 #        MTF_TEST_TIMEOUT=seconds     for each test; default 600, and 900 under a sanitizer
 #        MTF_TEST_JOBS=n              tests that run at a time; default 2
+#        MTF_TEST_WITHOUT="NAME..."   tests that are left out
 cd "$(dirname "$0")/.." || exit 2
 preset=${1:-release} how=${2:-fast} only=" ${*:3} "
 case $how in fast | all | rest) ;; *) echo "test.sh: \"$how\" must be fast, all or rest" >&2; exit 2 ;; esac
@@ -19,6 +20,7 @@ case $preset in asan | tsan) limit=${MTF_TEST_TIMEOUT:-900} ;; *) limit=${MTF_TE
 speed_of() { awk -v name="$1" '$1 == name { print $2 }' tests/speeds; }    # left, sample, or nothing
 wanted() {                              # wanted NAME
     [ "$only" = "  " ] || [[ $only == *" $1 "* ]] || return 1
+    [[ " $MTF_TEST_WITHOUT " != *" $1 "* ]] || return 1
     case $how,$(speed_of "$1") in fast,left | rest,) return 1 ;; esac
 }
 targets=(tests)

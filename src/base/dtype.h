@@ -2,7 +2,8 @@
  *
  * bf16, f16, f8e4m3 and f8e5m2 exist only in memory: loading widens to f32, storing
  * rounds to nearest, ties to even.  What is too large for f8, infinity included, is stored as
- * the largest finite number.  A scalar is one element of any type, exactly.
+ * the largest finite number, and every NaN as 0x7f, without a sign: the sign of a NaN differs
+ * between compilers and processors.  A scalar is one element of any type, exactly.
  */
 #ifndef BASE_DTYPE_H
 #define BASE_DTYPE_H
@@ -109,9 +110,9 @@ static inline uint8_t f32_to_f8e4m3(float f)
 {
     const uint32_t most = 0x43e00000u, normal = 0x3c800000u; /* 448, 2^-6 */
     uint32_t       bits = f32_bits(f), rest = bits & 0x7fffffffu;
-    uint32_t       nan = (0 - (uint32_t)(rest > 0x7f800000u)) & 0x7fu;
+    uint32_t       nan = 0 - (uint32_t)(rest > 0x7f800000u), sign = bits >> 24 & 0x80u;
     rest = rest < most ? rest : most;
-    return (uint8_t)(f8_rounded(rest, 20, 120, normal, 0x1p14f) | nan | (bits >> 24 & 0x80u));
+    return (uint8_t)(f8_rounded(rest, 20, 120, normal, 0x1p14f) | (sign & ~nan) | (nan & 0x7fu));
 }
 
 static inline float f8e4m3_to_f32(uint8_t h)
@@ -125,9 +126,9 @@ static inline uint8_t f32_to_f8e5m2(float f)
 {
     const uint32_t most = 0x47600000u, normal = 0x38800000u; /* 57344, 2^-14 */
     uint32_t       bits = f32_bits(f), rest = bits & 0x7fffffffu;
-    uint32_t       nan = (0 - (uint32_t)(rest > 0x7f800000u)) & 0x7fu;
+    uint32_t       nan = 0 - (uint32_t)(rest > 0x7f800000u), sign = bits >> 24 & 0x80u;
     rest = rest < most ? rest : most;
-    return (uint8_t)(f8_rounded(rest, 21, 112, normal, 0x1p7f) | nan | (bits >> 24 & 0x80u));
+    return (uint8_t)(f8_rounded(rest, 21, 112, normal, 0x1p7f) | (sign & ~nan) | (nan & 0x7fu));
 }
 
 /* The upper half of an f16. */

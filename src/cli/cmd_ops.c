@@ -202,8 +202,8 @@ static void write_page(textbuf *t)
         "slice,\ntranspose) and multiplied by einsum, whose result is then f32 or bf16; nothing "
         "else "
         "takes them, and neither inputs nor\nvariables have these types. Numbers beyond 448 "
-        "and 57344, infinity included, become these; NaN stays NaN.\nGradients of f8 tensors "
-        "are f32. einsum_f8 scales, rounds and multiplies in one.\n\n");
+        "and 57344, infinity included, become these; NaN stays NaN,\nwithout a sign. Gradients "
+        "of f8 tensors are f32. einsum_f8 scales, rounds and multiplies in one.\n\n");
     for (int i = 0; op_catalogue[i]; i++)
         text_add(t, "%s[%s](#%s)", i ? ",\n" : "", op_catalogue[i]->name, op_catalogue[i]->name);
     text_add(t, "\n");

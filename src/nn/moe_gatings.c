@@ -74,7 +74,7 @@ static mtf_tensor *second_balance(const moe_call *c, mtf_tensor *gates, mtf_tens
 static bool route_top_2(const moe_call *c, mtf_tensor *x, moe_routing *to)
 {
     moe_queue   q = {.call = c};
-    mtf_tensor *expert[2], *full = NULL;
+    mtf_tensor *expert[2] = {0}, *full = NULL;
     mtf_tensor *gates = moe_softmax(c, moe_logits(c, x), to);
     if (!best_experts(c, gates, 2, expert)) return false;
     if (c->importance) {
@@ -114,7 +114,8 @@ static bool route_top_k(const moe_call *c, mtf_tensor *x, moe_routing *to)
 {
     moe_queue   q = {.call = c};
     int         k = (int)c->o.k;
-    mtf_tensor *expert[MOE_MOST_CHOICES], *gate[MOE_MOST_CHOICES], *sum = NULL, *chosen = NULL;
+    mtf_tensor *expert[MOE_MOST_CHOICES] = {0}, *gate[MOE_MOST_CHOICES], *sum = NULL,
+               *chosen = NULL;
     mtf_tensor *logits = moe_logits(c, x);
     mtf_tensor *gates = c->o.sigmoid ? sigmoid_gates(c, logits, to) : moe_softmax(c, logits, to);
     mtf_tensor *score = gates;
@@ -200,8 +201,9 @@ static bool route_switch_max(const moe_call *c, mtf_tensor *x, moe_routing *to)
 static bool route_ntlb(const moe_call *c, mtf_tensor *x, moe_routing *to)
 {
     moe_queue   q = {.call = c};
-    mtf_tensor *expert[MOE_MOST_CHOICES], *gates, *waits = c->real, *slot = NULL, *weight = NULL;
-    int         k = (int)(c->o.k < c->o.experts ? c->o.k : c->o.experts);
+    mtf_tensor *expert[MOE_MOST_CHOICES] = {0}, *gates, *waits = c->real, *slot = NULL,
+               *weight = NULL;
+    int k = (int)(c->o.k < c->o.experts ? c->o.k : c->o.experts);
     if (!switch_choice(c, x, to, &gates) || !best_experts(c, gates, k, expert)) return false;
     for (int i = 0; i < k; i++) {
         mtf_tensor *kept = moe_queue_join(&q, expert[i], waits, gate_at(c, gates, expert[i]));

@@ -31,6 +31,12 @@ static mtf_dim group_of(const node *n)
     return own.ndims == 1 ? own.dims[0] : (mtf_dim){0};
 }
 
+static bool is_group(const node *n, const char *dim)
+{
+    mtf_dim group = group_of(n);
+    return group.name && strcmp(group.name, dim) == 0;
+}
+
 /* ---- shape ---- */
 
 static bool types_fit(const node *n)
@@ -83,9 +89,9 @@ static bool groups_fit(const node *n, const mtf_shape *out)
  * or after. */
 static bool dim_fits(const node *n, mtf_dim d, const mtf_shape *out)
 {
-    mtf_dim group = group_of(n), kept = mtf_shape_dim(*out, d.name);
+    mtf_dim kept = mtf_shape_dim(*out, d.name);
     int     found = has(n->in[X], d.name) + has(n->in[Y], d.name) + (kept.name != NULL);
-    if (is_rows(n, d.name) || strcmp(group.name, d.name) == 0) found = 2;
+    if (is_rows(n, d.name) || is_group(n, d.name)) found = 2;
     if (kept.name && kept.size != d.size)
         return node_fail(n, ERR_SHAPE,
                          "dimension \"%s\" is %lld in the inputs but %lld in the output", d.name,
@@ -95,7 +101,7 @@ static bool dim_fits(const node *n, mtf_dim d, const mtf_shape *out)
                          "only one of its factors and its output has \"%s\"; sum it before, or "
                          "repeat the result along it",
                          d.name);
-    bool own = has(n->in[ENDS], d.name) && strcmp(group.name, d.name) != 0;
+    bool own = has(n->in[ENDS], d.name) && !is_group(n, d.name);
     bool in_rows = has(n->in[Y], n->attrs[ROWS].text);
     if (own && !(in_rows ? has(n->in[Y], d.name) : kept.name != NULL))
         return node_fail(n, ERR_SHAPE,
@@ -159,8 +165,7 @@ static bool lower(emitter *e, const node *n, const slice *in, slice *out)
 static dim_split split(const node *n, const char *dim)
 {
     bool kept = has(n->out[0], dim);
-    if (is_rows(n, dim) || strcmp(group_of(n).name, dim) == 0)
-        return kept ? SPLIT_OWN : SPLIT_OWN_SUM;
+    if (is_rows(n, dim) || is_group(n, dim)) return kept ? SPLIT_OWN : SPLIT_OWN_SUM;
     return kept ? SPLIT_FREE : SPLIT_SUM;
 }
 
@@ -173,12 +178,11 @@ static debt debts(const node *n, int input)
 /* Each row is multiplied once, whichever its group is. */
 static void product(const node *n, op_product *p)
 {
-    const char *group = group_of(n).name;
     *p = (op_product){.name = "grouped_einsum"};
     for (int i = 0; i <= Y; i++)
         for (int d = 0; d < n->in[i]->shape.ndims; d++) {
             mtf_dim dim = n->in[i]->shape.dims[d];
-            if (strcmp(dim.name, group) == 0 || (i == Y && has(n->in[X], dim.name))) continue;
+            if (is_group(n, dim.name) || (i == Y && has(n->in[X], dim.name))) continue;
             p->dims[p->ndims++] = dim;
         }
 }

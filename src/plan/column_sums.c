@@ -138,7 +138,7 @@ static bool can_pass(const instr *map, const instr *other)
     return true;
 }
 
-/* Makes the map part of a later one, if there is one; true: done. */
+/* Fuses the map into a later instruction, if that is a map of the same loops; true: it did. */
 static bool join(program *p, const instr *map, instr *later)
 {
     static const bool keep[MOST_OUTPUTS] = {true, true, true, true, true, true, true, true};

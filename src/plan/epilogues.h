@@ -13,10 +13,11 @@ typedef struct epilogue_pass {
 
 /* ---- loops (epilogue_loops.c) ---- */
 
-/* The loops of an instruction as parts of a product's, which may be several of its own. */
+/* Which loops of a product an instruction's loops belong to: one of the product's may be several of them,
+ * as rows are batch and length. */
 typedef struct loop_parts {
     int     of[MAX_LOOPS];    /* the product's loop; -1: a single iteration */
-    int64_t steps[MAX_LOOPS]; /* that one iteration is of the product's loop */
+    int64_t steps[MAX_LOOPS]; /* iterations of the product's loop for one of this loop */
 } loop_parts;
 
 /* Does the instruction go through the same elements of a buffer as the product does? */
@@ -50,7 +51,7 @@ bool epilogue_replace_sum(program *p, instr *map, int sum, int with, int without
 
 /* into a sum that stays in its place (epilogue_into.c) */
 bool epilogues_into_sums(epilogue_pass *e);
-bool epilogues_of_folds(epilogue_pass *e); /* totals (epilogue_totals.c) */
-bool epilogues_of_sums(epilogue_pass *e);  /* of two products, in larger maps (epilogue_sums.c) */
+bool epilogues_of_folds(epilogue_pass *e); /* sums of rows or columns (epilogue_totals.c) */
+bool epilogues_of_sums(epilogue_pass *e);  /* of two products, inside maps (epilogue_sums.c) */
 
 #endif

@@ -43,7 +43,7 @@ static bool match_loops(const instr *grad, const instr *map, const access *delta
            rows * map->size[last] == instr_elements(map);
 }
 
-/* Where the number of a register stands in memory: an input, or an output of the map; NULL: nowhere. */
+/* The input or the output of the map that holds a register's value in memory; NULL: none does. */
 static const access *access_of(const instr *map, int reg)
 {
     if (reg < map->nin) return &map->in[reg];

@@ -57,7 +57,7 @@ static unsigned carried_debt(emitter *e, const node *n, shard **in)
         for (int d = 0; d < n->out[o]->shape.ndims; d++)
             out_axes |= spread_rule_axes(e, n->out[o]->shape.dims[d].name);
     }
-    if (elements < 0) return 0;    /* paid before it, since the result is larger */
+    if (elements < 0) return 0;    /* the inputs are smaller than the result: sum those up */
     if (owed & out_axes) return 0; /* the processors to be summed hold different parts */
     for (int i = 0; i < n->nin; i++) {
         const slice *s = &in[i]->now;

@@ -18,7 +18,7 @@ mtf_dtype wide_type(const mtf_tensor *x, bool wide)
     return wide ? dtype_compute(x->type) : x->type;
 }
 
-/* Does its op compute a sum, which it can return unrounded? */
+/* Does its op compute a sum, which it can give in f32, not yet rounded to bf16 or f16? */
 static bool is_sum(const mtf_tensor *x)
 {
     const node *n = x->node;

@@ -29,7 +29,7 @@ static bool same_steps(const map_args *a, const map_args *b)
         const scalar_step *x = &a->steps[s], *y = &b->steps[s];
         if (x->fn != y->fn || x->type != y->type || x->a != y->a || x->b != y->b || x->c != y->c)
             return false;
-        if (memcmp(&x->value, &y->value, sizeof x->value) != 0) return false;
+        if (x->value.whole != y->value.whole) return false; /* the bits of a float, too */
     }
     return true;
 }

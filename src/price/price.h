@@ -71,12 +71,12 @@ bool price_program(price *p, arena *a);
 
 /* Finds what runs beside other work, and takes it from the seconds.  False: no memory. */
 bool price_beside(price *p, arena *a);
-/* Seconds of collectives that pass beside other work, if each line takes so many times as long; NULL:
- * once. */
+/* Seconds of collectives that other work hides, if each line took times[k] times as long; NULL: as they
+ * are. */
 double price_hidden(const price *p, const double *times);
-/* By instruction, with the same factors: seconds that depend on the rest of the program; of a collective
- * beside other work as many as there is work before something waits for it.  The step takes at least the
- * sum of what is left of each line. */
+/* For each instruction, with the same factors: how many of its seconds other instructions may hide.  Of a
+ * collective, as many as other work takes until something waits for it.  The step takes at least the sum of
+ * all other seconds. */
 void price_spare(const price *p, const double *times, double *spare);
 
 /* The mean work of processors as a fraction of the work of the one with the largest parts. */

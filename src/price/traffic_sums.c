@@ -23,7 +23,7 @@ static bool parts_nest(const exchange_args *how, int d)
     return !(how->mapped >> d & 1) && (cut_refines(a, b) || cut_refines(b, a));
 }
 
-/* Elements of some dimensions that `here` keeps. */
+/* How many elements the processor `here` keeps, counted along these dimensions only. */
 static int64_t kept_here(const mesh *m, const exchange_args *how, unsigned dims,
                          const mesh_point *here)
 {

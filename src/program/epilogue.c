@@ -95,8 +95,8 @@ static void add_map(const instr *i, epilogue_parts *to, int *used)
 
 bool epilogue_again(const instr *i, epilogue_map *to)
 {
-    mtf_dtype type = dtype_compute(i->out[0].type);
     if (i->kind != INSTR_CONTRACT || !i->contract.kept || !i->contract.activation) return false;
+    mtf_dtype type = dtype_compute(i->out[0].type); /* others may have no outputs */
     to->map = (instr){.kind = INSTR_MAP, .cause = i->cause, .nout = 1, .nin = 1};
     set_loops(i, &to->map);
     to->operands[0] = in_map(i, &i->out[0]);

@@ -90,8 +90,9 @@ void program_free(program *p)
     block_free(p->arena.from, p);
 }
 
+#ifndef NDEBUG /* only assertions ask */
 /* Do loops open and close in order, each LOOP and AGAIN referring to the other? */
-static inline bool program_is_nested(const program *p)
+static bool program_is_nested(const program *p)
 {
     int open[MAX_NESTING + 1], depth = 0;
     for (int k = 0; k < p->ninstrs; k++) {
@@ -104,6 +105,7 @@ static inline bool program_is_nested(const program *p)
     }
     return depth == 0;
 }
+#endif
 
 /* LOOP, TEST and AGAIN refer to each other by number. */
 void program_remove(program *p, const bool *gone, int *now_at)

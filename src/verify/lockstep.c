@@ -229,8 +229,8 @@ static void write_constant(lane *k, int number)
     }
 }
 
-/* Allocates memory for all lanes, after checking that they fit. */
-static bool take_memory(lockstep *l)
+/* Is there memory for all lanes? */
+static bool lanes_fit(lockstep *l)
 {
     double need = 0;
     for (int n = 0; n < l->nlanes; n++) need += (double)l->lanes[n].cells * sizeof(cell);
@@ -238,21 +238,19 @@ static bool take_memory(lockstep *l)
         return fail(&l->session->fault, ERR_MEMORY,
                     "verifying %d processors takes %.3g bytes with these sizes, and there are %zu",
                     l->nlanes, need, l->session->opts.memory);
-    for (int n = 0; n < l->nlanes; n++) {
-        lane *k = &l->lanes[n];
-        k->memory = block_alloc(&l->session->allocator, &l->session->fault,
-                                (size_t)k->cells * sizeof(cell), false);
-        TRY(k->memory != NULL);
-    }
     return true;
 }
 
 bool lockstep_clear(lockstep *l, uint64_t key)
 {
-    if (!l->lanes[0].memory) TRY(take_memory(l));
+    TRY(lanes_fit(l));
     for (int n = 0; n < l->nlanes; n++) {
         lane *k = &l->lanes[n];
-        cell  rest = hash_residue(~key, (residue)n);
+        if (!k->memory)
+            k->memory = block_alloc(&l->session->allocator, &l->session->fault,
+                                    (size_t)k->cells * sizeof(cell), false);
+        TRY(k->memory != NULL);
+        cell rest = hash_residue(~key, (residue)n);
         for (int64_t c = 0; c < k->cells; c++) k->memory[c] = rest;
         for (int b = 0; b < k->nbuffers; b++)
             k->exact.base[b] = k->memory + k->begin[b] / k->exact.unit;
@@ -292,7 +290,7 @@ bool lockstep_each(lockstep *l, lane_work *what)
     enum { LANES_AT_ONCE = 16 };
     bool ok = true;
     /* Tasks, which threads take that are done with their own trials. */
-#pragma omp taskloop shared(ok) grainsize(LANES_AT_ONCE)
+#pragma omp taskloop shared(ok) firstprivate(l, what) grainsize(LANES_AT_ONCE)
     for (size_t n = 0; n < (size_t)l->nlanes; n++) /* clang counts in this type */
         if (!what(l, (int)n)) {
 #pragma omp atomic write

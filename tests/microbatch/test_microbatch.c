@@ -54,8 +54,8 @@ static const char *const hidden[] = {
     "h = tanh(h0)",
     "h = dropout(tanh(h0), rate=0.4)",
     "h = tanh(dropout(h0, rate=0.3, noise=(h)))",
-    "c: [batch, h] = h0 - reduce_mean(h0, over=(batch))\n"
-    "h = c * rsqrt(0.01 + reduce_mean(square(c), over=(batch)))",
+    ("c: [batch, h] = h0 - reduce_mean(h0, over=(batch))\n"
+     "h = c * rsqrt(0.01 + reduce_mean(square(c), over=(batch)))"),
 };
 enum { HIDDEN = sizeof hidden / sizeof *hidden };
 

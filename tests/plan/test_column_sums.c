@@ -107,8 +107,8 @@ static void test_what_stays_a_fold(void **state)
         "x: f32[r=64, c=48] = input\ny: [c] = reduce_max(exp(x), over=(r))\n",
         "x: f64[r=64, c=48] = input\ny: [c] = reduce_sum(exp(x), over=(r))\n",
         "x: f32[a=8, b=64, c=48] = input\ny: [a, c] = reduce_sum(exp(x), over=(b))\n",
-        "x: f32[r=64, k=40] = input\nw: f32[k=40, c=48] = input\nz: [r, c] = einsum(x, w)\n"
-        "y: [c] = reduce_sum(z, over=(r))\ny1 = z\n",
+        ("x: f32[r=64, k=40] = input\nw: f32[k=40, c=48] = input\nz: [r, c] = einsum(x, w)\n"
+         "y: [c] = reduce_sum(z, over=(r))\ny1 = z\n"),
         "x: f32[r=64, c=48] = input\ny: [c] = reduce_sum(x, over=(r))\n",
     };
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {

@@ -84,7 +84,8 @@ static void test_which_are_transposed(void **unused)
             if (i->kind != INSTR_WINDOW) continue;
             windows++;
             transposed += window_is_transposed(i);
-            moved += moves_filter(&p->instrs[i->window.kind == WINDOW_FILTER ? n + 1 : n - 1], i);
+            int beside = i->window.kind == WINDOW_FILTER ? n + 1 : n - 1;
+            moved += beside >= 0 && beside < p->ninstrs && moves_filter(&p->instrs[beside], i);
         }
         if (windows != 3 || transposed != rows[k].transposed || moved != transposed)
             fail_msg("%d convolutions, %d filters transposed, %d copied; not 3, %d:\n%s", windows,

@@ -5,6 +5,7 @@
 #include "brute_force.h"
 #include "property/property_case.h"
 #include "search/automatic.h"
+#include "asked.h"
 #include "ground.h"
 
 typedef struct trial {
@@ -157,7 +158,7 @@ static void test_shapes(void **state)
     static property_case     c;
     static char              text[TEXT_ROOM];
     int                      failed = 0, done = 0;
-    for (uint64_t seed = first_seed; done < 40; seed++) {
+    for (uint64_t seed = first_seed; done < asked_much(40, 15); seed++) {
         mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
         mtf_tensor  *fetches[MAX_FETCHES];
         case_make_graph(&c, seed);
@@ -214,7 +215,7 @@ static void test_models(void **state)
 
 int main(int argc, char **argv)
 {
-    uint64_t which[2] = {1, 200}; /* seed, count */
+    uint64_t which[2] = {1, (uint64_t)asked_much(200, 60)}; /* seed, count */
     for (int k = 1; k < argc && k < 3; k++) which[k - 1] = strtoull(argv[k], NULL, 10);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(test_random_graphs, which),

@@ -165,7 +165,10 @@ interrupted() {                         # interrupted NAME SIGNAL TARGET: the st
     check "$1" $((128 + $(kill -l "$2"))) err "stopped after step"
 }
 endless=(env --default-signal=INT,HUP "$MTF" "${net[@]}" --steps 200000 --json)
+# `out` is emptied first: with the steps of the run before in it, the signal may come before the command has begun,
+# and end a copy of this shell, whose last act is to remove the folder.
 for signal in INT TERM HUP USR1; do
+    : >out
     "${endless[@]}" --checkpoint-dir stopped$signal >out 2>err </dev/null &
     job=$!
     interrupted "SIG$signal saves and ends" $signal $job
@@ -174,10 +177,12 @@ for signal in INT TERM HUP USR1; do
     [ -d "stopped$signal/step_$(printf %08d "$step")" ] && pass || lose "its checkpoint" "stopped/step_$step" "$(ls stopped$signal)"
     [ "$(losses out | tail -n 1 | cut -d ' ' -f 1)" = "$step" ] && pass || lose "the last line" "$step" "$(tail -n 1 out)"
 done
+: >out
 "${endless[@]}" >out 2>err </dev/null &
 job=$!
 interrupted "without a folder" TERM $job
 says "nothing was kept" err "nothing was kept, as there is no --checkpoint-dir"
+: >out
 env --ignore-signal=HUP "$MTF" "${net[@]}" --steps 300 --json >out 2>err </dev/null &
 job=$!
 for _ in $(seq 100); do grep -q '"step":' out && break; sleep 0.05; done
@@ -186,6 +191,7 @@ wait $job && [ "$(losses out | wc -l)" = 300 ] && pass || lose "nohup" "300 step
 if [ -z "$without_ranks" ]; then
     for signal in INT USR1; do
         rm -f pid.*
+        : >out
         "${launcher[@]}" -n 2 bash -c 'echo $$ >"pid.${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}"; exec "$@"' - \
             "${endless[@]}" --checkpoint-dir ranks$signal --mesh x:2 --layout batch:x >out 2>err </dev/null &
         job=$!

@@ -78,7 +78,9 @@ static void takes_little_memory_of_tokens(void **state)
 int main(void)
 {
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-    return puts("text_memory: sanitizers keep memory of their own"), 0;
+    return puts("note: memory was not measured: sanitizers keep some of their own\n"
+                "text_memory: 0 passed, 0 failed"),
+           0;
 #endif
     const struct CMUnitTest tests[] = {cmocka_unit_test(takes_little_memory),
                                        cmocka_unit_test(takes_little_memory_of_tokens)};

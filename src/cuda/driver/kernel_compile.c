@@ -163,7 +163,7 @@ kernel_job *kernel_compile_start(const cuda_api *api, fault *f, arena *a, const 
     return NULL;
 }
 
-/* Parts for which the system has no thread are compiled here. */
+/* Parts for which no thread could be started are compiled here. */
 bool kernel_compile_finish(kernel_job *j, kernel_images *images)
 {
     *images = j->images;

@@ -1,4 +1,4 @@
-/* What NVIDIA's GPUs can do, known where none is. */
+/* What NVIDIA's GPUs can do, as plans know it on machines without one, too. */
 #include "cuda/known/cuda_abilities.h"
 
 #include "cuda/known/cudnn_use.h"

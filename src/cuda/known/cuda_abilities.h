@@ -1,4 +1,4 @@
-/* What NVIDIA's GPUs can do, known where none is. */
+/* What NVIDIA's GPUs can do, as plans know it on machines without one, too. */
 #ifndef CUDA_KNOWN_CUDA_ABILITIES_H
 #define CUDA_KNOWN_CUDA_ABILITIES_H
 

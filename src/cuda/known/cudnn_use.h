@@ -4,8 +4,8 @@
 
 #include "base/fault.h"
 
-/* MTF_CUDNN: attention and convolutions by cuDNN where that is faster; no: never, to compare; all: also
- * where it takes longer, to test. */
+/* The environment variable MTF_CUDNN.  Unset: attention and convolutions by cuDNN where that is faster; no:
+ * never, for comparison; all: also where it is slower, for tests. */
 typedef enum cudnn_use { CUDNN_WHERE_FASTER, CUDNN_NEVER, CUDNN_WHERE_POSSIBLE } cudnn_use;
 
 cudnn_use cudnn_use_asked(void);

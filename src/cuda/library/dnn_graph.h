@@ -36,7 +36,8 @@ void      dnn_end(dnn_graph *g);
 dnn_shape dnn_dense(int64_t batch, int64_t heads, int64_t rows, int64_t columns);
 dnn_shape dnn_transposed(dnn_shape s); /* rows and columns exchanged */
 
-/* Tensors in memory have numbers below this, by which they are found when the graph is carried out. */
+/* Inputs and outputs have numbers below this, to which a call gives pointers; tensors between them are
+ * virtual. */
 enum { DNN_FIRST_BETWEEN = 100 };
 dnn_part dnn_tensor(dnn_graph *g, int64_t number, cudnnDataType_t type, dnn_shape s);
 dnn_part dnn_number(dnn_graph *g, int64_t number); /* a float of the host's memory */

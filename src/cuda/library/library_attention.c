@@ -24,8 +24,8 @@ typedef struct attention_view {
 
 enum { LEAST_QUERIES = 64, MOST_HEADS = 65535 };
 enum { UNIT = 8, UNIT_OF_ROWS = 4 }; /* elements: 16 bytes */
-static const int64_t worth_it = (int64_t)1
-                                << 32; /* flops: less takes some microseconds either way */
+/* Flops.  Smaller attention takes some microseconds, by cuDNN or by our kernels. */
+static const int64_t worth_it = (int64_t)1 << 32;
 static const int64_t most_space = (int64_t)512 << 20; /* bytes of the gradient's working space */
 
 /* Operands by the names of graphs; NULL: it has none. */

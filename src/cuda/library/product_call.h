@@ -25,12 +25,12 @@ enum { ADDS_A_MATRIX = 1 << 16 };
 
 typedef struct product_call {
     product_key key;
-    void       *vector, *matrix; /* of the epilogue: a bias or totals; what is kept or read */
+    void       *vector, *matrix; /* of the epilogue: a bias or sums; activations stored or read */
     cublasLtMatmulDesc_t   how;
     cublasLtMatrixLayout_t layout[MATRICES];
     cublasLtMatmulAlgo_t   algorithm;
-    int64_t spared;  /* bytes that would be moved if the epilogue were other kernels */
-    bool    refused; /* it is: the library does not make it, or not as fast */
+    int64_t                spared; /* bytes that separate kernels would move for the epilogue */
+    bool refused; /* cuBLASLt has no such epilogue, or separate kernels are faster */
 } product_call;
 
 /* Where the matrices are, and working space.  `added`: the result, if nothing is added. */

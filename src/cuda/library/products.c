@@ -35,7 +35,7 @@ struct product_plan {
 
 /* ---- what the library multiplies ---- */
 
-/* Are elements adjacent along one of the loops, and the others apart? */
+/* Is it a matrix for cuBLASLt: adjacent elements along one loop, a leading dimension along the other? */
 static bool is_matrix(const instr *i, const access *x, int row, int column)
 {
     int64_t down = i->size[row] > 1 ? x->stride[row] : 0;

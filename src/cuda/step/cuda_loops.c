@@ -34,7 +34,8 @@ struct loop_capture {
 
 /* ---- what the driver can do ---- */
 
-/* Failing is no error: such steps are queued anew each time. */
+/* Without this kernel steps with loops are not captured as graphs, but launched anew each time: that it
+ * does not compile is no error. */
 static bool load_kernel(cuda_context *c)
 {
     cuda_gpu     *k = c->gpu;

@@ -19,7 +19,8 @@ typedef struct fetch_mirror {
 bool mirror_make(cuda_context *c, arena *a, const program *p, const run_state *r, fetch_mirror *m);
 bool mirror_capture(cuda_context *c, const fetch_mirror *m); /* queues the copies */
 void mirror_free(cuda_context *c, fetch_mirror *m);
-/* Where bytes of the GPU's memory are on the host, when all queued work is done; NULL: nowhere. */
+/* Where on the host a copy of these bytes of the GPU's memory lies once all queued work is done; NULL:
+ * there is none. */
 const void *mirror_find(const cuda_context *c, const void *from, size_t bytes);
 
 #endif

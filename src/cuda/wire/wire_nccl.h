@@ -7,7 +7,7 @@
 
 #if MTF_HAVE_NCCL
 
-/* The processors that differ from this one along these axes only, as NCCL knows them. */
+/* NCCL's communicator of the processors that differ from this one along these axes only. */
 typedef struct nccl_group {
     unsigned   axes;
     ncclComm_t comm;

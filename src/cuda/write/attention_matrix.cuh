@@ -115,7 +115,7 @@ template <class P> static INLINE matrix_sight matrix_sight_of(attention_span que
     return least >= P::MIN && most <= P::MAX && first + n <= P::MEMORY ? SEES_ALL : SEES_SOME;
 }
 
-/* The segments of a warp's own lines: from `low` to `high`, which is less where there are no lines. */
+/* The lowest and highest segment among a warp's lines; high < low: it has no lines. */
 struct matrix_segments { i32 low, high; };
 
 static INLINE matrix_segments matrix_with(matrix_segments s, bool live, i32 segment)

@@ -7,6 +7,7 @@
 #include "base/numbers.h"
 #include "base/philox.h"
 #include "cuda/write/kernel_text.h"
+#include "cuda/write/tile_sizes.h"
 
 /* ---- loops ---- */
 
@@ -77,9 +78,14 @@ bool attention_is_f64(const instr *i)
     return i->in[0].type == MTF_F64;
 }
 
-int attention_each(const instr *i)
+int attention_each(const instr *i, int64_t rows)
 {
-    return attention_is_f64(i) ? 2 : 4;
+    return tile_each(attention_is_f64(i) ? TILE_ATTENTION_F64 : TILE_ATTENTION, rows);
+}
+
+int attention_most_each(const instr *i)
+{
+    return attention_each(i, INT64_MAX);
 }
 
 int64_t attention_pieces(int64_t n, int64_t each)

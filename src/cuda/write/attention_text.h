@@ -49,8 +49,10 @@ enum { MATRIX_THREADS = 128, MATRIX_WARPS = 4, MATRIX_TILE = 64 }; /* as attenti
 bool attention_suits_slim(const instr *i);
 enum { SLIM_THREADS = 256 }; /* as attention_slim.cuh */
 
-bool    attention_is_f64(const instr *i);
-int     attention_each(const instr *i); /* scores of a thread along each side of a large tile */
+bool attention_is_f64(const instr *i);
+/* Scores of a thread along a side of a tile, of so many rows, or of any number. */
+int     attention_each(const instr *i, int64_t rows);
+int     attention_most_each(const instr *i);
 int64_t attention_pieces(int64_t n, int64_t each);
 enum { ATTENTION_THREADS = 256, ATTENTION_SIDE = 16, ATTENTION_WIDE = 128 }; /* as attention.cuh */
 

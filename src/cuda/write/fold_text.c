@@ -1,10 +1,10 @@
 /* Folds as kernels: sums, products, extremes and their positions.
  *
- * By rows, where reduced elements are adjacent: some threads, from one to a block, fold a
- * row each.  By columns, where kept elements are: threads stand along them and go down the
- * reduced ones, several threads a column.  Where that gives too few blocks, the reduced
- * elements are split into chunks, whose results a second kernel joins.  Who folds what
- * follows from the sizes alone: the bits are the same in each run.
+ * By rows, where the elements to be reduced are adjacent: each row is reduced by one thread, by
+ * several, or by a block.  By columns, where the elements that are kept are adjacent: neighbouring
+ * threads take neighbouring columns, and several threads share a column.  Where that gives too few
+ * blocks, columns or rows are split into chunks, whose results a second kernel combines.  Which
+ * thread reduces what follows from the sizes alone: the bits are the same in each run.
  */
 #include "cuda/write/fold_text.h"
 

@@ -10,9 +10,9 @@
 #include "machine/nest.h"
 
 enum {
-    BLOCK_THREADS = 256, /* of a kernel for which nothing else is better */
+    BLOCK_THREADS = 256, /* of kernels with no reason for another number */
     WARP_SIZE = 32,
-    PACK_BYTES = 16 /* that a thread loads or stores at once */
+    PACK_BYTES = 16 /* of the widest load or store of a thread */
 };
 
 /* Do indices below `most`, offsets of operands or numbers of elements need 64 bits?  Sums of two narrow ones

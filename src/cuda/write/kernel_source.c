@@ -92,11 +92,11 @@ bool kernel_add_shaped(kernel_source *s, kernel_plan *plan, const instr *i, cons
     text_add(&rest, ")\n{\n%s%s}\n", strstr(body, wait) ? "" : wait, body);
     const char *text = text_done(&rest);
     if (!text) return false;
-    char name[48];
+    char     name[48];
+    uint64_t seed =
+        (uint64_t)shape->threads * (uint64_t)shape->together + ((uint64_t)shape->cluster << 20);
     snprintf(name, sizeof name, "%s_%016llx", instr_name(i->kind),
-             (unsigned long long)hash_bytes(
-                 (uint64_t)(shape->threads * shape->together + (shape->cluster << 20)), text,
-                 (size_t)rest.used));
+             (unsigned long long)hash_bytes(seed, text, (size_t)rest.used));
     char *known = names_get(&s->names, name);
     char *kept = known ? known : arena_text(s->arena, name);
     TRY(kept != NULL);

@@ -59,7 +59,7 @@ void map_declare(map_text *m, const access *a, const char *name, int times);
 void map_load(map_text *m, const access *a, const char *at, const char *array);
 /* An element of it, as it is computed with. */
 void map_add_element(map_text *m, const access *a, const char *array);
-/* Writes a piece of an output from an array of the type that is computed with. */
+/* Writes a piece of an output from an array of the compute type. */
 void        map_store(map_text *m, const access *a, const char *at, const char *array);
 const char *map_computed(const access *a); /* that type */
 

@@ -282,13 +282,13 @@ static INLINE f8e4m3 narrow_f8e4m3(f32 v)
 {
     u32 bits = bits_of(v), rest = bits & 0x7fffffffu, sign = bits >> 24 & 0x80u, most = 0x43e00000u;
     u32 rounded = f8_rounded(rest < most ? rest : most, 20, 120, 0x3c800000u, 0x1p14f);
-    return f8e4m3{(u8)(sign | (v != v ? 0x7fu : rounded))};
+    return f8e4m3{(u8)(v != v ? 0x7fu : sign | rounded)};
 }
 static INLINE f8e5m2 narrow_f8e5m2(f32 v)
 {
     u32 bits = bits_of(v), rest = bits & 0x7fffffffu, sign = bits >> 24 & 0x80u, most = 0x47600000u;
     u32 rounded = f8_rounded(rest < most ? rest : most, 21, 112, 0x38800000u, 0x1p7f);
-    return f8e5m2{(u8)(sign | (v != v ? 0x7fu : rounded))};
+    return f8e5m2{(u8)(v != v ? 0x7fu : sign | rounded)};
 }
 
 static INLINE f32 narrow_f32(f32 v) { return v; }
@@ -441,7 +441,7 @@ static INLINE u32 philox_flags(const philox_block &b, u32 share)
     return ~(unset | unset >> 15) & 0xffu;
 }
 
-/* The stream of a loop's iteration and of the iteration of a loop inside it; 0 where there is none. */
+/* The random stream of an iteration of a loop and of one of a loop inside it; 0: there is no such loop. */
 static INLINE philox_stream philox_iterations(philox_stream s, u32 outer, u32 inner)
 {
     philox_block b = philox_at(s, (u64)inner << 32 | outer);

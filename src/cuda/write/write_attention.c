@@ -4,6 +4,7 @@
  * attention_matrix_forward.cuh and attention_slim.cuh have the kernels.
  */
 #include "cuda/write/attention_text.h"
+#include "cuda/write/tile_sizes.h"
 
 enum { LEAST_CHUNK = 128, LEAST_SHARE = 32 };
 
@@ -60,7 +61,7 @@ static bool add_join(kernel_source *s, const instr *i, kernel_plan *plan, const 
 static bool add_matrix_kernel(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     attention_form f = attention_matrix_form(i, -1);
-    f.rows = f.loops.rows > MATRIX_TILE ? 2 : 1;
+    f.rows = tile_each(TILE_ATTENTION_MATRIX, f.loops.rows);
     int     lines = f.rows * MATRIX_TILE;
     int64_t blocks = f.loops.batches * attention_pieces(f.loops.rows, lines);
     choose_chunks(s, i, &f, blocks);
@@ -75,9 +76,8 @@ bool write_attention(kernel_source *s, const instr *i, kernel_plan *plan)
     attention_numbers(i, plan);
     if (s->cluster > 1 && attention_suits_slim(i)) return add_slim_kernel(s, i, plan);
     if (attention_suits_matrices(i)) return add_matrix_kernel(s, i, plan);
-    int            each = attention_each(i);
-    attention_form f = {.loops = attention_loops_of(i, -1), .rows = each, .positions = each};
-    while (f.rows > 1 && f.loops.rows <= f.rows / 2 * ATTENTION_SIDE) f.rows /= 2;
+    attention_form f = {.loops = attention_loops_of(i, -1), .positions = attention_most_each(i)};
+    f.rows = attention_each(i, f.loops.rows);
     int64_t tiles = attention_pieces(f.loops.rows, (int64_t)f.rows * ATTENTION_SIDE);
     int64_t blocks =
         f.loops.batches * tiles * attention_pieces(i->attention->value, ATTENTION_WIDE);

@@ -19,9 +19,8 @@ static bool add_kernel(kernel_source *s, const instr *i, kernel_plan *plan, cons
 
 static bool add_rows(kernel_source *s, const instr *i, kernel_plan *plan)
 {
-    int            each = attention_each(i);
-    attention_form f = {.loops = attention_loops_of(i, -1), .rows = each, .positions = each};
-    while (f.rows > 1 && f.loops.rows <= f.rows / 2 * ATTENTION_SIDE) f.rows /= 2;
+    attention_form f = {.loops = attention_loops_of(i, -1), .positions = attention_most_each(i)};
+    f.rows = attention_each(i, f.loops.rows);
     int64_t tiles = attention_pieces(f.loops.rows, (int64_t)f.rows * ATTENTION_SIDE);
     int64_t pieces = attention_pieces(i->attention->key, ATTENTION_WIDE);
     return add_kernel(s, i, plan, &f, "attention_grad_of_rows(p, out0)",
@@ -32,7 +31,7 @@ static bool add_rows(kernel_source *s, const instr *i, kernel_plan *plan)
 static bool add_memory(kernel_source *s, const instr *i, kernel_plan *plan, int o)
 {
     const attention_args *a = i->attention;
-    int                   each = attention_each(i);
+    int                   each = attention_most_each(i);
     attention_form        f = {.loops = attention_loops_of(i, o), .rows = each, .positions = each};
     int64_t               tiles = attention_pieces(a->memory, (int64_t)each * ATTENTION_SIDE);
     int64_t               pieces = attention_pieces(o == 1 ? a->key : a->value, ATTENTION_WIDE);
@@ -45,7 +44,7 @@ static bool add_memory(kernel_source *s, const instr *i, kernel_plan *plan, int 
 static bool add_bias(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     const attention_args *a = i->attention;
-    int                   each = attention_each(i);
+    int                   each = attention_most_each(i);
     attention_form f = {.loops = attention_loops_by_query(i, 3), .rows = each, .positions = each};
     int64_t        apart = f.loops.batches / f.loops.together, rows = f.loops.rows;
     int64_t        side = (int64_t)each * ATTENTION_SIDE;

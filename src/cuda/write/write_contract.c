@@ -9,6 +9,7 @@
 #include "cuda/write/kernel_text.h"
 #include "cuda/write/prelude_assets.h"
 #include "cuda/write/slim.h"
+#include "cuda/write/tile_sizes.h"
 
 enum {
     SIDE = 16,            /* a block has SIDE x SIDE threads */
@@ -113,6 +114,6 @@ bool write_contract(kernel_source *s, const instr *i, kernel_plan *plan)
     if (slim_suits(i))
         return write_slim(s, i, &(slim_group){.n = 1, .members = {{.product = i}}}, plan);
     int64_t least = kernel_least(i->size[i->nloops - 3], i->size[i->nloops - 2]);
-    if (least < SIDE) return write_small(s, i, plan);
-    return write_tiles(s, i, plan, least >= 3 * SIDE ? 4 : least > SIDE ? 2 : 1);
+    int     each = tile_each(TILE_PRODUCT, least);
+    return each == 0 ? write_small(s, i, plan) : write_tiles(s, i, plan, each);
 }

@@ -9,10 +9,11 @@
 #include "base/whole.h"
 #include "cuda/write/grouped_form.h"
 #include "cuda/write/prelude_assets.h"
+#include "cuda/write/tile_sizes.h"
 
 static const kernel_patterns patterns = {asset_grouped, &asset_grouped_bytes};
 
-enum { THREADS_ALONG = 16, DEEP = 16, MOST_EACH = 4 };
+enum { THREADS_ALONG = 16, DEEP = 16 };
 
 bool write_grouped(kernel_source *s, const instr *i, kernel_plan *plan)
 {
@@ -21,7 +22,7 @@ bool write_grouped(kernel_source *s, const instr *i, kernel_plan *plan)
     grouped_form f = grouped_form_of(i, false);
     /* Rows of a group, on average: larger tiles would be empty for the most part. */
     int64_t     least = kernel_least(f.wide, how->sums ? f.high : ceil_div(f.high, how->groups));
-    int         each = least > 2 * THREADS_ALONG ? MOST_EACH : least > THREADS_ALONG ? 2 : 1;
+    int         each = tile_each(TILE_GROUPED, least);
     int         side = each * THREADS_ALONG;
     kernel_text k = kernel_text_of(s, i, kernel_reach(how->groups, how->group_stride));
     int64_t     blocks = grouped_set_words(&k, i, &f, side, side);
