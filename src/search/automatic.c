@@ -13,6 +13,7 @@
 /* Layouts for which rules for state are searched; nodes planned at most to see what would fit. */
 enum { TRIED_WITH_STATE = 6, HASTE = 300 * 1000 };
 #define SECONDS 10.0 /* of search, by default */
+#define OVERTIME 5.0 /* seconds after it, to price the runners-up as exactly as the best */
 
 typedef struct finding {
     mtf_graph            *graph; /* of the whole batch */
@@ -27,6 +28,7 @@ typedef struct finding {
     layout                given;       /* on the current mesh */
     double                deadline;    /* by clock_thread() */
     double                share_ends;  /* of the current mesh, likewise */
+    int                   meshes;      /* in all */
     int                   meshes_left; /* to be tried, with the current one */
     double                bound;       /* no layout of a mesh that was tried is better */
     const char           *starts;   /* rules to begin with: given, and the best of other meshes */
@@ -123,6 +125,27 @@ static bool decline(finding *f, layout *l, cost *c)
     return ok;
 }
 
+/* Inserts x at its rank; false: there is no room for it. */
+static bool insert(finding *f, const found_layout *x, int *at)
+{
+    automatic_answer *w = f->answer;
+    *at = rank_of(f, &x->cost);
+    if (*at >= f->room) return false;
+    if (w->n < f->room) w->n++;
+    for (int k = w->n - 1; k > *at; k--) w->best[k] = w->best[k - 1];
+    w->best[*at] = *x;
+    for (int k = *at; k < w->n; k++) w->best[k].layout.mesh = &w->best[k].mesh;
+    return true;
+}
+
+static void drop(automatic_answer *w, int at)
+{
+    for (w->n--; at < w->n; at++) {
+        w->best[at] = w->best[at + 1];
+        w->best[at].layout.mesh = &w->best[at].mesh;
+    }
+}
+
 /* Adds the layout to the best, unless it is among them; of equals the earlier one stays first. */
 static bool keep(finding *f, const mesh *m, const layout *l, const cost *c, bool *first)
 {
@@ -132,21 +155,45 @@ static bool keep(finding *f, const mesh *m, const layout *l, const cost *c, bool
     *first = false;
     if (rank_of(f, c) >= f->room) return true;
     TRY(decline(f, &x.layout, &x.cost));
-    int at = rank_of(f, &x.cost);
-    if (at >= f->room) return true;
+    if (rank_of(f, &x.cost) >= f->room) return true;
     x.mesh_text = automatic_mesh_text(s, m);
     x.layout_text = rules_text(s, l->rules, l->nrules);
     x.state_text = rules_text(s, x.layout.state, x.layout.nstate);
     TRY(x.mesh_text && x.layout_text && x.state_text);
-    if (is_kept(w, &x)) return true;
-    if (w->n < f->room) w->n++;
-    for (int k = w->n - 1; k > at; k--) {
-        w->best[k] = w->best[k - 1];
-        w->best[k].layout.mesh = &w->best[k].mesh;
+    int at;
+    *first = !is_kept(w, &x) && insert(f, &x, &at) && at == 0;
+    return true;
+}
+
+static bool price_every_kind(const finding *f, found_layout *x)
+{
+    mtf_session *s = f->graph->session;
+    arena        scratch = arena_make(&s->allocator, &s->fault);
+    subject      whole;
+    bool         known = f->opts->smallest || f->opts->limit || f->opts->tell;
+    x->layout.mesh = &x->mesh;
+    bool ok = subject_whole(f->planned.graph, f->nfetches, f->planned.fetches, &scratch, &whole) &&
+              cost_of_every_kind(&whole, &x->layout, &f->opts->rates, known, &x->cost);
+    arena_free(&scratch);
+    return ok;
+}
+
+/* Processors that were not priced may be slower.  So all are priced in the layout that seems best, until none that
+ * seems better is left; and in the others while there is time, else these are not listed. */
+static bool settle(finding *f)
+{
+    automatic_answer *w = f->answer;
+    for (int k = 0, at; k < w->n;) {
+        found_layout x = w->best[k];
+        if (!x.cost.sampled) {
+            k++;
+            continue;
+        }
+        drop(w, k);
+        if (k > 0 && clock_thread() > f->deadline + OVERTIME) continue;
+        TRY(price_every_kind(f, &x));
+        insert(f, &x, &at);
     }
-    w->best[at] = x;
-    w->best[at].layout.mesh = &w->best[at].mesh;
-    *first = at == 0;
     return true;
 }
 
@@ -161,6 +208,7 @@ static bool search_mesh(finding *f, const layout *given, int64_t limit, int want
                      .work = f->opts->work,
                      .deadline = f->share_ends,
                      .gives_up = f->gives_up && limit && !given->asks_state,
+                     .waits = f->meshes > 1,
                      .tell = f->opts->tell,
                      .context = f->opts->context};
     TRY(search_layout(f->graph, f->nfetches, f->fetches, &o, f->last));
@@ -296,6 +344,7 @@ static bool try_all(finding *f)
     mesh       *list;
     TRY(automatic_meshes(f->graph->session, f->opts, &list, &f->meshes_left));
     f->answer->mesh_found = m && strncmp(m, "auto:", 5) == 0;
+    f->meshes = f->meshes_left;
     for (int k = 0, n = f->meshes_left; k < n; k++) TRY(try_mesh(f, &list[k]));
     return true;
 }
@@ -399,7 +448,7 @@ static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     answer->best = arena_array(&s->arena, found_layout, f.room + 1);
     f.last = arena_new(&s->arena, search_answer);
     TRY(answer->best && f.last && microbatch_graph(g, nfetches, fetches, &f.planned) &&
-        try_all(&f));
+        try_all(&f) && settle(&f));
     if (answer->n == 0) return !last || nothing_fits(&f);
     answer->search.late = f.late;
     prove(&f);
