@@ -24,7 +24,8 @@ typedef struct finding {
     automatic_answer     *answer;
     int                   room;
     search_answer        *last;        /* of the current mesh */
-    double                state_bound; /* no layout with rules for state is better */
+    double                state_bound; /* no layout with rules for state is better, */
+    double                state_root;  /* also on a mesh that was not tried */
     layout                given;       /* on the current mesh */
     double                deadline;    /* by clock_thread() */
     double                share_ends;  /* of the current mesh, likewise */
@@ -197,7 +198,7 @@ static bool settle(finding *f)
     return true;
 }
 
-static bool search_mesh(finding *f, const layout *given, int64_t limit, int want)
+static bool search_mesh(finding *f, const layout *given, int64_t limit, int want, double deadline)
 {
     search_opts o = {.given = given,
                      .rates = f->opts->rates,
@@ -206,7 +207,7 @@ static bool search_mesh(finding *f, const layout *given, int64_t limit, int want
                      .want = want,
                      .starts = f->starts,
                      .work = f->opts->work,
-                     .deadline = f->share_ends,
+                     .deadline = deadline,
                      .gives_up = f->gives_up && limit && !given->asks_state,
                      .waits = f->meshes > 1,
                      .tell = f->opts->tell,
@@ -225,8 +226,8 @@ static bool hear_state(void *context, const layout *l, const cost *c)
     return !f->opts->tell || f->opts->tell(f->opts->context, l, c);
 }
 
-/* Tries rules for state on the best layouts first, also on those that do not fit without them. */
-static bool try_state(finding *f, const layout *given)
+/* Tries rules for state on the best layouts first. */
+static bool try_state(finding *f, const layout *given, const search_answer *first)
 {
     state_task t = {.graph = f->graph,
                     .nfetches = f->nfetches,
@@ -235,15 +236,15 @@ static bool try_state(finding *f, const layout *given)
                     .rates = f->opts->rates,
                     .smallest = f->opts->smallest,
                     .limit = f->opts->limit,
-                    .first = f->last,
+                    .first = first,
                     .work = f->opts->work,
                     .deadline = f->share_ends,
                     .tell = hear_state,
                     .context = f};
-    TRY(search_mesh(f, given, 0, TRIED_WITH_STATE));
     TRY(state_search(&t));
     f->late = f->late || t.late;
     f->state_bound = fmin(f->state_bound, t.bound);
+    f->state_root = t.root;
     return true;
 }
 
@@ -265,25 +266,50 @@ static bool may_begin(finding *f)
     f->share_ends = f->deadline - left + left / f->meshes_left;
     if (!f->answer->n || left > 0) return true;
     f->bound = fmin(f->bound, f->last->root);
+    f->state_bound = fmin(f->state_bound, f->state_root);
     return !(f->late = true);
 }
 
-static bool search_here(finding *f, const mesh *m)
+/* Keeps what the search of a mesh found and fits. */
+static bool keep_found(finding *f, const mesh *m)
 {
-    const automatic_opts *o = f->opts;
-    mtf_session          *s = f->graph->session;
-    layout               *given = &f->given;
-    bool                  first;
-    f->answer->meshes++;
-    TRY(layout_parse(s, o->layout, m, given) && layout_parse_state(s, o->state_layout, given));
-    TRY(search_mesh(f, given, o->limit, f->room));
+    bool first;
     f->bound = fmin(f->bound, f->last->bound);
     for (int k = 0; k < f->last->n; k++) {
         const candidate *x = &f->last->best[k];
         TRY(keep(f, m, &x->layout, &x->cost, &first));
         if (first) f->answer->search = *f->last;
     }
-    return !given->asks_state || try_state(f, given);
+    return true;
+}
+
+/* Rules for state may make what does not fit without them fit, so layouts are found without the limit, in half of the
+ * time; where the best of them does not fit by itself, also within it. */
+static bool search_with_state(finding *f, const mesh *m)
+{
+    const layout  *given = &f->given;
+    int            want = f->room > TRIED_WITH_STATE ? f->room : TRIED_WITH_STATE;
+    int64_t        limit = f->opts->limit;
+    double         now = clock_thread(), half = now + (f->share_ends - now) / 2;
+    search_answer *first = arena_new(&f->graph->session->arena, search_answer);
+    TRY(first && search_mesh(f, given, 0, want, limit ? now + (half - now) / 2 : half));
+    *first = *f->last;
+    TRY(keep_found(f, m));
+    if (limit && (!first->n || first->best[0].cost.peak > limit))
+        TRY(search_mesh(f, given, limit, f->room, half) && keep_found(f, m));
+    if (first->n > TRIED_WITH_STATE) first->n = TRIED_WITH_STATE;
+    return try_state(f, given, first);
+}
+
+static bool search_here(finding *f, const mesh *m)
+{
+    const automatic_opts *o = f->opts;
+    mtf_session          *s = f->graph->session;
+    f->answer->meshes++;
+    TRY(layout_parse(s, o->layout, m, &f->given) &&
+        layout_parse_state(s, o->state_layout, &f->given));
+    if (f->given.asks_state) return search_with_state(f, m);
+    return search_mesh(f, &f->given, o->limit, f->room, f->share_ends) && keep_found(f, m);
 }
 
 static bool try_mesh(finding *f, const mesh *m)
@@ -442,7 +468,8 @@ static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                       .starts = opts->starts,
                       .gives_up = !last,
                       .bound = INFINITY,
-                      .state_bound = INFINITY};
+                      .state_bound = INFINITY,
+                      .state_root = INFINITY};
     *answer = (automatic_answer){0};
     f.room = opts->want < 1 ? 1 : opts->want < MOST_KEPT ? opts->want : MOST_KEPT;
     answer->best = arena_array(&s->arena, found_layout, f.room + 1);

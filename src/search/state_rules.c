@@ -210,11 +210,33 @@ static bool try_all_sets(tries *t)
     return true;
 }
 
-/* Adds the first rule that helps, as long as one does. */
+/* The pairs of a dimension, or of all others. */
+static uint64_t pairs_of(const tries *t, const char *dim, bool others)
+{
+    uint64_t set = 0;
+    for (int k = 0; k < t->npairs; k++)
+        if ((strcmp(t->pairs[k].dim, dim) == 0) != others) set |= (uint64_t)1 << k;
+    return set;
+}
+
+/* What people write: one dimension along all axes that are left, or all but one, each variable taking what it has. */
+static bool try_usual_sets(tries *t)
+{
+    bool helped;
+    for (int others = 0; others < 2; others++)
+        for (int k = 0; k < t->npairs; k++) {
+            if (state_is_late(t->opts)) return true;
+            if (k && strcmp(t->pairs[k].dim, t->pairs[k - 1].dim) == 0) continue;
+            TRY(try_set(t, pairs_of(t, t->pairs[k].dim, others), &helped));
+        }
+    return true;
+}
+
+/* Begins with what people write, and adds or drops the first rule that helps, as long as one does. */
 static bool descend_sets(tries *t)
 {
     bool moved = true, helped;
-    TRY(try_set(t, 0, &helped));
+    TRY(try_set(t, 0, &helped) && try_usual_sets(t));
     while (moved && !state_is_late(t->opts)) {
         moved = false;
         for (int k = 0; k < t->npairs && !state_is_late(t->opts); k++) {
@@ -223,6 +245,13 @@ static bool descend_sets(tries *t)
         }
     }
     return true;
+}
+
+/* Is there work left for all sets?  They are many: else what people write would come too late among them. */
+static bool may_try_all(const tries *t)
+{
+    const state_opts *o = t->opts;
+    return ((int64_t)o->reduced->graph->nnodes << t->npairs) <= o->work;
 }
 
 static bool write_texts(const tries *t)
@@ -271,7 +300,7 @@ bool state_best(state_opts *o, layout *l, cost *c, bool *proved)
     if (l->nstate) memcpy(room, l->state, sizeof *room * (size_t)l->nstate);
     l->state = room;
     list_pairs(&t);
-    bool all = t.npairs <= ALL_SETS_OF;
+    bool all = t.npairs <= ALL_SETS_OF && may_try_all(&t);
     TRY(all ? try_all_sets(&t) : descend_sets(&t));
     *proved = all && !state_is_late(o) && t.nseen < MOST_TRIED && !o->reduced->copies;
     return choose(&t, c) && write_texts(&t);
