@@ -32,5 +32,16 @@ at_most "65536 processors, no slower than what people write" seconds found writt
 [ "$(figure layout found)" != "d_ff:mesh_0,heads:mesh_0,length:mesh_1,memory_length:mesh_1,vocab:mesh_0" ] ||
     at_most "a plan has the price of mtf layout" seconds written found
 
+# ---- rules for state -----------------------------------------------------------------------------
+
+# Of a model with many layers and a GPU's collectives beside its work, prices without the equal layers mislead.
+deep=(--gin_file gpt2_1558m --gin_param "$(for_batch 16)" --gin_param num_layers=24 --optimizer adam --rate 0.001
+    --machine h100-nodes --mesh x:4,y:2 --show 1 --json)
+run layout "${deep[@]}" --layout auto --state-layout auto && cp out found
+for rules in d_model:x+y d_ff:x+y,heads:x+y,vocab:x+y; do
+    run layout "${deep[@]}" --layout batch:x+y --state-layout $rules && cp out written
+    at_most "rules for state, no slower than $rules" seconds found written
+done
+
 echo "layouts.sh: $passed passed, $failed failed"
 [ $failed -eq 0 ]
