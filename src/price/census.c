@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/saturate.h"
+#include "price/sample.h"
 #include "program/exchange.h"
 
 /* A cut dimension of some tensor: it determines a processor's sizes. */
@@ -112,6 +114,7 @@ typedef struct axis_set {
     axis_list   list;
     axis_class *classes;
     int         nclasses, room;
+    int         taken; /* of the classes: where there are too many kinds, these stand for all */
 } axis_set;
 
 static unsigned axes_of_fetched(const struct fetched *f)
@@ -219,6 +222,37 @@ static bool count_alike(census *c, axis_set *s)
 
 /* ---- kinds ---- */
 
+/* Classes are in the order of their first positions, so that neighbours differ least. */
+static bool take_some(census *c, axis_set *s)
+{
+    int *count = arena_array(c->scratch, int, s->nclasses + 1),
+        *share = arena_array(c->scratch, int, s->taken + 1);
+    TRY(count && share);
+    for (int k = 0; k < s->nclasses; k++) count[k] = s->classes[k].count;
+    sample_share(s->nclasses, s->taken, count, share);
+    for (int k = 0; k < s->taken; k++) {
+        s->classes[k] = s->classes[sample_place(s->nclasses, s->taken, k)];
+        s->classes[k].count = share[k];
+    }
+    return true;
+}
+
+/* Of the set with most classes fewer are taken, until their combinations are not too many. */
+static void limit_kinds(census *c, axis_set *sets, int n)
+{
+    for (;;) {
+        int64_t all = 1;
+        int     most = 0;
+        for (int k = 0; k < n; k++) {
+            all = saturate_times(all, sets[k].taken);
+            if (sets[k].taken > sets[most].taken) most = k;
+        }
+        if (!c->most || all <= c->most || sets[most].taken <= SAMPLE_LEAST) return;
+        sets[most].taken--;
+        c->sampled = true;
+    }
+}
+
 /* Combines every kind so far with every class of the set. */
 static bool combine_with(census *c, const axis_set *s)
 {
@@ -227,7 +261,7 @@ static bool combine_with(census *c, const axis_set *s)
     c->kinds = NULL;
     c->nkinds = c->kinds_room = 0;
     for (int k = 0; k < n; k++)
-        for (int j = 0; j < s->nclasses; j++) {
+        for (int j = 0; j < s->taken; j++) {
             const axis_class *x = &s->classes[j];
             TRY(arena_push(c->scratch, c->kinds, c->nkinds, c->kinds_room));
             c->kinds[c->nkinds++] = (kind){.first = before[k].first + x->lowest,
@@ -255,6 +289,9 @@ static bool take_each(census *c)
 bool census_take(census *c)
 {
     unsigned done = 0, told = c->edges | c->distinct;
+    axis_set sets[MAX_AXES];
+    int      nsets = 0;
+    c->sampled = false;
     if (c->each) return take_each(c);
     c->kinds = arena_new(c->scratch, kind);
     TRY(c->kinds != NULL);
@@ -266,7 +303,13 @@ bool census_take(census *c)
         if (done >> a & 1) continue;
         done |= s.axes;
         TRY(s.axes & told ? classify(c, &s) : count_alike(c, &s));
-        TRY(combine_with(c, &s));
+        s.taken = s.nclasses;
+        sets[nsets++] = s;
+    }
+    limit_kinds(c, sets, nsets);
+    for (int k = 0; k < nsets; k++) {
+        if (sets[k].taken < sets[k].nclasses) TRY(take_some(c, &sets[k]));
+        TRY(combine_with(c, &sets[k]));
     }
     qsort(c->kinds, (size_t)c->nkinds, sizeof *c->kinds, by_first);
     return true;

@@ -2,7 +2,8 @@
  *
  * Each difference between processors depends on a few axes, those of a cut.
  * Sets of axes that no cut connects are independent: positions are compared
- * along each set alone, and the kinds are all combinations.
+ * along each set alone, and the kinds are all combinations.  Where these are too many,
+ * some positions along a set stand for those between them.
  */
 #ifndef PRICE_CENSUS_H
 #define PRICE_CENSUS_H
@@ -34,6 +35,8 @@ typedef struct census {
     int                ndims, dims_room;
     struct fetched    *fetched; /* in the sample; the same on all processors */
     int                nfetched, fetched_room;
+    int64_t            most;     /* kinds that are taken, or a few more; 0: all */
+    bool               sampled;  /* there are more: those taken also stand for the others */
     unsigned           edges;    /* axes whose first and last position may differ from others, */
     unsigned           distinct; /* and along which every position differs */
     kind              *kinds;    /* ordered by their first processors */

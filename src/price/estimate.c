@@ -12,8 +12,9 @@
 
 /* Up to FEW_INSTRS instructions in all, every processor is priced.  Beyond that, kinds of
  * processors are, unless some processors of a kind turn out to differ: what an op does may depend
- * on a processor's position.  Then all positions along the distinguishing axes are priced, up to
- * MOST_INSTRS.  Other processors of a kind are checked with at most ASKED_INSTRS instructions. */
+ * on a processor's position.  Then all positions along the distinguishing axes are priced.  Beyond
+ * MOST_INSTRS, some kinds stand for the others (census.h).  Other processors of a kind are checked
+ * with at most ASKED_INSTRS instructions. */
 enum { FEW_INSTRS = 2000, MOST_INSTRS = 200 * 1000, ASKED_INSTRS = 10 * 1000 };
 
 typedef struct reckoning {
@@ -37,6 +38,14 @@ static census census_of(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                     .mesh = o->mesh,
                     .opts = {.guard = o->guard, .layout = o->layout, .memory = o->memory},
                     .scratch = scratch};
+}
+
+/* Plans the sample, which says how many kinds are not too many. */
+static bool open_census(census *c)
+{
+    TRY(census_open(c));
+    c->most = MOST_INSTRS / (c->sample->ninstrs + 1) + 1;
+    return true;
 }
 
 /* ---- prices ---- */
@@ -178,9 +187,9 @@ static bool add_all(reckoning *r, bool *alike)
     r->e->memory = (price_memory){0};
     r->counters = (counters){.arena = &r->e->arena};
     TRY(census_take(c) && begin_traffic(r));
-    for (int k = 0; k < c->nkinds && (*alike || r->e->approximate); k++)
-        TRY(add_kind(r, &c->kinds[k], alike));
+    for (int k = 0; k < c->nkinds && *alike; k++) TRY(add_kind(r, &c->kinds[k], alike));
     r->e->kinds = c->nkinds;
+    r->e->approximate |= c->sampled;
     return end_traffic(r);
 }
 
@@ -189,6 +198,7 @@ static bool add_all(reckoning *r, bool *alike)
 static bool find_distinct(reckoning *r)
 {
     census    *c = &r->census;
+    unsigned   before = c->distinct;
     mesh_point there = mesh_place(c->mesh, r->odd[1]);
     program   *one = census_plan(c, r->odd[0]);
     bool       ok = one != NULL;
@@ -202,33 +212,21 @@ static bool find_distinct(reckoning *r)
         program_free(other);
     }
     program_free(one);
-    if (!c->distinct) c->distinct = ~0u;
+    if (c->distinct == before) c->distinct = ~0u;
     return ok;
-}
-
-/* Too many kinds: sums are those of processors that represent others only approximately. */
-static bool approximate(reckoning *r)
-{
-    bool alike = false;
-    r->e->approximate = true;
-    r->census.each = false;
-    r->census.distinct = 0;
-    return add_all(r, &alike);
 }
 
 static bool add_up(reckoning *r)
 {
     census *c = &r->census;
     bool    alike = true;
-    TRY(census_open(c));
+    TRY(open_census(c));
     if (!c->opts.memory) c->opts.memory = &r->idle.as; /* but the sample may be kept */
     c->each = (int64_t)c->sample->ninstrs * c->processors <= FEW_INSTRS;
     TRY(add_all(r, &alike));
     while (!alike) {
         TRY(find_distinct(r));
-        c->each = c->distinct == ~0u;
-        TRY(census_take(c));
-        if ((int64_t)c->sample->ninstrs * c->nkinds > MOST_INSTRS) return approximate(r);
+        c->each = c->distinct == ~0u && c->processors <= c->most;
         alike = true;
         TRY(add_all(r, &alike));
     }
@@ -281,7 +279,7 @@ static bool show_one(reckoning *r)
 static bool find_peak(census *c, const site *s, int64_t *peak)
 {
     *peak = 0;
-    TRY(census_open(c) && census_take(c));
+    TRY(open_census(c) && census_take(c));
     for (int k = 0; k < c->nkinds; k++) {
         bool     last = c->kinds[k].last == c->processors - 1;
         program *q = last ? c->sample : census_plan(c, c->kinds[k].first);

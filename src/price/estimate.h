@@ -2,7 +2,8 @@
  *
  * Small meshes are priced processor by processor.  On large ones, processors
  * with parts of equal sizes do equal work, so one program is built for each
- * kind of processor; formulas give what all of them move.
+ * kind of processor; formulas give what all of them move.  Where there are very many
+ * kinds, some of them are built, and the sums are approximate.
  */
 #ifndef PRICE_ESTIMATE_H
 #define PRICE_ESTIMATE_H
@@ -37,7 +38,7 @@ typedef struct estimate {
     int           largest;           /* that processor */
     int64_t       flops, sent_bytes; /* of all processors; INT64_MAX: that or more */
     bool          approximate;       /* flops and sent_bytes are, and the counters of collectives:
-                                      * too many processors differ */
+                                      * too many processors differ, and not all were priced */
     /* Flops of the processor shown that another one computes as well: in all, and along each
      * axis. */
     double duplicate, duplicate_along[MAX_AXES];

@@ -171,18 +171,23 @@ static double attention_rate(const price_rates *r, const instr *i)
                          fmin(rows, BLOCK_ROWS) * fmin(memory, BLOCK_MEMORY) * (double)a->key);
 }
 
-/* Tiles of a row's group; the rows are shared evenly by all groups, also those of other processors. */
-static double grouped_rate(const price_rates *r, const instr *i)
+double price_grouped_volume(const instr *i)
 {
     enum { TILE_HIGH = 128, TILE_WIDE = 64 };
     const grouped_args *g = &i->grouped;
     const int64_t      *size = i->size + i->nloops - 3;
-    double              each = (double)size[0] / (double)g->all_groups, here = (double)g->groups;
+    double              each = (double)size[0] / (double)g->all_groups;
     double high = g->sums ? (double)size[2] : each, deep = g->sums ? each : (double)size[2];
-    double rate = r->flops, volume = fmin(fmax(high, 1), TILE_HIGH) *
-                                     fmin((double)size[1], TILE_WIDE) * fmax(deep, 1);
-    if (r->nproducts > 0 && !r->gpu) rate = rates_product(r, dtype_compute(i->in[0].type), volume);
-    return rate * (double)g->all_groups / here;
+    return fmin(fmax(high, 1), TILE_HIGH) * fmin((double)size[1], TILE_WIDE) * fmax(deep, 1);
+}
+
+/* The rows are shared evenly by all groups, also those of other processors. */
+static double grouped_rate(const price_rates *r, const instr *i)
+{
+    double rate = r->flops;
+    if (r->nproducts > 0 && !r->gpu)
+        rate = rates_product(r, dtype_compute(i->in[0].type), price_grouped_volume(i));
+    return rate * (double)i->grouped.all_groups / (double)i->grouped.groups;
 }
 
 static double window_rate_of(const price *p, const instr *i)

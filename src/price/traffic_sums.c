@@ -133,8 +133,11 @@ static int64_t by_groups(int64_t total, int64_t n, int64_t times)
  * result. */
 void traffic_sum_end(traffic_sum *sum, const mesh *m, const instr *i)
 {
-    if (i->kind == INSTR_EXCHANGE && sum->received < INT64_MAX)
-        sum->received -= kept_by_all(m, i->exchange);
+    if (i->kind == INSTR_EXCHANGE && sum->received < INT64_MAX) {
+        int64_t kept = kept_by_all(m, i->exchange);
+        /* Where some kinds stand for all, both sums differ in rounding. */
+        sum->received = sum->received > kept ? sum->received - kept : 0;
+    }
     if (i->kind != INSTR_REDUCE) return;
     int64_t n = traffic_group(m, i->reduce.axes);
     add_bytes(&sum->received, by_groups(sum->shards, n, 2 * (n - 1)), 1);

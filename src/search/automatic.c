@@ -13,6 +13,7 @@
 /* Layouts for which rules for state are searched; nodes planned at most to see what would fit. */
 enum { TRIED_WITH_STATE = 6, HASTE = 300 * 1000 };
 #define SECONDS 10.0 /* of search, by default */
+#define OVERTIME 5.0 /* seconds after it, to price the runners-up as exactly as the best */
 
 typedef struct finding {
     mtf_graph            *graph; /* of the whole batch */
@@ -23,10 +24,12 @@ typedef struct finding {
     automatic_answer     *answer;
     int                   room;
     search_answer        *last;        /* of the current mesh */
-    double                state_bound; /* no layout with rules for state is better */
+    double                state_bound; /* no layout with rules for state is better, */
+    double                state_root;  /* also on a mesh that was not tried */
     layout                given;       /* on the current mesh */
     double                deadline;    /* by clock_thread() */
     double                share_ends;  /* of the current mesh, likewise */
+    int                   meshes;      /* in all */
     int                   meshes_left; /* to be tried, with the current one */
     double                bound;       /* no layout of a mesh that was tried is better */
     const char           *starts;   /* rules to begin with: given, and the best of other meshes */
@@ -123,6 +126,27 @@ static bool decline(finding *f, layout *l, cost *c)
     return ok;
 }
 
+/* Inserts x at its rank; false: there is no room for it. */
+static bool insert(finding *f, const found_layout *x, int *at)
+{
+    automatic_answer *w = f->answer;
+    *at = rank_of(f, &x->cost);
+    if (*at >= f->room) return false;
+    if (w->n < f->room) w->n++;
+    for (int k = w->n - 1; k > *at; k--) w->best[k] = w->best[k - 1];
+    w->best[*at] = *x;
+    for (int k = *at; k < w->n; k++) w->best[k].layout.mesh = &w->best[k].mesh;
+    return true;
+}
+
+static void drop(automatic_answer *w, int at)
+{
+    for (w->n--; at < w->n; at++) {
+        w->best[at] = w->best[at + 1];
+        w->best[at].layout.mesh = &w->best[at].mesh;
+    }
+}
+
 /* Adds the layout to the best, unless it is among them; of equals the earlier one stays first. */
 static bool keep(finding *f, const mesh *m, const layout *l, const cost *c, bool *first)
 {
@@ -132,25 +156,49 @@ static bool keep(finding *f, const mesh *m, const layout *l, const cost *c, bool
     *first = false;
     if (rank_of(f, c) >= f->room) return true;
     TRY(decline(f, &x.layout, &x.cost));
-    int at = rank_of(f, &x.cost);
-    if (at >= f->room) return true;
+    if (rank_of(f, &x.cost) >= f->room) return true;
     x.mesh_text = automatic_mesh_text(s, m);
     x.layout_text = rules_text(s, l->rules, l->nrules);
     x.state_text = rules_text(s, x.layout.state, x.layout.nstate);
     TRY(x.mesh_text && x.layout_text && x.state_text);
-    if (is_kept(w, &x)) return true;
-    if (w->n < f->room) w->n++;
-    for (int k = w->n - 1; k > at; k--) {
-        w->best[k] = w->best[k - 1];
-        w->best[k].layout.mesh = &w->best[k].mesh;
-    }
-    w->best[at] = x;
-    w->best[at].layout.mesh = &w->best[at].mesh;
-    *first = at == 0;
+    int at;
+    *first = !is_kept(w, &x) && insert(f, &x, &at) && at == 0;
     return true;
 }
 
-static bool search_mesh(finding *f, const layout *given, int64_t limit, int want)
+static bool price_every_kind(const finding *f, found_layout *x)
+{
+    mtf_session *s = f->graph->session;
+    arena        scratch = arena_make(&s->allocator, &s->fault);
+    subject      whole;
+    bool         known = f->opts->smallest || f->opts->limit || f->opts->tell;
+    x->layout.mesh = &x->mesh;
+    bool ok = subject_whole(f->planned.graph, f->nfetches, f->planned.fetches, &scratch, &whole) &&
+              cost_of_every_kind(&whole, &x->layout, &f->opts->rates, known, &x->cost);
+    arena_free(&scratch);
+    return ok;
+}
+
+/* Processors that were not priced may be slower.  So all are priced in the layout that seems best, until none that
+ * seems better is left; and in the others while there is time, else these are not listed. */
+static bool settle(finding *f)
+{
+    automatic_answer *w = f->answer;
+    for (int k = 0, at; k < w->n;) {
+        found_layout x = w->best[k];
+        if (!x.cost.sampled) {
+            k++;
+            continue;
+        }
+        drop(w, k);
+        if (k > 0 && clock_thread() > f->deadline + OVERTIME) continue;
+        TRY(price_every_kind(f, &x));
+        insert(f, &x, &at);
+    }
+    return true;
+}
+
+static bool search_mesh(finding *f, const layout *given, int64_t limit, int want, double deadline)
 {
     search_opts o = {.given = given,
                      .rates = f->opts->rates,
@@ -159,8 +207,9 @@ static bool search_mesh(finding *f, const layout *given, int64_t limit, int want
                      .want = want,
                      .starts = f->starts,
                      .work = f->opts->work,
-                     .deadline = f->share_ends,
+                     .deadline = deadline,
                      .gives_up = f->gives_up && limit && !given->asks_state,
+                     .waits = f->meshes > 1,
                      .tell = f->opts->tell,
                      .context = f->opts->context};
     TRY(search_layout(f->graph, f->nfetches, f->fetches, &o, f->last));
@@ -177,8 +226,8 @@ static bool hear_state(void *context, const layout *l, const cost *c)
     return !f->opts->tell || f->opts->tell(f->opts->context, l, c);
 }
 
-/* Tries rules for state on the best layouts first, also on those that do not fit without them. */
-static bool try_state(finding *f, const layout *given)
+/* Tries rules for state on the best layouts first. */
+static bool try_state(finding *f, const layout *given, const search_answer *first)
 {
     state_task t = {.graph = f->graph,
                     .nfetches = f->nfetches,
@@ -187,15 +236,15 @@ static bool try_state(finding *f, const layout *given)
                     .rates = f->opts->rates,
                     .smallest = f->opts->smallest,
                     .limit = f->opts->limit,
-                    .first = f->last,
+                    .first = first,
                     .work = f->opts->work,
                     .deadline = f->share_ends,
                     .tell = hear_state,
                     .context = f};
-    TRY(search_mesh(f, given, 0, TRIED_WITH_STATE));
     TRY(state_search(&t));
     f->late = f->late || t.late;
     f->state_bound = fmin(f->state_bound, t.bound);
+    f->state_root = t.root;
     return true;
 }
 
@@ -217,25 +266,50 @@ static bool may_begin(finding *f)
     f->share_ends = f->deadline - left + left / f->meshes_left;
     if (!f->answer->n || left > 0) return true;
     f->bound = fmin(f->bound, f->last->root);
+    f->state_bound = fmin(f->state_bound, f->state_root);
     return !(f->late = true);
 }
 
-static bool search_here(finding *f, const mesh *m)
+/* Keeps what the search of a mesh found and fits. */
+static bool keep_found(finding *f, const mesh *m)
 {
-    const automatic_opts *o = f->opts;
-    mtf_session          *s = f->graph->session;
-    layout               *given = &f->given;
-    bool                  first;
-    f->answer->meshes++;
-    TRY(layout_parse(s, o->layout, m, given) && layout_parse_state(s, o->state_layout, given));
-    TRY(search_mesh(f, given, o->limit, f->room));
+    bool first;
     f->bound = fmin(f->bound, f->last->bound);
     for (int k = 0; k < f->last->n; k++) {
         const candidate *x = &f->last->best[k];
         TRY(keep(f, m, &x->layout, &x->cost, &first));
         if (first) f->answer->search = *f->last;
     }
-    return !given->asks_state || try_state(f, given);
+    return true;
+}
+
+/* Rules for state may make what does not fit without them fit, so layouts are found without the limit, in half of the
+ * time; where the best of them does not fit by itself, also within it. */
+static bool search_with_state(finding *f, const mesh *m)
+{
+    const layout  *given = &f->given;
+    int            want = f->room > TRIED_WITH_STATE ? f->room : TRIED_WITH_STATE;
+    int64_t        limit = f->opts->limit;
+    double         now = clock_thread(), half = now + (f->share_ends - now) / 2;
+    search_answer *first = arena_new(&f->graph->session->arena, search_answer);
+    TRY(first && search_mesh(f, given, 0, want, limit ? now + (half - now) / 2 : half));
+    *first = *f->last;
+    TRY(keep_found(f, m));
+    if (limit && (!first->n || first->best[0].cost.peak > limit))
+        TRY(search_mesh(f, given, limit, f->room, half) && keep_found(f, m));
+    if (first->n > TRIED_WITH_STATE) first->n = TRIED_WITH_STATE;
+    return try_state(f, given, first);
+}
+
+static bool search_here(finding *f, const mesh *m)
+{
+    const automatic_opts *o = f->opts;
+    mtf_session          *s = f->graph->session;
+    f->answer->meshes++;
+    TRY(layout_parse(s, o->layout, m, &f->given) &&
+        layout_parse_state(s, o->state_layout, &f->given));
+    if (f->given.asks_state) return search_with_state(f, m);
+    return search_mesh(f, &f->given, o->limit, f->room, f->share_ends) && keep_found(f, m);
 }
 
 static bool try_mesh(finding *f, const mesh *m)
@@ -296,6 +370,7 @@ static bool try_all(finding *f)
     mesh       *list;
     TRY(automatic_meshes(f->graph->session, f->opts, &list, &f->meshes_left));
     f->answer->mesh_found = m && strncmp(m, "auto:", 5) == 0;
+    f->meshes = f->meshes_left;
     for (int k = 0, n = f->meshes_left; k < n; k++) TRY(try_mesh(f, &list[k]));
     return true;
 }
@@ -393,13 +468,14 @@ static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                       .starts = opts->starts,
                       .gives_up = !last,
                       .bound = INFINITY,
-                      .state_bound = INFINITY};
+                      .state_bound = INFINITY,
+                      .state_root = INFINITY};
     *answer = (automatic_answer){0};
     f.room = opts->want < 1 ? 1 : opts->want < MOST_KEPT ? opts->want : MOST_KEPT;
     answer->best = arena_array(&s->arena, found_layout, f.room + 1);
     f.last = arena_new(&s->arena, search_answer);
     TRY(answer->best && f.last && microbatch_graph(g, nfetches, fetches, &f.planned) &&
-        try_all(&f));
+        try_all(&f) && settle(&f));
     if (answer->n == 0) return !last || nothing_fits(&f);
     answer->search.late = f.late;
     prove(&f);

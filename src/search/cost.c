@@ -5,6 +5,7 @@
 
 #include "base/saturate.h"
 #include "price/census.h"
+#include "price/estimate.h"
 
 worth worth_of(const cost *c, bool smallest, int64_t limit)
 {
@@ -180,6 +181,22 @@ bool cost_of(const subject *s, const layout *l, const price_rates *r, cost_liste
               ask_others(&kinds, s, r, c);
     program_free(q);
     return ok;
+}
+
+bool cost_of_every_kind(const subject *whole, const layout *l, const price_rates *r,
+                        bool peak_is_known, cost *c)
+{
+    estimate_opts o = {.mesh = l->mesh, .layout = l, .processor = -1, .rates = *r};
+    if (!c->sampled) return true;
+    estimate *e = estimate_graph(whole->graph, whole->nfetches, whole->fetches, &o);
+    TRY(e != NULL);
+    c->seconds = e->price.seconds;
+    c->wire = e->price.wire_seconds;
+    c->sent = e->price.sent_bytes;
+    c->sampled = false;
+    if (!peak_is_known) c->peak = e->memory.peak;
+    estimate_free(e);
+    return true;
 }
 
 bool cost_add_copies(const subject *reduced, const subject *fewer, const layout *l,

@@ -37,6 +37,10 @@ typedef void cost_listener(void *context, const instr *i, const mtf_tensor *what
 /* Plans and prices.  False after an error: a layout that is not legal, no memory. */
 bool cost_of(const subject *s, const layout *l, const price_rates *r, cost_listener *tell,
              void *context, cost *c);
+/* Prices every kind of processor, as mtf plan does, where some were sampled: the cost is then that of the slowest.  Its
+ * peak stays where it was found by itself.  False after an error. */
+bool cost_of_every_kind(const subject *whole, const layout *l, const price_rates *r,
+                        bool peak_is_known, cost *c);
 /* Adds the bytes of the layers that were left out to the cost of `reduced`: for each, the
  * difference between `reduced` and `fewer`, which lacks the middle layer. */
 bool cost_add_copies(const subject *reduced, const subject *fewer, const layout *l,

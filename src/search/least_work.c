@@ -6,6 +6,18 @@
 
 /* ---- products ---- */
 
+/* A grouped product multiplies each row once, but is priced for an even share of the rows in each group: the time of
+ * a processor with r of R rows, g of G groups and whole other sizes is at least r/R g/G of all, as if the groups were
+ * one more factor.  An axis that cuts both rows and groups divides once, since then one of them is gathered: extents
+ * count an axis once, too. */
+static void add_groups(const node *n, op_product *what)
+{
+    const mtf_shape *ends = &n->in[2]->shape;
+    for (int d = 0; n->op == &op_grouped_einsum && d < ends->ndims; d++)
+        if (shape_find(&n->in[0]->shape, ends->dims[d].name) < 0)
+            what->dims[what->ndims++] = ends->dims[d];
+}
+
 /* Ops without `product` do not count in the bound. */
 static bool add_product(sorting *s, const node *n)
 {
@@ -14,6 +26,7 @@ static bool add_product(sorting *s, const node *n)
     op_product what = {0};
     if (n->op->product) n->op->product(n, &what);
     if (!what.ndims) return true;
+    add_groups(n, &what);
     return extents_add(&p->products, p->space, p->arena, p->of_node[n->id], what.ndims, what.dims,
                        s->flops[n->id]) &&
            extents_add(kind, p->space, p->arena, -1, what.ndims, what.dims, s->flops[n->id]);
@@ -39,6 +52,10 @@ static double best_rate(const instr *i, const price_rates *r)
         return rates_best_window(
             r, &(window_rate){.type = i->cause->type,
                               .channels = rates_channels((double)w->chans, (double)w->outs)});
+    if (i->kind == INSTR_GROUPED) {
+        mtf_dtype type = dtype_compute(i->in[0].type);
+        return r->gpu ? r->flops : rates_best_product(r, type, price_grouped_volume(i));
+    }
     for (int d = i->nloops - 3; d < i->nloops; d++) volume *= (double)i->size[d];
     return rates_best_product(r, i->cause->type, i->cause->node->nin > 2 ? INFINITY : volume);
 }
@@ -48,7 +65,8 @@ void sorting_note_products(sorting *s, const program *q, const price_rates *r)
     const subject *what = s->p->subject;
     for (int k = 0; k < q->ninstrs; k++) {
         const instr *i = &q->instrs[k];
-        if (i->kind != INSTR_CONTRACT && i->kind != INSTR_WINDOW) continue;
+        if (i->kind != INSTR_CONTRACT && i->kind != INSTR_WINDOW && i->kind != INSTR_GROUPED)
+            continue;
         const node *n = i->cause->node;
         s->flops[n->id] += instr_flops(i) * what->weight[n->id] * s->trips[n->id] / best_rate(i, r);
     }

@@ -20,6 +20,7 @@ enum { SOME_LEAVES = 500, MOST_LEAVES = 1000 * 1000, SOME = 16, ROUNDS = 200 };
 enum { MOST_EXTRA = 60 }; /* layouts priced only to find the runners-up */
 enum { MOST_EXACT = 4 };  /* more than the wanted ones that are priced for every processor */
 #define CLOSE 1e-4        /* a gap that is small enough */
+#define OVERTIME 5.0      /* seconds after the deadline */
 
 typedef struct search {
     const search_opts *opts;
@@ -408,23 +409,6 @@ static bool find_peak(search *s, candidate *x)
     return true;
 }
 
-/* Of many kinds of processors all are priced, as mtf plan does: the reported cost is that of the slowest. */
-static bool price_every_kind(search *s, candidate *x)
-{
-    const subject *w = &s->whole;
-    estimate_opts  o = {
-         .mesh = s->space.mesh, .layout = &x->layout, .processor = -1, .rates = s->opts->rates};
-    if (!x->cost.sampled) return true;
-    estimate *e = estimate_graph(w->graph, w->nfetches, w->fetches, &o);
-    TRY(e != NULL);
-    x->cost.seconds = e->price.seconds;
-    x->cost.wire = e->price.wire_seconds;
-    x->cost.sent = e->price.sent_bytes;
-    if (!memory_matters(s)) x->cost.peak = e->memory.peak; /* else it is found by itself */
-    estimate_free(e);
-    return true;
-}
-
 /* Too slow to be the best, even if its price is wrong by twice the largest error seen so far. */
 static bool too_far(const search *s, const candidates *exact, const candidate *x)
 {
@@ -433,21 +417,25 @@ static bool too_far(const search *s, const candidates *exact, const candidate *x
            candidate_value(exact, x) * (1 - 2 * s->answer->reduced_error) > best * (1 + SAME_PRICE);
 }
 
-/* Has the end of the search taken as long after its deadline as the search itself before it? */
+/* Is the time over that the end of the search may take after the deadline?  As long as the search itself took, up to
+ * OVERTIME; none where others wait. */
 static bool is_overdue(const search *s)
 {
+    double allowed = fmin(s->opts->deadline - s->begun, OVERTIME);
     return s->opts->deadline > 0 &&
-           clock_thread() - s->opts->deadline > s->opts->deadline - s->begun;
+           clock_thread() > s->opts->deadline + (s->opts->waits ? 0 : allowed);
 }
 
-/* What a few of the processors take is the least that all of them take. */
-static bool cannot_be_best(const candidates *exact, const candidate *x)
+/* A layout that is not priced whole may be better than others, as far as its price can be wrong. */
+static void leave_open(search *s, const candidate *x)
 {
-    return exact->n > 0 && candidate_value(exact, x) >= candidate_value(exact, &exact->list[0]);
+    double least = candidate_value(&s->kept, x) * (1 - 2 * s->answer->reduced_error);
+    s->answer->bound = fmin(s->answer->bound, least);
 }
 
 /* Where layers were left out, or some processors, more layouts than wanted are priced whole: their order may
- * change.  On meshes so large that this takes longer than the search, those that may be the best are. */
+ * change.  On meshes so large that this takes too long, the best as far as known is, and whoever asked prices every
+ * kind of processor. */
 static bool finish_search(search *s)
 {
     search_answer *w = s->answer;
@@ -457,15 +445,23 @@ static bool finish_search(search *s)
     bool           inexact = s->reduced.copies > 0;
     for (int k = 0; k < s->kept.n && (k < want || inexact); k++) {
         if (k >= want && too_far(s, &few, &s->kept.list[k])) break;
+        if (few.n > 0 && inexact && is_overdue(s)) {
+            leave_open(s, &s->kept.list[k]);
+            break;
+        }
         bool   full = few.n >= want;
         double last = full && time_decides(s) ? candidate_value(&few, &few.list[want - 1]) : 0;
         s->whole.enough = last;
         TRY(price_whole(s, &s->kept.list[k], &x));
         inexact |= x.cost.sampled;
         bool matters = last == 0 || x.cost.seconds < last;
-        if (x.cost.sampled && is_overdue(s) && cannot_be_best(&few, &x)) continue;
-        if (full && matters && x.cost.sampled && spare-- <= 0) continue;
-        if (matters) TRY(price_every_kind(s, &x));
+        if (full && matters && x.cost.sampled && spare-- <= 0) {
+            leave_open(s, &x);
+            continue;
+        }
+        if (matters && x.cost.sampled && !is_overdue(s))
+            TRY(cost_of_every_kind(&s->whole, &x.layout, &s->opts->rates, memory_matters(s),
+                                   &x.cost));
         candidates_add(&few, &x);
     }
     for (int k = 0; k < few.n && sure.n < want; k++) {

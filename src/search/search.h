@@ -25,7 +25,10 @@ typedef struct search_opts {
     double        deadline; /* by clock_thread(); 0: none */
     bool gives_up; /* where nothing fits in half of that, and no start does: another division of the
                                batch is tried next */
-    bool plain;    /* no bounds, no layers left out: every legal layout is priced */
+    bool
+        waits; /* other meshes wait: after the deadline only the best is priced with all layers, and
+                   none for every kind of processor */
+    bool plain; /* no bounds, no layers left out: every legal layout is priced */
     /* Called at the end for every layout that was priced; their memory is computed for it. */
     search_listener *tell;
     void            *context;

@@ -1,6 +1,7 @@
 /* Rules that cut stored state further than a layout does. */
 #include "search/state_rules.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -9,7 +10,8 @@
 #include "price/estimate.h"
 
 enum { MOST_PAIRS = 48, ALL_SETS_OF = 12, MOST_TRIED = 1024, MOST_NEAR = 6 };
-#define NEAR 0.06 /* what the price without equal layers may miss */
+#define NEAR 0.06  /* what the price without equal layers may miss */
+#define WRONG 0.01 /* more than that is too much for choosing by it alone */
 
 /* A rule: this dimension along this axis. */
 typedef struct pair {
@@ -114,6 +116,16 @@ static uint64_t places(const tries *t)
     return h;
 }
 
+/* Was a set with the same result tried already?  From now on it was. */
+static bool was_seen(tries *t)
+{
+    uint64_t where = places(t);
+    for (int k = 0; k < t->nseen; k++)
+        if (t->seen[k] == where) return true;
+    if (t->nseen < MOST_TRIED) t->seen[t->nseen++] = where;
+    return false;
+}
+
 /* ---- trying ---- */
 
 bool state_is_late(state_opts *o)
@@ -170,10 +182,7 @@ static bool try_set(tries *t, uint64_t set, bool *helped)
     cost        c;
     *helped = false;
     take_set(t, set);
-    uint64_t where = places(t);
-    for (int k = 0; k < t->nseen; k++)
-        if (t->seen[k] == where) return true;
-    if (t->nseen < MOST_TRIED) t->seen[t->nseen++] = where;
+    if (was_seen(t)) return true;
     bool first = t->nseen == 1, memory = o->limit || o->smallest;
     TRY(cost_of(o->reduced, t->layout, o->rates, NULL, NULL, &c));
     o->work -= (int64_t)o->reduced->graph->nnodes * c.programs;
@@ -210,11 +219,33 @@ static bool try_all_sets(tries *t)
     return true;
 }
 
-/* Adds the first rule that helps, as long as one does. */
+/* The pairs of a dimension, or of all others. */
+static uint64_t pairs_of(const tries *t, const char *dim, bool others)
+{
+    uint64_t set = 0;
+    for (int k = 0; k < t->npairs; k++)
+        if ((strcmp(t->pairs[k].dim, dim) == 0) != others) set |= (uint64_t)1 << k;
+    return set;
+}
+
+/* What people write: one dimension along all axes that are left, or all but one, each variable taking what it has. */
+static bool try_usual_sets(tries *t)
+{
+    bool helped;
+    for (int others = 0; others < 2; others++)
+        for (int k = 0; k < t->npairs; k++) {
+            if (state_is_late(t->opts)) return true;
+            if (k && strcmp(t->pairs[k].dim, t->pairs[k - 1].dim) == 0) continue;
+            TRY(try_set(t, pairs_of(t, t->pairs[k].dim, others), &helped));
+        }
+    return true;
+}
+
+/* Begins with what people write, and adds or drops the first rule that helps, as long as one does. */
 static bool descend_sets(tries *t)
 {
     bool moved = true, helped;
-    TRY(try_set(t, 0, &helped));
+    TRY(try_set(t, 0, &helped) && try_usual_sets(t));
     while (moved && !state_is_late(t->opts)) {
         moved = false;
         for (int k = 0; k < t->npairs && !state_is_late(t->opts); k++) {
@@ -223,6 +254,13 @@ static bool descend_sets(tries *t)
         }
     }
     return true;
+}
+
+/* Is there work left for all sets?  They are many: else what people write would come too late among them. */
+static bool may_try_all(const tries *t)
+{
+    const state_opts *o = t->opts;
+    return ((int64_t)o->reduced->graph->nnodes << t->npairs) <= o->work;
 }
 
 static bool write_texts(const tries *t)
@@ -239,25 +277,60 @@ static bool write_texts(const tries *t)
     return true;
 }
 
+/* ---- with all layers ---- */
+
+/* Is the set better than the best so far, with all layers? */
+static bool try_whole(tries *t, uint64_t set, cost *best, bool *helped)
+{
+    state_opts *o = t->opts;
+    cost        c;
+    bool        declined;
+    *helped = false;
+    take_set(t, set);
+    if (was_seen(t)) return true;
+    TRY(price_whole(t, &c));
+    o->work -= (int64_t)o->whole->graph->nnodes * c.programs;
+    if (!worth_less(worth_of(&c, o->smallest, o->limit), worth_of(best, o->smallest, o->limit)))
+        return true;
+    TRY(would_decline(t, &declined));
+    if (declined) return true;
+    t->best = set;
+    *best = c;
+    *helped = true;
+    return true;
+}
+
+/* Where prices without equal layers are wrong, what people write is priced with all of them, and what differs from the
+ * best by one rule, while there is time. */
+static bool improve_whole(tries *t, cost *best)
+{
+    bool moved = true, helped;
+    for (int others = 0; others < 2; others++)
+        for (int k = 0; k < t->npairs && !state_is_late(t->opts); k++)
+            TRY(try_whole(t, pairs_of(t, t->pairs[k].dim, others), best, &helped));
+    while (moved) {
+        moved = false;
+        for (int k = 0; k < t->npairs && !state_is_late(t->opts); k++) {
+            TRY(try_whole(t, t->best ^ (uint64_t)1 << k, best, &helped));
+            moved |= helped;
+        }
+    }
+    return true;
+}
+
 /* The best of the whole graph among the best set and those near it. */
 static bool choose(tries *t, cost *c)
 {
     const state_opts *o = t->opts;
+    bool              helped;
+    t->nseen = 0;
     take_set(t, t->best);
+    was_seen(t);
     TRY(price_whole(t, c));
-    for (int k = 0; k < t->nnear; k++) {
-        cost other;
-        bool declined;
-        take_set(t, t->near[k].set);
-        TRY(price_whole(t, &other));
-        if (!worth_less(worth_of(&other, o->smallest, o->limit),
-                        worth_of(c, o->smallest, o->limit)))
-            continue;
-        TRY(would_decline(t, &declined));
-        if (declined) continue;
-        t->best = t->near[k].set;
-        *c = other;
-    }
+    double found = o->smallest ? (double)c->peak : c->seconds;
+    for (int k = 0; k < t->nnear; k++) TRY(try_whole(t, t->near[k].set, c, &helped));
+    if (o->reduced->copies && fabs(t->worth.value - found) > WRONG * found)
+        TRY(improve_whole(t, c));
     take_set(t, t->best);
     return true;
 }
@@ -271,7 +344,7 @@ bool state_best(state_opts *o, layout *l, cost *c, bool *proved)
     if (l->nstate) memcpy(room, l->state, sizeof *room * (size_t)l->nstate);
     l->state = room;
     list_pairs(&t);
-    bool all = t.npairs <= ALL_SETS_OF;
+    bool all = t.npairs <= ALL_SETS_OF && may_try_all(&t);
     TRY(all ? try_all_sets(&t) : descend_sets(&t));
     *proved = all && !state_is_late(o) && t.nseen < MOST_TRIED && !o->reduced->copies;
     return choose(&t, c) && write_texts(&t);

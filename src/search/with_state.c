@@ -90,7 +90,9 @@ static bool try_layouts(quest *q)
 {
     const symmetry none = {0};
     leaves         l = {.space = &q->space};
+    const cuts     nothing = {0};
     int            order[MAX_SEARCHED];
+    q->task->root = bound(q, &nothing, 0);
     for (int d = 0; d < q->space.ndims; d++) order[d] = d;
     for (int k = 0; k < q->task->first->n && (k == 0 || !state_is_late(&q->opts)); k++)
         TRY(try_layout(q, &q->task->first->best[k].cuts));

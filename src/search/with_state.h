@@ -22,6 +22,7 @@ typedef struct state_task {
     state_listener      *tell;
     void                *context;
     double               bound; /* a result: no layout is better; seconds or bytes */
+    double               root;  /* a result: nor is one on another mesh of as many processors */
     bool                 late;  /* the deadline ended the search */
 } state_task;
 

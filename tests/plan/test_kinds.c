@@ -1,5 +1,6 @@
 /* Tests sums over kinds of processors against all processors. */
 #include "plan/plan.h"
+#include "price/sample.h"
 #include "price/traffic_sums.h"
 #include "scene.h"
 
@@ -58,7 +59,17 @@ static void add_processor(const scene *c, int number, estimate *sum)
     sum->flops += p.flops;
     sum->sent_bytes += p.received_bytes;
     if (p.memory.peak > sum->memory.peak) sum->memory.peak = p.memory.peak;
+    sum->price.seconds = fmax(sum->price.seconds, p.seconds);
     program_free(q);
+}
+
+static estimate *price_slowest(scene *c)
+{
+    estimate_opts o = {
+        .mesh = &c->mesh, .layout = &c->layout, .rates = PRICE_RATES, .processor = -1};
+    estimate *e = estimate_graph(c->g, 1, &c->last, &o);
+    assert_non_null(e);
+    return e;
 }
 
 /* Returns how many kinds there are. */
@@ -67,7 +78,7 @@ static int check_kinds(const char *text, const char *mesh_text, const char *layo
     scene    c;
     estimate sum = {0};
     scene_open(&c, text, mesh_text, layout_text);
-    estimate *e = scene_priced(&c, &PRICE_RATES);
+    estimate *e = price_slowest(&c);
     assert_false(e->approximate);
     int kinds = e->kinds;
     for (int n = 0; n < e->processors; n++) add_processor(&c, n, &sum);
@@ -103,6 +114,60 @@ static void test_programs(void **state)
     check_kinds(tables, "p:2,q:150", "heads:q+p");
     /* A part of a running sum adds up all parts before it: each has something else to do, along b. */
     assert_int_equal(check_kinds(sums, "p:40,q:9", "a:p,b:q"), 9);
+}
+
+/* ---- too many kinds ---- */
+
+/* Each processor has another running sum to add up: more kinds than are planned. */
+static void test_some_kinds(void **state)
+{
+    (void)state;
+    static const char text[] = "x: f32[a=4, b=40000] = input\n"
+                               "k = cumsum(x, dim=b)\n"
+                               "l = cumsum(exp(k), dim=b)\n"
+                               "m = cumsum(exp(l), dim=b)\n"
+                               "n = cumsum(exp(m), dim=b)\n"
+                               "y = cumsum(exp(n), dim=b)\n";
+    scene             c;
+    estimate          sum = {0};
+    scene_open(&c, text, "p:10000,q:2", "a:q,b:p");
+    estimate *e = price_slowest(&c);
+    assert_true(e->approximate);
+    assert_true(e->kinds < 10000);
+    for (int n = 0; n < e->processors; n++) add_processor(&c, n, &sum);
+    assert_true(llabs(e->flops - sum.flops) < sum.flops / 1000);
+    assert_true(llabs(e->sent_bytes - sum.sent_bytes) < sum.sent_bytes / 1000);
+    assert_int_equal(e->memory.peak, sum.memory.peak);
+    assert_true(e->price.seconds == sum.price.seconds);
+    estimate_free(e);
+    close_well(c.s);
+}
+
+static void test_samples(void **state)
+{
+    (void)state;
+    static int count[1000], stands_for[1000];
+    for (int n = SAMPLE_LEAST; n <= 1000; n = 3 * n / 2)
+        for (int taken = SAMPLE_LEAST; taken <= n; taken++) {
+            double all = 0, moment = 0, taken_moment = 0;
+            int    taken_all = 0;
+            for (int k = 0; k < n; k++)
+                count[k] = 1 + k % 7, all += count[k], moment += k * count[k];
+            sample_share(n, taken, count, stands_for);
+            for (int k = 0; k < taken; k++) {
+                int at = sample_place(n, taken, k);
+                assert_true(stands_for[k] > 0 && at < n);
+                assert_true(k == 0 || at > sample_place(n, taken, k - 1));
+                taken_all += stands_for[k], taken_moment += (double)at * stands_for[k];
+            }
+            assert_true(taken_all == all);
+            assert_true(fabs(taken_moment - moment) <=
+                        n); /* half of a processor in each stands_for */
+            assert_int_equal(sample_place(n, taken, 0), 0);
+            assert_int_equal(sample_place(n, taken, 1), 1);
+            assert_int_equal(sample_place(n, taken, taken - 2), n - 2);
+            assert_int_equal(sample_place(n, taken, taken - 1), n - 1);
+        }
 }
 
 /* Sums of bf16 are owed in f32, also by a processor whose part is one element, or none. */
@@ -200,8 +265,9 @@ static void test_collectives(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs),
-                                       cmocka_unit_test(test_short_floats),
-                                       cmocka_unit_test(test_collectives)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_programs), cmocka_unit_test(test_short_floats),
+        cmocka_unit_test(test_some_kinds), cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_collectives)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

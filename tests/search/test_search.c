@@ -186,13 +186,15 @@ static void test_shapes(void **state)
 static void test_models(void **state)
 {
     (void)state;
-    static const char *const models[] = {"attention", "convolution", "embedding", "mixture",
-                                         "mlp",       "recompute",   "recurrent", "volumes"};
+    static const char *const models[] = {
+        "harness/models/attention", "harness/models/convolution", "harness/models/embedding",
+        "harness/models/mixture",   "harness/models/mlp",         "harness/models/recompute",
+        "harness/models/recurrent", "harness/models/volumes",     "search/models/dropless"};
     static const char *const meshes[] = {"x:2,y:3", "x:2,y:2", "x:4", "x:2"};
     int                      failed = 0, tries = 0;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         char path[300], name[80];
-        snprintf(path, sizeof path, MTF_SOURCE_DIR "/tests/harness/models/%s.mtf", models[i]);
+        snprintf(path, sizeof path, MTF_SOURCE_DIR "/tests/%s.mtf", models[i]);
         char *text = read_text(path);
         bool  fits = false;
         for (int k = 0; k < 4; k++) {
