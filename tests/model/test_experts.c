@@ -29,6 +29,7 @@ static const mtf_moe_opts kinds[] = {
     {.gating = "switch_max"},
     {.gating = "expert_selection"},
     {.gating = "expert_choice"},
+    {.outer = 2, .second_policy_train = "random", .second_policy_eval = "all", .z_loss = 1e-3},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -114,15 +115,16 @@ static void test_training(void **state)
         assert_true(want[STEPS - 1] < want[0]);
         assert_true(k == 6 ? more[0] == 0 : more[0] > 0);
         h.mesh = "x:2,y:3";
-        h.layout = "batch:x,experts:x,heads:y,vocab:y,expert_hidden:y";
+        h.layout = kinds[k].outer ? "batch:x,expert_x:x,heads:y,vocab:y,expert_y:y"
+                                  : "batch:x,experts:x,heads:y,vocab:y,expert_hidden:y";
         check_same(&h, want, h.layout);
-        h.layout = "batch:y,experts:x+y";
+        h.layout = kinds[k].outer ? "batch:y,expert_x:x,expert_y:y" : "batch:y,experts:x+y";
         check_same(&h, want, h.layout);
         h.recompute = true;
         check_same(&h, want, "recomputed");
         h.recompute = false;
         h.parts = 3;
-        h.layout = "batch:x,experts:y";
+        h.layout = kinds[k].outer ? "batch:x,expert_y:y" : "batch:x,experts:y";
         check_same(&h, want, "in three parts");
         h.mesh = h.layout = "";
         h.parts = 4;
@@ -157,13 +159,15 @@ static void test_decoding(void **state)
 {
     (void)state;
     static const char *const places[][2] = {
-        {"", ""}, {"x:2", "batch:x,experts:x"}, {"x:3", "experts:x"}};
+        {"", ""}, {"x:2", "batch:x,experts:x?,expert_x:x?"}, {"x:3", "experts:x?,expert_y:x?"}};
+    static const int     decoded[] = {0, 1, 2, 3, 7};
     static const int32_t never[] = {-1};
-    for (int k = 0; k < 3 * 4; k++) {
-        how h = {.moe = kinds[k / 3], .mesh = places[k % 3][0], .layout = places[k % 3][1]};
+    for (int k = 0; k < 3 * 5; k++) {
+        how h = {
+            .moe = kinds[decoded[k / 3]], .mesh = places[k % 3][0], .layout = places[k % 3][1]};
         mtf_decode_job jobs[2] = {{0}}, *both[2] = {&jobs[0], &jobs[1]};
         int32_t        prompts[2][PROMPT], ids[BATCH * LENGTH] = {0};
-        h.moe.capacity_eval = 5; /* drops nothing */
+        h.moe.capacity_eval = h.moe.capacity_inner = 5; /* drops nothing */
         mtf_session     *s = open_as_asked(&(mtf_session_opts){.mesh = h.mesh, .layout = h.layout});
         mtf_graph       *g = mtf_graph_new(s);
         mtf_transformer *m = model(s, &h);

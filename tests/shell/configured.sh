@@ -58,6 +58,22 @@ train --steps 12 --gin_param "$outer" --mesh x:2,y:2 --layout outer_batch:x,batc
 losses >outer
 near "an outer batch" one outer
 evals >outer_eval
+cat >nest.gin <<'END'
+include 'small.gin'
+make_layer_stack.layers = [@SelfAttention, @MoE2D, @DenseReluDense]
+MoE2D.expert_x = 2
+MoE2D.expert_y = 3
+MoE2D.hidden_size = 16
+END
+nest() { run train --gin_file nest.gin --text $book --optimizer adam --rate 0.01 --threads 1 --steps 6 --json "$@"; }
+nest && losses >nested && nest --mesh x:2,y:2 --layout batch:x,expert_x:x,expert_y:y
+losses >two
+near "two levels of experts" nested two
+nest --gin_param "$outer" --mesh x:2,y:2 --layout outer_batch:y,batch:x,expert_x:x,expert_y:y --microbatches 2
+losses >two
+near "with an outer batch, in parts" nested two
+prints "their plan" "expert_x:x" plan --gin_file nest.gin --gin_param "$outer" --mesh x:2,y:2 \
+    --layout outer_batch:y,batch:x,expert_x:x,expert_y:y
 train --steps 12 --eval-text $book --eval-every 12
 evals >plain_eval
 near "an evaluation with an outer batch" plain_eval outer_eval

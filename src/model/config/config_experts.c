@@ -38,10 +38,14 @@ static bool check_words(mtf_config *c, const configurable *k, const char *scope,
 bool config_experts(mtf_config *c, const configurable *k, const char *scope, const gin_value *given,
                     mtf_transformer_layer *l)
 {
-    experts_args a = {0};
+    experts_args a = {.ntlb_rounds = 4, /* what MoE2D has no parameter for */
+                      .switch_train = "input_jitter",
+                      .switch_eval = "input_jitter",
+                      .normalise = true};
     TRY(configure(c, k, scope, given, &a) && check_words(c, k, scope, &a));
     bool ntlb = strcmp(a.gating, "ntlb") == 0;
-    l->moe = (mtf_moe_opts){.experts = a.experts,
+    l->moe = (mtf_moe_opts){.outer = a.outer,
+                            .experts = a.experts,
                             .hidden = a.hidden,
                             .dropout = a.dropout,
                             .gating = a.gating,
@@ -50,6 +54,7 @@ bool config_experts(mtf_config *c, const configurable *k, const char *scope, con
                             .across = a.across,
                             .capacity_train = a.capacity_train,
                             .capacity_eval = a.capacity_eval,
+                            .capacity_inner = a.capacity_inner,
                             .least_capacity = a.least_capacity,
                             .loss_coef = a.loss_coef > 0 ? a.loss_coef : -1,
                             .z_loss = a.z_loss,

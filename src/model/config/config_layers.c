@@ -239,6 +239,7 @@ static const struct {
     {&known_talking_enc_dec, MTF_TALKING_HEADS_ENC_DEC_ATTENTION, talking_layer},
     {&known_dense_relu_dense, MTF_FEED_FORWARD, feed_forward_layer_of},
     {&known_experts, MTF_MOE, config_experts},
+    {&known_experts_2d, MTF_MOE, config_experts},
 };
 
 /* Splits [class, "name", {arguments}], in any order; omitted items are NULL. */
@@ -282,7 +283,8 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
     return gin_fail(
         &c->gin, &class->at, ERR_VALUE,
         "%s is not a layer; layers are SelfAttention, LocalSelfAttention, EncDecAttention, "
-        "TalkingHeadsSelfAttention, TalkingHeadsEncDecAttention, DenseReluDense and MoE1D",
+        "TalkingHeadsSelfAttention, TalkingHeadsEncDecAttention, DenseReluDense, MoE1D and "
+        "MoE2D",
         k->name);
 }
 

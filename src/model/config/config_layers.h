@@ -17,7 +17,7 @@ bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o);
 enum { ACTIVATIONS = 3 };
 bool config_activation(mtf_config *c, const char *layer, const gin_value *v,
                        const char *to[ACTIVATIONS + 1]);
-/* MoE1D, in a file of its own. */
+/* MoE1D and MoE2D, in a file of their own. */
 bool config_experts(mtf_config *c, const configurable *k, const char *scope, const gin_value *given,
                     mtf_transformer_layer *l);
 

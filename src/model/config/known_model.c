@@ -121,6 +121,34 @@ static const gin_parameter moe_1d[] = {
     {"dispatch",                       TAKES_TEXT,    "'index'", AT(dispatch)},
     {0}};
 const configurable known_experts = {"mesh_tensorflow.transformer.moe", "MoE1D", moe_1d, NULL, 0};
+
+static const gin_parameter moe_2d[] = {
+    {"expert_x",                       TAKES_COUNT,   "8",      AT(outer)},
+    {"expert_y",                       TAKES_COUNT,   "8",      AT(experts)},
+    {"loss_coef",                      TAKES_LEAST_0, "0.01",   AT(loss_coef)},
+    {"hidden_size",                    TAKES_COUNT,   "4096",   AT(hidden)},
+    {"group_size",                     TAKES_COUNT,   "1024",   AT(group_size)},
+    {"capacity_factor_train",          TAKES_LEAST_0, "1.25",   AT(capacity_train)},
+    {"capacity_factor_eval",           TAKES_LEAST_0, "2.0",    AT(capacity_eval)},
+    {"capacity_factor_second_level",   TAKES_LEAST_0, "1.0",    AT(capacity_inner)},
+    {"use_second_place_loss",          TAKES_BOOL,    "False",  AT(second_place_loss)},
+    {"second_policy_train",            TAKES_TEXT,    "'random'", AT(second_train)},
+    {"second_policy_eval",             TAKES_TEXT,    "'random'", AT(second_eval)},
+    {"second_threshold_train",         TAKES_LEAST_0, "0.2",    AT(threshold_train)},
+    {"second_threshold_eval",          TAKES_LEAST_0, "0.2",    AT(threshold_eval)},
+    /* this library's own */
+    {"dropout_rate",                   TAKES_SHARE,   "0.0",    AT(dropout)},
+    {"activation",                     TAKES_VALUE,   "'relu'", AT(activation)},
+    {"moe_gating",                     TAKES_TEXT,    "'top_2'", AT(gating)},
+    {"min_expert_capacity",            TAKES_COUNT,   "4",      AT(least_capacity)},
+    {"top_k",                          TAKES_COUNT,   "2",      AT(k)},
+    {"z_loss",                         TAKES_LEAST_0, "None",   AT(z_loss)},
+    {"shared_experts",                 TAKES_INT,     "0",      AT(shared)},
+    {"router_jitter",                  TAKES_SHARE,   "0.0",    AT(jitter)},
+    {"group_across_sequences",         TAKES_BOOL,    "False",  AT(across)},
+    {"dispatch",                       TAKES_TEXT,    "'index'", AT(dispatch)},
+    {0}};
+const configurable known_experts_2d = {"mesh_tensorflow.transformer.moe", "MoE2D", moe_2d, NULL, 0};
 #undef AT
 
 /* ---- stacks ---- */
@@ -321,6 +349,7 @@ const configurable *const known_model[] = {&known_self_attention,
                                            &known_talking_enc_dec,
                                            &known_dense_relu_dense,
                                            &known_experts,
+                                           &known_experts_2d,
                                            &known_layer_stack,
                                            &known_reversible_stack,
                                            &known_make_layer_stack,

@@ -6,14 +6,14 @@
 #include "model/transformer/sublayers.h"
 
 /* The original's name of a layer's class. */
-static const char *transformer_layer_class(mtf_layer_kind kind)
+static const char *transformer_layer_class(const mtf_transformer_layer *l)
 {
-    switch (kind) {
+    switch (l->kind) {
+    case MTF_MOE: return l->moe.outer ? "MoE2D" : "MoE1D";
     case MTF_SELF_ATTENTION: return "SelfAttention";
     case MTF_ENC_DEC_ATTENTION: return "EncDecAttention";
     case MTF_TALKING_HEADS_SELF_ATTENTION: return "TalkingHeadsSelfAttention";
     case MTF_TALKING_HEADS_ENC_DEC_ATTENTION: return "TalkingHeadsEncDecAttention";
-    case MTF_MOE: return "MoE1D";
     default: return "DenseReluDense";
     }
 }
@@ -133,7 +133,7 @@ static bool complete_talking(mtf_session *s, const char *layer, mtf_talking_head
 static bool complete_layer(mtf_session *s, mtf_transformer_layer *l)
 {
     fault *f = &s->fault;
-    if (!l->name) l->name = transformer_layer_class(l->kind);
+    if (!l->name) l->name = transformer_layer_class(l);
     switch (l->kind) {
     case MTF_SELF_ATTENTION:
     case MTF_ENC_DEC_ATTENTION: return complete_attention(f, l->name, &l->attention);
