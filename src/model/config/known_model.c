@@ -151,6 +151,37 @@ static const gin_parameter moe_2d[] = {
 const configurable known_experts_2d = {"mesh_tensorflow.transformer.moe", "MoE2D", moe_2d, NULL, 0};
 #undef AT
 
+#define AT(field) offsetof(experts_attention_args, field)
+static const gin_parameter experts_attention[] = {
+    {"num_experts",                    TAKES_COUNT,   "16",     AT(experts.experts)},
+    {"loss_coef",                      TAKES_LEAST_0, "0.01",   AT(experts.loss_coef)},
+    {"group_size",                     TAKES_COUNT,   "1024",   AT(experts.group_size)},
+    {"capacity_factor_train",          TAKES_LEAST_0, "1.25",   AT(experts.capacity_train)},
+    {"capacity_factor_eval",           TAKES_LEAST_0, "2.0",    AT(experts.capacity_eval)},
+    {"moe_gating",                     TAKES_TEXT,    "'switch'", AT(experts.gating)},
+    {"min_expert_capacity",            TAKES_COUNT,   "4",      AT(experts.least_capacity)},
+    {"switch_policy_train",            TAKES_TEXT,    "'input_jitter'", AT(experts.switch_train)},
+    {"switch_policy_eval",             TAKES_TEXT,    "'input_jitter'", AT(experts.switch_eval)},
+    {"switch_dropout",                 TAKES_SHARE,   "0.0",    AT(experts.switch_dropout)},
+    {"switch_temperature",             TAKES_LEAST_0, "1.0",    AT(experts.switch_temperature)},
+    {"switch_jitter",                  TAKES_SHARE,   "0.01",   AT(experts.switch_jitter)},
+    {"switch_top_k",                   TAKES_COUNT,   "4",      AT(experts.ntlb_rounds)},
+    {"hidden_size",                    TAKES_COUNT,   "3072",   AT(experts.hidden)},
+    {"use_experts_attention",          TAKES_DEFAULT, "True",   0},
+    /* this library's own */
+    {"activation",                     TAKES_VALUE,   "'relu'", AT(experts.activation)},
+    {"top_k",                          TAKES_COUNT,   "2",      AT(experts.k)},
+    {"z_loss",                         TAKES_LEAST_0, "None",   AT(experts.z_loss)},
+    {"dispatch",                       TAKES_TEXT,    "'index'", AT(experts.dispatch)},
+    {0}};
+const configurable known_experts_attention = {LAYERS, "ExpertsSelfAttention", experts_attention, &known_self_attention, 0};
+
+static const gin_parameter experts_enc_dec[] = {
+    {"relative_attention_type",        TAKES_TEXT,    "None",   AT(attention.relative)},
+    {0}};
+const configurable known_experts_enc_dec = {LAYERS, "ExpertsEncDecAttention", experts_enc_dec, &known_experts_attention, 0};
+#undef AT
+
 /* ---- stacks ---- */
 
 #define AT(field) offsetof(stack_args, field)
@@ -350,6 +381,8 @@ const configurable *const known_model[] = {&known_self_attention,
                                            &known_dense_relu_dense,
                                            &known_experts,
                                            &known_experts_2d,
+                                           &known_experts_attention,
+                                           &known_experts_enc_dec,
                                            &known_layer_stack,
                                            &known_reversible_stack,
                                            &known_make_layer_stack,

@@ -84,7 +84,7 @@ static void make_shared_bias(stack_call *c, const mtf_transformer_layer *l)
 
 static mtf_tensor *apply_layer(stack_call *c, const mtf_transformer_layer *layer, mtf_tensor *x)
 {
-    bool        experts = layer->kind == MTF_MOE;
+    bool        experts = layer_has_experts(layer);
     mtf_tensor *y[3] = {NULL};
     if (!c->stack->opts.recompute || c->mode != CALL_TRAIN)
         return sublayers_apply(c, c->stack->opts.per_layer, layer, x);
