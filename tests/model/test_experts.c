@@ -282,6 +282,7 @@ static void test_decoding(void **state)
         mtf_decoder *d = mtf_decoder_new(m, &(mtf_decoder_opts){.batch = 2, .max_length = LENGTH});
         for (int j = 0; j < 2; j++) {
             for (int i = 0; i < PROMPT; i++) prompts[j][i] = 2 + (i * 7 + j * 11) % (VOCAB - 3);
+            prompts[j][2] = 0; /* a token like others, where more follow */
             jobs[j] = (mtf_decode_job){
                 .prompt = prompts[j], .length = PROMPT, .how = {.max_tokens = NEW, .stop = never}};
         }

@@ -3,10 +3,14 @@
 #include "graph/node.h"
 #include "model/transformer/stack_call.h"
 
-/* 0 at padding.  In decoding no token is: a prompt has no padding, and a single position no neighbours. */
+/* In decoding nothing is padding: a prompt has none, and a single position no neighbours.  Where no segment
+ * tells, padding are the zeros after all other tokens: some vocabularies have a token 0. */
 mtf_tensor *experts_real(const stack_call *c)
 {
-    return c->mode == CALL_DECODE ? NULL : c->segment ? c->segment : c->tokens;
+    if (c->mode == CALL_DECODE || c->segment || !c->tokens)
+        return c->mode == CALL_DECODE ? NULL : c->segment;
+    mtf_tensor *token = mtf_not_equal(c->tokens, mtf_zeros_like(c->tokens));
+    return mtf_cumsum(mtf_cast(token, MTF_I32), c->length, false, true);
 }
 
 static mtf_tensor *importance(mtf_tensor *real)
