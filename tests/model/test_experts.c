@@ -1,5 +1,6 @@
 /* Tests Transformers with mixtures of experts: training, any mesh, decoding. */
 #include "microbatch/microbatch.h"
+#include "mtf_train.h"
 #include "mtf_transformer.h"
 
 #include "ground.h"
@@ -255,6 +256,121 @@ static void test_attention_losses(void **state)
     }
 }
 
+/* ---- what a training tells ---- */
+
+enum { TOLD_STEPS = 4, TOLD_MOST = 400 };
+
+typedef struct listener {
+    mtf_graph *graph;
+    bool       even; /* routers that prefer no expert: the first ones are chosen */
+    int        layers;
+    double     told[TOLD_MOST];
+    int        n;
+    char       text[20000];
+} listener;
+
+static void hear(void *context, const char *text)
+{
+    listener *l = context;
+    strncat(l->text, text, sizeof l->text - strlen(l->text) - 1);
+}
+
+static bool set_routers(void *context)
+{
+    static const float zeros[256];
+    listener          *l = context;
+    mtf_tensor        *w[64];
+    int                n = mtf_variables(l->graph, w, 64);
+    for (int i = 0; i < n && l->even; i++)
+        if (strstr(mtf_name_of_tensor(w[i]), "_gating/"))
+            assert_true(mtf_variable_set(w[i], zeros));
+    return true;
+}
+
+static bool listen(void *context, const mtf_train_step *now)
+{
+    listener *l = context;
+    l->layers = now->nexperts;
+    for (int k = 0; k < now->nexperts; k++) {
+        const mtf_train_experts *x = &now->experts[k];
+        double                   sum = 0;
+        assert_true(l->n + x->experts + 3 <= TOLD_MOST);
+        for (int64_t e = 0; e < x->experts; e++) sum += l->told[l->n++] = x->load[e];
+        assert_near(sum, 1, 1e-6);
+        l->told[l->n++] = x->dropped;
+        l->told[l->n++] = x->entropy;
+        l->told[l->n++] = x->loss;
+    }
+    return true;
+}
+
+static void hear_training(const how *h, listener *l)
+{
+    int32_t      ids[BATCH * LENGTH];
+    mtf_session *s = open_as_asked(&(mtf_session_opts){.mesh = h->mesh, .layout = h->layout});
+    mtf_graph   *g = mtf_graph_new(s);
+    for (int i = 0; i < BATCH * LENGTH; i++) ids[i] = 2 + i * 13 % (VOCAB - 2);
+    mtf_transformer_batch b = {.targets =
+                                   mtf_constant_data(g, ids, MTF_I32, mtf_shape(batch, length))};
+    mtf_tensor           *loss =
+        mtf_transformer_apply(model(s, h), &b, &(mtf_transformer_call){.training = true}).loss;
+    mtf_sgd(g, loss, &(mtf_sgd_opts){.rate = 0.1f});
+    if (h->parts) mtf_microbatches(g, batch, h->parts);
+    l->graph = g;
+    if (!mtf_train(g, loss,
+                   &(mtf_train_opts){.steps = TOLD_STEPS,
+                                     .experts = true,
+                                     .profile = true,
+                                     .show = hear,
+                                     .show_context = l,
+                                     .ready = set_routers,
+                                     .after_step = listen,
+                                     .look_context = l}))
+        fail_msg("%s", mtf_error(s));
+    close_well(s);
+}
+
+static void check_told(const how *h, const char *what)
+{
+    static listener want, got;
+    how             plain = {.moe = h->moe, .attends = h->attends};
+    want = got = (listener){0};
+    hear_training(&plain, &want);
+    hear_training(h, &got);
+    assert_int_equal(got.n, want.n);
+    for (int i = 0; i < got.n; i++)
+        if (!(fabs(got.told[i] - want.told[i]) < 1e-5))
+            fail_msg("%s: number %d is %g, not %g", what, i, got.told[i], want.told[i]);
+}
+
+/* Loads, what was dropped, entropy and losses of each layer and step, whatever computes them. */
+static void test_told(void **state)
+{
+    static listener  l;
+    static const how same[] = {
+        {.moe = {.second_policy_train = "all"}, .recompute = true},
+        {.moe = {.second_policy_train = "all"}, .mesh = "x:2", .layout = "batch:x,experts:x?"},
+        {.moe = {.gating = "top_k", .dropless = true}, .recompute = true},
+        {.moe = {.gating = "switch"}, .attends = true, .mesh = "x:2", .layout = "experts:x"},
+    };
+    how even = {.moe = {.second_policy_train = "all", .capacity_train = 1.5, .loss_coef = 0.5}};
+    (void)state;
+    for (size_t k = 0; k < sizeof same / sizeof *same; k++) check_told(&same[k], "told");
+    l = (listener){.even = true};
+    hear_training(&even, &l);
+    /* of 10 tokens, 4 find a place at each of the two experts that all choose */
+    const double want[] = {0.5, 0.5, 0, 0, 0, 0.6, log(5), 0.5};
+    assert_int_equal(l.layers, 2);
+    assert_int_equal(l.n, TOLD_STEPS * 2 * 8);
+    for (int i = 0; i < 8; i++) assert_near(l.told[i], want[i], 1e-5);
+    assert_contains(l.text, "transformer/block_001/layer_001/MoE1D ");
+    assert_contains(l.text, "loads of experts, as multiples of an even one");
+    even = (how){.moe = {.gating = "top_k", .outer = 2, .loss_coef = 0.5}};
+    l = (listener){0};
+    hear_training(&even, &l);
+    assert_int_equal(l.n, TOLD_STEPS * 2 * (2 * 5 + 3));
+}
+
 /* ---- decoding ---- */
 
 enum { PROMPT = 5, NEW = LENGTH - PROMPT };
@@ -333,6 +449,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_training),  cmocka_unit_test(test_one_pass),
         cmocka_unit_test(test_attention), cmocka_unit_test(test_attention_losses),
-        cmocka_unit_test(test_decoding),  cmocka_unit_test(test_errors)};
+        cmocka_unit_test(test_told),      cmocka_unit_test(test_decoding),
+        cmocka_unit_test(test_errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,6 +69,11 @@ nest() { run train --gin_file nest.gin --text $book --optimizer adam --rate 0.01
 nest && losses >nested && nest --mesh x:2,y:2 --layout batch:x,expert_x:x,expert_y:y
 losses >two
 near "two levels of experts" nested two
+nest --events-dir nested_events --report nested.html
+check "a report of experts" 0 nested.html "The load of experts" "block_001/layer_001/MoE2D <small>6 experts" 'class="heat"'
+if grep -aq 'experts/transformer/block_001/layer_001/MoE2D/load_largest' nested_events/events* &&
+    grep -aq 'experts/transformer/block_000/layer_001/MoE2D/dropped' nested_events/events*; then pass
+else lose "events of experts" "experts/..." "$(ls nested_events; cat err)"; fi
 nest --gin_param "$outer" --mesh x:2,y:2 --layout outer_batch:y,batch:x,expert_x:x,expert_y:y --microbatches 2
 losses >two
 near "with an outer batch, in parts" nested two
