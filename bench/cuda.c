@@ -203,6 +203,7 @@ void cuda_measure(bench *b)
     cuda_measure_convolutions(b);
     cuda_measure_attention(b, torch);
     cuda_measure_attention_forms(b);
+    cuda_measure_experts(b);
     cuda_measure_f8(b);
     for (size_t k = 0; k < sizeof aims / sizeof *aims; k++) {
         measure_first_steps(b, &aims[k]);

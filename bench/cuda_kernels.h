@@ -11,6 +11,7 @@ void cuda_measure_attention(bench *b, bool torch); /* `torch`: is there a PyTorc
 /* `mtf train` of configurations, as users type it. */
 void cuda_measure_presets(bench *b, bool torch);
 void cuda_measure_attention_forms(bench *b);
+void cuda_measure_experts(bench *b); /* beside dense layers */
 /* A ratio of times; tiny sizes have no target. */
 void cuda_add(bench *b, const char *name, const char *versus, double seconds, double other,
               double target);

@@ -34,9 +34,10 @@ typedef struct abilities {
     bool     f8_as_bf16; /* f8 factors are widened to bf16, and no further */
     unsigned epilogues;  /* bits of ability_epilogue */
     int      slim; /* columns up to which products have kernels of their own, and no epilogues */
-    int      longest_row;  /* elements along which one map may fold */
-    bool     overlaps;     /* it runs collectives beside other work */
-    bool     sums_columns; /* a map may add up columns in passing */
+    int      longest_row; /* elements along which one map may fold */
+    int  row_bytes; /* rows of matrices should be apart by multiples of these; 0: by any number */
+    bool overlaps;  /* it runs collectives beside other work */
+    bool sums_columns; /* a map may add up columns in passing */
     bool attends; /* its library computes gradients of attention, and reads what attention gave */
     /* Does its library compute this convolution, once the filter lies as it should?  `least`: multiplications
      * from which on it is asked, least_window; 0: whatever the number of channels.  NULL: it has none. */

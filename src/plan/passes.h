@@ -53,6 +53,8 @@ bool count_graph(program *p, const survey *s, const layout *l);
 bool update_in_place(program *p, arena *scratch);
 /* Lets instructions write directly into variables whose old value is no longer needed. */
 bool store_in_place(program *p);
+/* Puts rows of matrices apart as products want them, on devices where that is faster; after that. */
+bool stride_rows(program *p, arena *scratch);
 /* The most bytes alive at one time, if buffers were placed now. */
 bool count_alive(program *p, int64_t *most);
 /* Live ranges and places of all buffers. */

@@ -233,7 +233,8 @@ static bool improve(program *p, const plan_opts *opts, arena *scratch)
     if (last == PASS_JOINING) return true;
     find_rows(p);
     TRY(read_attention(p) && transpose_filters(p, scratch) && update_in_place(p, scratch) &&
-        store_in_place(p) && check_pass(p, opts, plan_pass_name(PASS_STORING)));
+        store_in_place(p) && stride_rows(p, scratch) &&
+        check_pass(p, opts, plan_pass_name(PASS_STORING)));
     if (last == PASS_STORING) return true;
     TRY(is_addressable(p));
     return (opts && opts->unplaced) || place_buffers(p, opts ? opts->guard : 0);

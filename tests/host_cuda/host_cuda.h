@@ -163,6 +163,7 @@ template <class T> static INLINE T atomic_swap_if(T *at, T expected, T v)
 /* Copies that a thread has not waited for: until then the bytes are not there. */
 struct host_copy { void *to; const void *from; size_t bytes; };
 static thread_local std::vector<host_copy> host_copies[1024];
+static thread_local std::vector<size_t> host_commits[1024]; /* how many had been begun at each */
 
 static INLINE void host_copy_ahead(void *to, const void *from, size_t bytes, bool live)
 {
@@ -177,17 +178,34 @@ template <class T> static INLINE void copy_ahead(T *to, const T *from, bool live
     host_copy_ahead(to, from, 16, live);
 }
 static INLINE void copy_ahead_one(float *to, const float *from, bool live) { host_copy_ahead(to, from, 4, live); }
-static INLINE void copies_commit() {}
+static INLINE void copies_commit() { host_commits[THREAD].push_back(host_copies[THREAD].size()); }
+
+static INLINE void host_copies_end(size_t n)
+{
+    std::vector<host_copy> &all = host_copies[THREAD];
+    for (size_t k = 0; k < n; k++) {
+        if (all[k].from)
+            memcpy(all[k].to, all[k].from, all[k].bytes);
+        else
+            memset(all[k].to, 0, all[k].bytes);
+    }
+    all.erase(all.begin(), all.begin() + n);
+}
 
 static INLINE void copies_wait()
 {
-    for (const host_copy &c : host_copies[THREAD]) {
-        if (c.from)
-            memcpy(c.to, c.from, c.bytes);
-        else
-            memset(c.to, 0, c.bytes);
-    }
-    host_copies[THREAD].clear();
+    host_copies_end(host_copies[THREAD].size());
+    host_commits[THREAD].clear();
+}
+
+template <int N> static INLINE void copies_wait_but()
+{
+    std::vector<size_t> &commits = host_commits[THREAD];
+    if (commits.size() <= N) return;
+    size_t done = commits[commits.size() - 1 - N];
+    host_copies_end(done);
+    commits.erase(commits.begin(), commits.end() - N);
+    for (size_t &c : commits) c -= done;
 }
 
 /* What all threads of the warp give. */

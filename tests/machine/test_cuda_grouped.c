@@ -3,19 +3,27 @@
 
 static gpu_trials list;
 
+/* How operands lie: anyhow; with the dimensions in their order; or as tensor cores want them, a factor of
+ * groups with k last, or n. */
+typedef enum how { ANYHOW, PLAIN, K_LAST, N_LAST } how;
+
 /* An operand over some of the dimensions batch, row, n, k, group and end, which are 0 to 5. */
-static int64_t lay_out_over(const int64_t *size, unsigned dims, bool plain, access *a)
+static int64_t lay_out_over(const int64_t *size, unsigned dims, how h, access *a)
 {
-    int64_t own[6], count;
+    static const int order[2][6] = {{0, 1, 4, 2, 3, 5}, {0, 1, 4, 3, 2, 5}};
+    int64_t          own[6], count;
     for (int d = 0; d < 6; d++) own[d] = dims >> d & 1 ? size[d] : 1;
-    count = gpu_lay_out(6, own, plain, a);
+    if (h >= K_LAST)
+        count = lay_out(6, order[h == N_LAST], own, 0, a->stride);
+    else
+        count = gpu_lay_out(6, own, h == PLAIN, a);
     for (int d = 0; d < 6; d++)
         if (!(dims >> d & 1)) a->stride[d] = 0;
     return count;
 }
 
 /* size: of the batch, the rows, n, k and the groups here; then of all groups that ends are read of. */
-static void add_grouped(mtf_dtype type, const int64_t *size, bool sums, bool plain)
+static void add_grouped(mtf_dtype type, const int64_t *size, bool sums, how plain)
 {
     trial    t = trial_of(INSTR_GROUPED, 4, size);
     access   x = {.type = type}, y = {.type = type}, c = {.type = type}, ends = {.type = MTF_I32};
@@ -24,7 +32,7 @@ static void add_grouped(mtf_dtype type, const int64_t *size, bool sums, bool pla
     int64_t  counts[4] = {lay_out_over(size, result, plain, &c),
                           lay_out_over(size, 1 | 2 | 8, plain, &x),
                           lay_out_over(size, sums ? 1 | 2 | 4 : 1 | 4 | 8 | 16, plain, &y),
-                          lay_out_over(size, 1 | 32, true, &ends)};
+                          lay_out_over(size, 1 | 32, PLAIN, &ends)};
     for (int d = 4; d < 6; d++) x.stride[d] = 0;
     t.i.grouped = (grouped_args){.sums = sums,
                                  .first_row = pick(0, 2),
@@ -58,12 +66,19 @@ static void test_grouped(void **state)
         add_grouped(types[round % 4],
                     (int64_t[]){pick(1, 3), pick(1, 40), pick(1, 20), pick(1, 20), groups,
                                 groups + pick(0, 2)},
-                    round % 2, chance(2));
+                    round % 2, chance(2) ? PLAIN : ANYHOW);
+    }
+    for (int round = 0; round < 24; round++) { /* by tensor cores */
+        int64_t groups = pick(1, 5), rows = pick(1, round < 16 ? 90 : 400);
+        add_grouped(types[1 + round % 2],
+                    (int64_t[]){pick(1, 2), rows, 8 * pick(1, 20), 8 * pick(1, 14), groups,
+                                groups + pick(0, round % 8 == 7 ? 70 : 2)},
+                    round / 2 % 2, round / 4 % 2 ? K_LAST : N_LAST);
     }
     for (int sums = 0; sums < 2; sums++) {
-        add_grouped(MTF_F32, (int64_t[]){2, 150, 70, 33, 2, 3}, sums, true);
-        add_grouped(MTF_BF16, (int64_t[]){1, 70, 40, 80, 3, 3}, sums, false);
-        add_grouped(MTF_F32, (int64_t[]){1, 9, 17, 5, 40, 40}, sums, true);
+        add_grouped(MTF_F32, (int64_t[]){2, 150, 70, 33, 2, 3}, sums, PLAIN);
+        add_grouped(MTF_BF16, (int64_t[]){1, 70, 40, 80, 3, 3}, sums, ANYHOW);
+        add_grouped(MTF_F32, (int64_t[]){1, 9, 17, 5, 40, 40}, sums, PLAIN);
     }
     gpu_trials_run(&list, kernel_grouped);
     assert_int_equal(list.launches, 1);

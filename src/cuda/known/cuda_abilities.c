@@ -8,6 +8,9 @@
 
 enum { ROW = 128 * 1024 }; /* elements: what threads do not share in their memory is read again */
 enum { SLIM = 8 };
+enum {
+    ROW_BYTES = 16
+}; /* cuBLASLt moves so many at once; with others a product takes twice as long */
 enum { WINDOW = 1 << 26 }; /* less takes some microseconds either way */
 
 /* A build for CPUs plans for GPUs that have cuDNN. */
@@ -28,6 +31,7 @@ abilities cuda_abilities(void)
                                     EPILOGUE_SLOPE | EPILOGUE_TOTAL,
                        .slim = SLIM,
                        .longest_row = ROW,
+                       .row_bytes = ROW_BYTES,
                        .overlaps = true,
                        .sums_columns = true,
                        .attends = true,

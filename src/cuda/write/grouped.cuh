@@ -52,7 +52,7 @@
     const i64 high = end - row < $SIDE ? end - row : $SIDE, wide = $COLUMNS - column < $SIDE ? $COLUMNS - column : $SIDE;
     if (group >= 0 && group < $GROUPS) {
         const i64 last = $TERMS;
-        const $T *a = in0 + ($A + row * $LEFT), *b = in1 + ($B + group * $APART + column * $RIGHT);
+        const $T *a = in$LEFTIN + ($A + row * $LEFT), *b = in$RIGHTIN + ($B + group * $APART + column * $RIGHT);
         for (i64 l = 0; l < last; l += $DEEP) {
 $STEP
         }
@@ -71,7 +71,7 @@ $PUT
         const i32 *ends = in2 + ($ENDS + $MOREENDS);
         i64 begin = 0, last = 0;
         for (i64 g = 0; g <= $FIRSTGROUP + group; g++) begin = last, last = end_of(ends, g, last);
-        const $T *a = in0 + ($A + $MOREA + row * $LEFT), *b = in1 + ($B + $MOREB + column * $RIGHT);
+        const $T *a = in$LEFTIN + ($A + $MOREA + row * $LEFT), *b = in$RIGHTIN + ($B + $MOREB + column * $RIGHT);
         for (i64 l = begin; l < last; l += $DEEP) {
 $STEP
         }

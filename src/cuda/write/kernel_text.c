@@ -152,11 +152,17 @@ void kernel_say_from(kernel_text *k, const kernel_patterns *from, const char *pa
         k->t.failed = true;
 }
 
-bool kernel_done(kernel_text *k, kernel_plan *plan, int64_t blocks, int threads, int shared)
+bool kernel_done_shaped(kernel_text *k, kernel_plan *plan, int64_t blocks,
+                        const kernel_shape *shape)
 {
     const char *body = text_done(&k->t);
     k->t = kernel_textbuf(k->source);
-    return body && kernel_add(k->source, plan, k->i, body, blocks, threads, shared);
+    return body && kernel_add_shaped(k->source, plan, k->i, body, blocks, shape);
+}
+
+bool kernel_done(kernel_text *k, kernel_plan *plan, int64_t blocks, int threads, int shared)
+{
+    return kernel_done_shaped(k, plan, blocks, &(kernel_shape){threads, shared, 1, 1});
 }
 
 /* ---- sizes ---- */

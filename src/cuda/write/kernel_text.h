@@ -63,6 +63,8 @@ void kernel_say_from(kernel_text *k, const kernel_patterns *from, const char *pa
 
 /* Adds what was said as a kernel; the text is empty afterwards, its words remain. */
 bool kernel_done(kernel_text *k, kernel_plan *plan, int64_t blocks, int threads, int shared);
+bool kernel_done_shaped(kernel_text *k, kernel_plan *plan, int64_t blocks,
+                        const kernel_shape *shape);
 
 /* ---- sizes ---- */
 

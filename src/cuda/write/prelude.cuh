@@ -188,6 +188,8 @@ static INLINE void copy_ahead_one(f32 *to, const f32 *from, bool live)
 }
 static INLINE void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 static INLINE void copies_wait() { asm volatile("cp.async.wait_group 0;" ::: "memory"); }
+/* The same for what was committed, but for the last N times. */
+template <int N> static INLINE void copies_wait_but() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
 
 /* Four matrices of 8 x 8 elements of 16 bits; threads 8 k .. 8 k + 7 name the rows of matrix k.  A thread
  * gets elements 2 (LANE % 4) and the next of row LANE / 4, or, transposed, of column LANE / 4. */
@@ -306,6 +308,21 @@ static INLINE void store(f16 *to, f32 v) { *to = narrow_f16(v); }
 static INLINE void store(f8e4m3 *to, f32 v) { *to = narrow_f8e4m3(v); }
 static INLINE void store(f8e5m2 *to, f32 v) { *to = narrow_f8e5m2(v); }
 template <class T> static INLINE auto load(const T *from) { return widen(*from); }
+
+/* LANES x TERMS short floats to shared memory, by B threads: lines of what is adjacent, the terms or, unless
+ * FAST, the lanes, each 8 elements longer than it need be, so that 8 of them begin in different banks.  What is
+ * not among the first `lanes` and `terms` is zero. */
+template <bool FAST, int LANES, int TERMS, int B, class T>
+static INLINE void lines_ahead(T *to, const T *from, i64 lane_step, i64 term_step, i64 lanes, i64 terms)
+{
+    enum { LONG = FAST ? TERMS : LANES, LINES = FAST ? LANES : TERMS, PIECES = LONG / 8, ALL = LINES * PIECES };
+    UNROLL for (int k = 0; k < (ALL + B - 1) / B; k++) {
+        int  e = THREAD + k * B, line = e / PIECES, at = e % PIECES * 8, lane = FAST ? line : at, term = FAST ? at : line;
+        bool live = lane < lanes && term < terms;
+        if (ALL % B == 0 || e < ALL)
+            copy_ahead(to + line * (LONG + 8) + at, live ? from + lane * lane_step + term * term_step : from, live);
+    }
+}
 
 /* N elements side by side, at most 16 bytes, moved at once; N is a power of two. */
 template <class T, int N> struct alignas(N * sizeof(T)) pack { T at[N]; };

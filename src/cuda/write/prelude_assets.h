@@ -15,10 +15,10 @@ extern const size_t asset_prelude_bytes, asset_scalars_bytes, asset_attention_by
 
 /* What they are written from (kernel_text.h). */
 extern const unsigned char asset_contract[], asset_draw[], asset_fold[], asset_gather[],
-    asset_grouped[], asset_move[], asset_order[], asset_scan[], asset_scatter[], asset_slim[],
-    asset_sort[], asset_window[];
+    asset_grouped[], asset_grouped_matrix[], asset_move[], asset_order[], asset_scan[],
+    asset_scatter[], asset_slim[], asset_sort[], asset_window[];
 extern const size_t asset_contract_bytes, asset_draw_bytes, asset_fold_bytes, asset_gather_bytes,
-    asset_grouped_bytes, asset_move_bytes, asset_order_bytes, asset_scan_bytes, asset_scatter_bytes,
-    asset_slim_bytes, asset_sort_bytes, asset_window_bytes;
+    asset_grouped_bytes, asset_grouped_matrix_bytes, asset_move_bytes, asset_order_bytes,
+    asset_scan_bytes, asset_scatter_bytes, asset_slim_bytes, asset_sort_bytes, asset_window_bytes;
 
 #endif

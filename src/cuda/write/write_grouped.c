@@ -7,102 +7,32 @@
  */
 #include "base/dtype.h"
 #include "base/whole.h"
-#include "cuda/write/kernel_text.h"
+#include "cuda/write/grouped_form.h"
 #include "cuda/write/prelude_assets.h"
 
 static const kernel_patterns patterns = {asset_grouped, &asset_grouped_bytes};
 
 enum { THREADS_ALONG = 16, DEEP = 16, MOST_EACH = 4 };
 
-/* How the tile's rows, columns and terms lie in an instruction's last three loops: rows, n, k. */
-typedef struct tiling {
-    int     down, along, terms; /* loops, counted from the rows' */
-    int64_t high, wide;         /* of the result of one group */
-} tiling;
-
-static int64_t magnitude(int64_t stride)
-{
-    return stride < 0 ? -stride : stride;
-}
-
-static void set_factor(kernel_text *k, const instr *i, int operand, const char *name,
-                       const char *term, const char *fast, int lane_loop, int term_loop)
-{
-    const int64_t *stride = i->in[operand].stride + i->nloops - 3;
-    kernel_set_number(k, name, stride[lane_loop]);
-    kernel_set_number(k, term, stride[term_loop]);
-    kernel_set_number(k, fast, magnitude(stride[term_loop]) < magnitude(stride[lane_loop]));
-}
-
-static void set_numbers(kernel_text *k, const instr *i, const tiling *t, int each)
-{
-    const grouped_args *how = &i->grouped;
-    const int64_t      *size = i->size + i->nloops - 3, *out = i->out[0].stride + i->nloops - 3;
-    kernel_set(k, "C", "%s", kernel_type(dtype_compute(i->in[0].type)));
-    kernel_set(k, "T", "%s", kernel_type(i->in[0].type));
-    kernel_set(k, "D", "%s", kernel_type(i->out[0].type));
-    kernel_set_number(k, "EACH", each);
-    kernel_set_number(k, "SIDE", each * THREADS_ALONG);
-    kernel_set_number(k, "DEEP", DEEP);
-    kernel_set_number(k, "ROWS", size[0]);
-    kernel_set_number(k, "HIGH", t->high);
-    kernel_set_number(k, "COLUMNS", t->wide);
-    kernel_set_number(k, "TERMS", size[t->terms]);
-    kernel_set_number(k, "GROUPS", how->groups);
-    kernel_set_number(k, "APART", how->group_stride);
-    kernel_set_number(k, "FIRSTGROUP", how->first_group);
-    kernel_set_number(k, "FIRSTROW", how->first_row);
-    kernel_set_number(k, "ENDSTEP", how->ends_stride);
-    kernel_set_number(k, "OUTDOWN", out[t->down]);
-    kernel_set_number(k, "OUTALONG", out[t->along]);
-    set_factor(k, i, 0, "LEFT", "LEFTTERM", "LEFTFAST", t->down, t->terms);
-    set_factor(k, i, 1, "RIGHT", "RIGHTTERM", "RIGHTFAST", t->along, t->terms);
-}
-
-static void set_batch(kernel_text *k, const instr *i, const nest *batch, const nest *summed)
-{
-    static const char *const names[] = {"A", "B", "ENDS"}, *const more[] = {"MOREA", "MOREB",
-                                                                            "MOREENDS"};
-    kernel_set_loops(k, "LOOPS", batch, 'l', "number", 1);
-    kernel_set_loops(k, "MORELOOPS", summed, 'm', "more", 1);
-    kernel_set_number(k, "SUMMED", summed->elements);
-    kernel_set_offset(k, "OUT", batch, 'l', &i->out[0]);
-    for (int o = 0; o < 3; o++) {
-        kernel_set_offset(k, names[o], batch, 'l', &i->in[o]);
-        kernel_set_offset(k, more[o], summed, 'm', &i->in[o]);
-    }
-    kernel_set_from(k, "PLACES", &patterns, "places");
-    kernel_set_from(k, "STEP", &patterns, "step");
-    kernel_set_from(k, "PUT", &patterns, "put");
-}
-
 bool write_grouped(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     const grouped_args *how = &i->grouped;
-    int                 row = i->nloops - 3;
-    const int64_t      *size = i->size + row;
-    const tiling        t =
-        how->sums ? (tiling){2, 1, 0, size[2], size[1]} : (tiling){0, 1, 2, size[0], size[1]};
-    uint32_t adds = 0;
-    for (int l = 0; l < row && how->sums; l++)
-        if (i->out[0].stride[l] == 0) adds |= (uint32_t)1 << l;
-    nest batch = nest_of(i, loops_between(0, row) & ~adds, NULL, 0),
-         summed = nest_of(i, adds, NULL, 0);
+    if (grouped_suits_matrices(i)) return write_grouped_matrix(s, i, plan);
+    grouped_form f = grouped_form_of(i, false);
     /* Rows of a group, on average: larger tiles would be empty for the most part. */
-    int64_t least = kernel_least(t.wide, how->sums ? t.high : ceil_div(t.high, how->groups));
-    int     each = least > 2 * THREADS_ALONG ? MOST_EACH : least > THREADS_ALONG ? 2 : 1;
-    int64_t side = each * THREADS_ALONG, strips = ceil_div(t.wide, side);
-    /* Each group, and the rows before and after all of them, may end with a tile that is not full. */
-    int64_t tiles =
-        how->sums ? ceil_div(t.high, side) : kernel_least(t.high, t.high / side + how->groups + 2);
-    int64_t blocks = batch.elements * strips * tiles * (how->sums ? how->groups : 1);
+    int64_t     least = kernel_least(f.wide, how->sums ? f.high : ceil_div(f.high, how->groups));
+    int         each = least > 2 * THREADS_ALONG ? MOST_EACH : least > THREADS_ALONG ? 2 : 1;
+    int         side = each * THREADS_ALONG;
+    kernel_text k = kernel_text_of(s, i, kernel_reach(how->groups, how->group_stride));
+    int64_t     blocks = grouped_set_words(&k, i, &f, side, side);
     if (blocks == 0) return true;
-    int64_t     far = kernel_reach(how->groups, how->group_stride);
-    kernel_text k = kernel_text_of(s, i, far);
-    set_numbers(&k, i, &t, each);
-    set_batch(&k, i, &batch, &summed);
-    kernel_set_number(&k, "STRIPS", strips);
-    kernel_set_number(&k, "TILES", tiles);
+    kernel_set(&k, "C", "%s", kernel_type(dtype_compute(i->in[0].type)));
+    kernel_set_number(&k, "EACH", each);
+    kernel_set_number(&k, "SIDE", side);
+    kernel_set_number(&k, "DEEP", DEEP);
+    kernel_set_from(&k, "PLACES", &patterns, "places");
+    kernel_set_from(&k, "STEP", &patterns, "step");
+    kernel_set_from(&k, "PUT", &patterns, "put");
     kernel_say_from(&k, &patterns, how->sums ? "sums" : "products");
     return kernel_done(&k, plan, blocks, THREADS_ALONG * THREADS_ALONG, 0);
 }
