@@ -90,10 +90,13 @@ static bool check_sizes(fault *f, const mtf_moe_opts *o)
     if (o->k < 1 || o->k > MOE_MOST_CHOICES)
         return fail(f, ERR_VALUE, "moe: k is %lld; it must be from 1 to %d", (long long)o->k,
                     MOE_MOST_CHOICES);
-    if (!(o->capacity_train > 0 && o->capacity_eval > 0 && o->capacity_inner > 0))
+    if (!(o->capacity_train > 0 && o->capacity_eval > 0))
+        return fail(f, ERR_VALUE, "moe: capacity factors of %g and %g; both must be above 0",
+                    o->capacity_train, o->capacity_eval);
+    if (!(o->capacity_inner > 0))
         return fail(f, ERR_VALUE,
-                    "moe: capacity factors of %g and %g, of inner experts %g; all must be above 0",
-                    o->capacity_train, o->capacity_eval, o->capacity_inner);
+                    "moe: a capacity factor of inner experts of %g; it must be above 0",
+                    o->capacity_inner);
     if (!(o->dropout >= 0 && o->dropout < 1 && o->switch_dropout >= 0 && o->switch_dropout < 1))
         return fail(f, ERR_VALUE,
                     "moe: dropouts of %g and %g; they must be from 0 up to, not including, 1",
