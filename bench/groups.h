@@ -11,6 +11,7 @@ void prediction_measure(bench *b);
 void scaling_measure(bench *b);
 void kernels_measure(bench *b);
 void bf16_measure(bench *b);
+void experts_measure(bench *b);
 void training_measure(bench *b);
 void data_measure(bench *b);
 void peers_measure(bench *b);

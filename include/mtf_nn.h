@@ -180,7 +180,9 @@ MTF_API mtf_tensor *mtf_embedding(mtf_tensor *indices, mtf_dim vocab, mtf_dim ou
 typedef struct mtf_moe_opts {
     const char *name;    /* default "moe"; "": the current scope                               */
     int64_t     experts; /* default 16                                                         */
-    int64_t     hidden;  /* of an expert; default 4096                                         */
+    int64_t     outer;  /* above 0, two levels: so many outer experts, each with a router of its own
+                            and `experts` inner ones                                           */
+    int64_t     hidden; /* of an expert; default 4096                                         */
     const char *activation[4]; /* as for mtf_dense_product; default {"relu"}                   */
     double      dropout; /* of the experts' hidden units                                       */
     mtf_dim     output;  /* what experts give; default: x's last dimension                     */
@@ -194,6 +196,7 @@ typedef struct mtf_moe_opts {
     bool    across;
     /* Places of an expert in a group: factor * tokens / experts; default 1.25 and, in inference, 2. */
     double  capacity_train, capacity_eval;
+    double  capacity_inner; /* two levels: the factor of inner experts; default 1              */
     int64_t least_capacity; /* but so many, where there are as many tokens; default 4          */
     /* Adds to the loss of the result: loss_coef times the balance of the experts (default 0.01; below
      * 0: none), z_loss times the mean squared log of the sum of exponentials of logits.       */
@@ -229,17 +232,20 @@ typedef struct mtf_moe_opts {
     const mtf_layer_context *context;
 } mtf_moe_opts;
 
-/* What a mixture tells besides its result; scalars are f32 (f64 for f64). */
+/* What a mixture tells besides its result; scalars are f32 (f64 for f64).  Of two levels, losses are those of
+ * both, the rest that of inner experts. */
 typedef struct mtf_moe_told {
     mtf_tensor *loss;    /* to be added to the model's; NULL: there is none                   */
     mtf_tensor *balance; /* before loss_coef: 1 where experts are used evenly; NULL: none     */
-    mtf_tensor *load;    /* [expert_unsplit]: share of the choices that ask for each expert   */
+    mtf_tensor *load; /* [expert_unsplit], of two levels [expert_x, expert_y_unsplit]: share of the
+                         choices that ask for each expert                                      */
     mtf_tensor *dropped; /* share of the choices that find no place                           */
     mtf_tensor *entropy; /* mean of the gates', in nats                                       */
 } mtf_moe_told;
 
 /* Feed-forward layers of which each token uses a few: x [.., length, channels].  Weights have the dimension
- * "experts", which a layout may cut along any axes, the batch's included.  `told` may be NULL. */
+ * "experts", of two levels "expert_x" and "expert_y", which a layout may cut along any axes, the batch's
+ * included.  `told` may be NULL. */
 MTF_API mtf_tensor *mtf_moe(mtf_tensor *x, const mtf_moe_opts *opts, mtf_moe_told *told);
 /* After a training step's layer with bias_rate: moves the biases by the load.  Call it outside of
  * recomputed regions, in the same scope as the layer, with its options. */

@@ -81,17 +81,27 @@ typedef struct mtf_trained {
     int     signal;      /* which one; 0: none                          */
 } mtf_trained;
 
+/* What a mixture of experts (mtf_moe) tells of a step; NAN: it tells no such. */
+typedef struct mtf_train_experts {
+    const char   *layer;   /* its scope                                                    */
+    int64_t       experts; /* of two levels all inner ones                                 */
+    const double *load;    /* the share of choices that ask for each                       */
+    double        dropped, entropy, loss;
+} mtf_train_experts;
+
 /* The results of a training step. */
 typedef struct mtf_train_step {
-    int64_t            step;     /* since the model's beginning                            */
-    int64_t            examples; /* in this step; 0: unknown                               */
-    double             epoch;    /* passes through the data since the beginning, with the part of
+    int64_t                  step;     /* since the model's beginning                            */
+    int64_t                  examples; /* in this step; 0: unknown                               */
+    double                   epoch; /* passes through the data since the beginning, with the part of
                                     the present one; NAN: there is none, or its size is unknown */
-    double             loss;
-    double             rate;    /* NAN: no learning rate was named                         */
-    double             seconds; /* duration, including the reading of the batch            */
-    bool               saved;   /* a checkpoint of it is written or being written          */
-    const mtf_program *program;
+    double                   loss;
+    double                   rate;    /* NAN: no learning rate was named                         */
+    double                   seconds; /* duration, including the reading of the batch            */
+    bool                     saved;   /* a checkpoint of it is written or being written          */
+    const mtf_program       *program;
+    int                      nexperts; /* layers with experts, where `experts` was asked for      */
+    const mtf_train_experts *experts;
 } mtf_train_step;
 
 typedef struct mtf_train_opts {
@@ -123,6 +133,8 @@ typedef struct mtf_train_opts {
     const char *watch;         /* a pattern: statistics of tensors whose names match       */
     int64_t     watch_every;   /* steps; default 100                                       */
     bool        profile;       /* a table of time by instruction and by scope at the end   */
+    bool        experts;       /* what mixtures of experts tell: in event files, after the
+                                  profile, and in `after_step`; computed in addition        */
     bool        measure;       /* times instructions, as `profile` and `trace` do, for
                                   mtf_program_measured in `after_step`; on GPUs, where
                                   this takes long, those of five steps                   */

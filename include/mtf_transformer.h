@@ -54,6 +54,9 @@ typedef struct mtf_attention_layer {
     bool scale_queries; /* divides queries by sqrt(kv); default: their initialiser does       */
     bool composed;      /* from einsums and a softmax, which stores the weights; default: one fused
                       operation, where that supports all options given                         */
+    /* Queries come from a mixture of experts with these options, keys and values from another; needs
+     * shared_kv.  Their losses are part of the model's in training.  NULL: from single projections. */
+    const mtf_moe_opts *experts;
 } mtf_attention_layer;
 
 /* Attention whose heads are mixed before and after the softmax. */

@@ -1,4 +1,4 @@
-/* mtf ckpt import and export: published weights of T5 and GPT-2. */
+/* mtf ckpt import and export: published weights of T5, GPT-2 and Mixtral. */
 #include <stdio.h>
 #include <string.h>
 

@@ -239,6 +239,7 @@ static bool choose_showing(job *j)
     TRY(option_is_pattern(j->setup.session, "watch", t->watch));
     t->watch_every = (int64_t)every;
     t->profile = option_given(o, "profile");
+    t->experts = t->events_dir || t->profile || option_nth(o, "report", 0);
     t->json = option_given(o, "json");
     t->quiet = option_given(o, "quiet");
     if (epochs && steps)

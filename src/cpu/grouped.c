@@ -13,11 +13,15 @@
 #include "cpu/walk.h"
 
 enum {
-    TILE_HIGH = 128,
+    TILE_HIGH = 256,
     TILE_WIDE = 2 * TERMS_UNIT,
     TILE_DEEP = 256,
+    PANEL = 8,  /* rows of a packed panel of a */
+    LINE = 16,  /* floats of a line of the cache */
     CHUNK = 512 /* rows of a task */
 };
+/* Panels of a lie a line apart in the ways of a cache. */
+enum { PANEL_DEEP = TILE_DEEP * PANEL + 16 };
 
 /* A matrix of one operand: where it begins, and its strides. */
 typedef struct factor {
@@ -28,10 +32,12 @@ typedef struct factor {
 
 /* Working space of a thread, in floats or doubles. */
 typedef struct space {
-    void *tile, *left, *right; /* [high][wide], [high][deep], [deep][wide] */
+    void *tile, *left, *right; /* [high][wide]; panels of a, or [high][deep]; [deep][wide] */
 } space;
 
-enum { SPACE_ELEMENTS = TILE_HIGH * TILE_WIDE + TILE_HIGH * TILE_DEEP + TILE_DEEP * TILE_WIDE };
+enum {
+    SPACE_ELEMENTS = TILE_HIGH * TILE_WIDE + TILE_HIGH / PANEL * PANEL_DEEP + TILE_DEEP * TILE_WIDE
+};
 
 static size_t sum_bytes(mtf_dtype type)
 {
@@ -48,25 +54,31 @@ static space space_of(const instr *i, const run_state *r, int part)
     size_t bytes = sum_bytes(i->in[0].type);
     char  *at = (char *)r->scratch + (size_t)part * SPACE_ELEMENTS * bytes;
     char  *left = at + TILE_HIGH * TILE_WIDE * bytes;
-    return (space){at, left, left + TILE_HIGH * TILE_DEEP * bytes};
+    return (space){at, left, left + TILE_HIGH / PANEL * PANEL_DEEP * bytes};
 }
 
 /* ---- tiles -------------------------------------------------------------------------------- */
 
-/* to[down][apart] = x[down][along] */
+/* to[down][apart] = x[down][along], where `along` is adjacent in x, in pieces of a constant width where that is
+ * all; else a few rows at a time, whose lines stay near while columns pass. */
 #define PACK(suffix, element, sum)                                                                 \
     static void pack_##suffix(const factor *x, int64_t down, int64_t along, sum *to,               \
                               int64_t apart)                                                       \
     {                                                                                              \
         const element *from = (const element *)(const void *)x->at;                                \
-        if (x->along == 1)                                                                         \
+        if (x->along == 1 && along == PANEL)                                                       \
+            for (int64_t i = 0; i < down; i++)                                                     \
+                for (int j = 0; j < PANEL; j++)                                                    \
+                    to[i * apart + j] = load_##suffix(from[i * x->down + j]);                      \
+        else if (x->along == 1)                                                                    \
             for (int64_t i = 0; i < down; i++)                                                     \
                 for (int64_t j = 0; j < along; j++)                                                \
                     to[i * apart + j] = load_##suffix(from[i * x->down + j]);                      \
         else                                                                                       \
-            for (int64_t j = 0; j < along; j++)                                                    \
-                for (int64_t i = 0; i < down; i++)                                                 \
-                    to[i * apart + j] = load_##suffix(from[i * x->down + j * x->along]);           \
+            for (int64_t i0 = 0; i0 < down; i0 += LINE)                                            \
+                for (int64_t j = 0; j < along; j++)                                                \
+                    for (int64_t i = i0; i < down && i < i0 + LINE; i++)                           \
+                        to[i * apart + j] = load_##suffix(from[i * x->down + j * x->along]);       \
     }
 PACK(f32, float, float)
 PACK(bf16, uint16_t, float)
@@ -83,27 +95,67 @@ static void pack_short(const factor *x, int64_t down, int64_t along, float *to, 
         pack_f32(x, down, along, to, apart);
 }
 
+/* a as panels of a few rows, each [depth][PANEL]: where its rows are adjacent. */
+static void pack_panels(const factor *x, int64_t high, int64_t depth, float *to)
+{
+    for (int64_t i = 0; i < high; i += PANEL) {
+        int64_t some = high - i < PANEL ? high - i : PANEL;
+        factor  panel = *x;
+        panel.at += i * x->down * (int64_t)mtf_dtype_bytes(x->type);
+        int64_t down = panel.down;
+        panel.down = panel.along, panel.along = down;
+        pack_short(&panel, depth, some, to + i / PANEL * PANEL_DEEP, PANEL);
+    }
+}
+
+/* b as strips of TERMS_UNIT columns, each [depth][TERMS_UNIT], which stay near while rows of a pass. */
+static void pack_strips(const factor *x, int64_t wide, int64_t depth, float *to)
+{
+    for (int64_t j = 0; j < wide; j += TERMS_UNIT) {
+        int64_t some = wide - j < TERMS_UNIT ? wide - j : TERMS_UNIT;
+        factor  strip = *x;
+        float  *at = to + j * TILE_DEEP;
+        strip.at += j * x->along * (int64_t)mtf_dtype_bytes(x->type);
+        pack_short(&strip, depth, some, at, TERMS_UNIT);
+        for (int64_t l = 0; l < depth && some < TERMS_UNIT; l++)
+            for (int64_t k = some; k < TERMS_UNIT; k++) at[l * TERMS_UNIT + k] = 0;
+    }
+}
+
 /* tile = or += the products of `terms` columns of a with as many rows of b. */
 static void tile_f32(const space *s, factor a, factor b, int64_t high, int64_t wide, int64_t depth,
                      bool add)
 {
-    float *left = s->left;
-    float *right = s->right;
-    pack_short(&b, depth, wide, right, TILE_WIDE);
-    for (int64_t l = 0; l < depth; l++)
-        for (int64_t j = wide; j < round_up(wide, TERMS_UNIT); j++) right[l * TILE_WIDE + j] = 0;
+    float      *left = s->left, *right = s->right, *tile = s->tile;
     terms_loop *loop = terms_loop_here();
-    bool        direct = a.type == MTF_F32;
-    if (!direct) pack_short(&a, high, depth, left, TILE_DEEP);
-    const terms t = {.rows = high,
-                     .cols = wide,
-                     .terms = depth,
-                     .a_row = direct ? a.down : TILE_DEEP,
-                     .a_term = direct ? a.along : 1,
-                     .b_row = TILE_WIDE,
-                     .c_row = TILE_WIDE,
-                     .add = add};
-    loop(&t, direct ? (const float *)(const void *)a.at : left, right, s->tile);
+    bool        panels = a.down == 1 && a.along != 1, direct = a.type == MTF_F32 && !panels;
+    pack_strips(&b, wide, depth, right);
+    if (panels)
+        pack_panels(&a, high, depth, left);
+    else if (!direct)
+        pack_short(&a, high, depth, left, TILE_DEEP);
+    terms t = {.rows = high,
+               .terms = depth,
+               .a_row = panels   ? 1
+                        : direct ? a.down
+                                 : TILE_DEEP,
+               .a_term = panels   ? PANEL
+                         : direct ? a.along
+                                  : 1,
+               .b_row = TERMS_UNIT,
+               .c_row = TILE_WIDE,
+               .add = add};
+    for (int64_t j = 0; j < wide; j += TERMS_UNIT) {
+        t.cols = wide - j < TERMS_UNIT ? wide - j : TERMS_UNIT;
+        for (int64_t i = 0; i < high && panels; i += PANEL) {
+            t.rows = high - i < PANEL ? high - i : PANEL;
+            loop(&t, left + i / PANEL * PANEL_DEEP, right + j * TILE_DEEP,
+                 tile + i * TILE_WIDE + j);
+        }
+        if (!panels)
+            loop(&t, direct ? (const float *)(const void *)a.at : left, right + j * TILE_DEEP,
+                 tile + j);
+    }
 }
 
 static void tile_f64(const space *s, factor a, factor b, int64_t high, int64_t wide, int64_t depth,

@@ -7,9 +7,9 @@
 #include "cpu/lanes.h"
 #include "cpu/level.h"
 
-enum { HIGH = 4, WIDE = 2 * LANES };
+enum { HIGH = 8, WIDE = 2 * LANES }; /* the largest tile */
 
-/* Rows of c by two vectors of columns: 4 of them, or 1. */
+/* Rows of c by two vectors of columns: 8 or 4 of them, or 1. */
 #define TILE(ROWS, EACH)                                                                           \
     static inline void tile_##ROWS(const terms *t, const float *a, const float *b, float *c)       \
     {                                                                                              \
@@ -25,6 +25,7 @@ enum { HIGH = 4, WIDE = 2 * LANES };
         EACH(END)                                                                                  \
     }
 #define FOUR(STEP) STEP(0) STEP(1) STEP(2) STEP(3)
+#define EIGHT(STEP) FOUR(STEP) STEP(4) STEP(5) STEP(6) STEP(7)
 #define ONE(STEP) STEP(0)
 #define BEGIN(R) lanes left##R = lanes_of(0), right##R = left##R;
 #define PLUS(R)                                                                                    \
@@ -37,8 +38,30 @@ enum { HIGH = 4, WIDE = 2 * LANES };
 #define END(R)                                                                                     \
     lanes_store(c + R * t->c_row, left##R);                                                        \
     lanes_store(c + R * t->c_row + LANES, right##R);
+#if LANES == 16 /* as many sums as registers hold */
+TILE(8, EIGHT)
+#endif
 TILE(4, FOUR)
 TILE(1, ONE)
+
+/* How many rows of those that are left are one tile. */
+static inline int64_t tile_high(int64_t left)
+{
+    return LANES == 16 && left >= 8 ? 8 : left >= 4 ? 4 : 1;
+}
+
+static inline void tile_of(int64_t high, const terms *t, const float *a, const float *b, float *c)
+{
+#if LANES == 16
+    if (high == 8)
+        tile_8(t, a, b, c);
+    else
+#endif
+        if (high == 4)
+        tile_4(t, a, b, c);
+    else
+        tile_1(t, a, b, c);
+}
 
 /* `high` rows of a tile at the right edge, which has `cols` columns. */
 static void add_edge(const terms *t, int64_t high, int64_t cols, const float *a, const float *b,
@@ -48,10 +71,7 @@ static void add_edge(const terms *t, int64_t high, int64_t cols, const float *a,
     terms beside = *t;
     beside.c_row = WIDE;
     beside.add = false;
-    if (high == HIGH)
-        tile_4(&beside, a, b, all);
-    else
-        tile_1(&beside, a, b, all);
+    tile_of(high, &beside, a, b, all);
     for (int64_t r = 0; r < high; r++)
         for (int64_t j = 0; j < cols; j++) {
             float *to = c + r * t->c_row + j;
@@ -65,12 +85,8 @@ static void add_terms(const terms *t, const float *a, const float *b, float *c)
     for (int64_t i = 0; i < t->rows; i += high) {
         const float *from = a + i * t->a_row;
         float       *to = c + i * t->c_row;
-        high = t->rows - i < HIGH ? 1 : HIGH;
-        for (int64_t j = 0; j < whole; j += WIDE)
-            if (high == HIGH)
-                tile_4(t, from, b + j, to + j);
-            else
-                tile_1(t, from, b + j, to + j);
+        high = tile_high(t->rows - i);
+        for (int64_t j = 0; j < whole; j += WIDE) tile_of(high, t, from, b + j, to + j);
         if (whole < t->cols) add_edge(t, high, t->cols - whole, from, b + whole, to + whole);
     }
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/numbers.h"
@@ -48,6 +49,19 @@ static void say_found(training *t)
                  state ? " --state-layout " : "", state ? o->state_layout : "");
 }
 
+/* Steps fetch what mixtures of experts tell, too. */
+static bool add_experts(training *t)
+{
+    TRY(experts_find(t->graph, &t->experts));
+    mtf_tensor **more =
+        arena_array(&t->graph->arena, mtf_tensor *, t->nfetches + t->experts.n * EXPERTS_TOLD);
+    TRY(more != NULL);
+    memcpy(more, t->fetches, sizeof *more * (size_t)t->nfetches);
+    t->fetches = more;
+    t->nfetches += experts_fetches(&t->experts, more + t->nfetches);
+    return true;
+}
+
 static bool compile(training *t)
 {
     const mtf_train_opts   *o = t->opts;
@@ -56,6 +70,7 @@ static bool compile(training *t)
     if (o->watch) TRY(statistics_add(t->graph, o->watch, &t->watched));
     t->nfetches = training_fetches(t->graph, t->loss, o, &t->watched, &t->fetches);
     TRY(t->nfetches >= 0);
+    if (o->experts) TRY(add_experts(t));
     t->program = mtf_compile_n(t->graph, t->nfetches, t->fetches);
     TRY(t->program && program_measure(t->program, true));
     if (asked) say_found(t);
@@ -159,10 +174,14 @@ static bool shall_stop(training *t, stopping *s)
 
 /* ---- showing ---- */
 
+static int64_t watch_every(const training *t)
+{
+    return t->opts->watch_every > 0 ? t->opts->watch_every : 100;
+}
+
 static bool show_statistics(training *t)
 {
-    int64_t every = t->opts->watch_every > 0 ? t->opts->watch_every : 100;
-    if (t->step % every != 0) return true;
+    if (t->step % watch_every(t) != 0) return true;
     for (int i = 0; i < t->watched.count; i++) {
         double v[STATISTICS];
         char   tag[400], text[700];
@@ -198,7 +217,10 @@ static bool show(training *t)
                               .loss = now.loss,
                               .rate = now.rate,
                               .seconds = now.seconds,
-                              .program = t->program};
+                              .program = t->program,
+                              .nexperts = t->experts.n,
+                              .experts = t->experts.now};
+    TRY(experts_step(&t->experts, t->program, t->events, t->step, t->step % watch_every(t) == 0));
     if (t->events) {
         TRY(events_scalar(t->events, t->step, "loss", now.loss));
         if (t->opts->rate) TRY(events_scalar(t->events, t->step, "learning_rate", now.rate));
@@ -282,6 +304,7 @@ static bool conclude(training *t)
     if (o->profile) {
         textbuf text = {.arena = &t->session->arena};
         TRY(profile_write(t->program, &text));
+        experts_write(&t->experts, &text);
         const char *table = text_done(&text);
         if (table) progress_text(&t->progress, table);
     }

@@ -5,6 +5,7 @@
 #include "checkpoint/lock.h"
 #include "data/batch_place.h"
 #include "model/events.h"
+#include "model/experts_told.h"
 #include "model/interrupt.h"
 #include "model/progress.h"
 #include "model/statistics.h"
@@ -19,6 +20,7 @@ typedef struct training {
     mtf_tensor          **fetches; /* loss, rate, statistics */
     int                   nfetches;
     statistics            watched;
+    experts_told          experts;
     mtf_program          *program;
     mtf_batches          *batches; /* NULL: the graph needs no data */
     events               *events;  /* NULL: none, or another rank writes them */

@@ -67,6 +67,7 @@ static void complete(mtf_moe_opts *o)
     if (!o->switch_policy_eval) o->switch_policy_eval = "input_jitter";
     set_default(&o->capacity_train, 1.25);
     set_default(&o->capacity_eval, 2);
+    set_default(&o->capacity_inner, 1);
     set_default(&o->loss_coef, 0.01);
     set_default(&o->second_threshold_train, 0.2);
     set_default(&o->second_threshold_eval, 0.2);
@@ -79,19 +80,23 @@ static void complete(mtf_moe_opts *o)
 static bool check_sizes(fault *f, const mtf_moe_opts *o)
 {
     if (o->experts < 1 || o->hidden < 1 || o->group_size < 1 || o->least_capacity < 1 ||
-        o->shared < 0)
+        o->shared < 0 || o->outer < 0)
         return fail(
             f, ERR_VALUE,
             "moe: %lld experts of %lld hidden units, groups of %lld tokens, at least %lld places; "
-            "all must be 1 or more, and shared experts, %lld, 0 or more",
+            "all must be 1 or more, and shared and outer experts, %lld and %lld, 0 or more",
             (long long)o->experts, (long long)o->hidden, (long long)o->group_size,
-            (long long)o->least_capacity, (long long)o->shared);
+            (long long)o->least_capacity, (long long)o->shared, (long long)o->outer);
     if (o->k < 1 || o->k > MOE_MOST_CHOICES)
         return fail(f, ERR_VALUE, "moe: k is %lld; it must be from 1 to %d", (long long)o->k,
                     MOE_MOST_CHOICES);
     if (!(o->capacity_train > 0 && o->capacity_eval > 0))
         return fail(f, ERR_VALUE, "moe: capacity factors of %g and %g; both must be above 0",
                     o->capacity_train, o->capacity_eval);
+    if (!(o->capacity_inner > 0))
+        return fail(f, ERR_VALUE,
+                    "moe: a capacity factor of inner experts of %g; it must be above 0",
+                    o->capacity_inner);
     if (!(o->dropout >= 0 && o->dropout < 1 && o->switch_dropout >= 0 && o->switch_dropout < 1))
         return fail(f, ERR_VALUE,
                     "moe: dropouts of %g and %g; they must be from 0 up to, not including, 1",
@@ -116,9 +121,25 @@ static bool check_dropless(fault *f, const mtf_moe_opts *o)
                 o->gating);
 }
 
+/* The places of outer experts are the groups of inner ones. */
+static bool check_levels(fault *f, const mtf_moe_opts *o)
+{
+    if (!o->outer) return true;
+    if (o->dropless || moe_gating_find(o->gating)->experts_choose)
+        return fail(f, ERR_VALUE,
+                    "moe: two levels of experts need a gating in which tokens choose, such as "
+                    "top_2, and places for each expert's capacity; choose another gating than %s, "
+                    "or leave out dropless",
+                    o->gating);
+    return !(o->bias_rate > 0) ||
+           fail(f, ERR_VALUE,
+                "moe: two levels of experts are balanced by loss_coef; leave out bias_rate");
+}
+
 static bool check_options(fault *f, const mtf_moe_opts *o)
 {
     return check_sizes(f, o) && check_gating(f, o->gating) && check_dropless(f, o) &&
+           check_levels(f, o) &&
            check_word(f, "second policy", o->second_policy_train, moe_second_policies) &&
            check_word(f, "second policy", o->second_policy_eval, moe_second_policies) &&
            check_word(f, "switch policy", o->switch_policy_train, moe_switch_policies) &&
@@ -165,7 +186,18 @@ static const char *name_apart(mtf_graph *g, const char *name)
     return text ? graph_intern(g, text) : NULL;
 }
 
-/* Groups are parts of a sequence, numbered like its positions, or parts of all tokens. */
+bool moe_set_apart(mtf_graph *g, mtf_shape *dims, int from, int to)
+{
+    for (int k = from; k < to; k++) {
+        dims->dims[k].name = name_apart(g, dims->dims[k].name);
+        TRY(dims->dims[k].name != NULL);
+    }
+    return true;
+}
+
+/* Groups are parts of a sequence, numbered like its positions, or parts of all tokens.  In two levels only the
+ * last dimension of the batch is set apart on the way to the outer experts, so that one before it may be cut
+ * along the axis of the inner ones. */
 static bool find_groups(moe_call *c, const mtf_tensor *x)
 {
     moe_dims *d = &c->dims;
@@ -181,11 +213,8 @@ static bool find_groups(moe_call *c, const mtf_tensor *x)
     if (!c->o.across && groups > 1)
         d->leading = mtf_shape_plus(d->leading, mtf_shape((mtf_dim){last.name, groups}));
     d->apart = d->leading;
-    for (int k = 0; k < d->apart.ndims; k++) {
-        d->apart.dims[k].name = name_apart(c->graph, d->apart.dims[k].name);
-        TRY(d->apart.dims[k].name != NULL);
-    }
-    return true;
+    d->stay = c->o.outer && !c->o.across && tokens.ndims > 2 ? tokens.ndims - 2 : 0;
+    return moe_set_apart(c->graph, &d->apart, d->stay, d->apart.ndims);
 }
 
 static bool find_dims(moe_call *c, const mtf_tensor *x, double factor)
@@ -193,10 +222,11 @@ static bool find_dims(moe_call *c, const mtf_tensor *x, double factor)
     moe_dims *d = &c->dims;
     if (!layer_last(x, "moe", 1, &d->model) || !layer_last(x, "moe", 0, &d->model)) return false;
     TRY(find_groups(c, x));
-    d->expert = (mtf_dim){"expert_unsplit", c->o.experts};
-    d->experts = (mtf_dim){"experts", c->o.experts};
-    d->capacity = (mtf_dim){"expert_capacity",
-                            moe_capacity(d->group.size, c->o.experts, factor, c->o.least_capacity)};
+    int64_t n = c->o.outer ? c->o.outer : c->o.experts;
+    d->expert = (mtf_dim){c->o.outer ? "expert_x_unsplit" : "expert_unsplit", n};
+    d->experts = (mtf_dim){c->o.outer ? "expert_x" : "experts", n};
+    d->capacity =
+        (mtf_dim){"expert_capacity", moe_capacity(d->group.size, n, factor, c->o.least_capacity)};
     if (!c->o.output.name) c->o.output = d->model;
     return true;
 }
@@ -226,7 +256,7 @@ static mtf_tensor *experts_apply(const moe_call *c, const moe_routing *r, mtf_te
     mtf_dim        hidden = {"expert_hidden", c->o.hidden};
     mtf_dense_opts in = {.name = "wi",
                          .reduced = mtf_shape(c->dims.model),
-                         .experts = mtf_shape(c->dims.experts),
+                         .experts = mtf_shape_plus(c->dims.outer, mtf_shape(c->dims.experts)),
                          .no_bias = true,
                          .kernel_init = c->o.kernel_init,
                          .context = c->o.context};
@@ -259,31 +289,62 @@ static mtf_tensor *shared_apply(const moe_call *c, mtf_tensor *x)
     return mtf_dense(h, mtf_shape(c->o.output), &out);
 }
 
-/* What is told, by names in the layer's scope, for those who watch. */
-static void tell(const moe_call *c, const moe_routing *r, mtf_moe_told *to)
+/* ---- what is told, by names in the layer's scope, for those who watch ---- */
+
+/* Two losses together; NULL: none. */
+static mtf_tensor *both(mtf_tensor *a, mtf_tensor *b)
 {
-    mtf_tensor *loss = NULL;
-    if (r->balance && c->o.loss_coef > 0) loss = mtf_scale(r->balance, c->o.loss_coef);
-    if (r->z && c->o.z_loss > 0) {
-        mtf_tensor *z = mtf_scale(r->z, c->o.z_loss);
-        loss = loss ? mtf_add(loss, z) : z;
-    }
-    *to = (mtf_moe_told){loss, r->balance, r->load, r->dropped, r->entropy};
+    return a && b ? mtf_add(a, b) : a ? a : b;
+}
+
+static mtf_tensor *loss_of(const moe_call *c, const moe_routing *r)
+{
+    bool balances = r->balance && c->o.loss_coef > 0, z = r->z && c->o.z_loss > 0;
+    return both(balances ? mtf_scale(r->balance, c->o.loss_coef) : NULL,
+                z ? mtf_scale(r->z, c->o.z_loss) : NULL);
+}
+
+/* Of two levels the inner one, with the losses of both. */
+static void tell(const moe_call *c, const moe_routing *outer, const moe_routing *r,
+                 mtf_moe_told *to)
+{
+    mtf_tensor *loss = both(outer ? loss_of(c, outer) : NULL, loss_of(c, r));
+    mtf_tensor *balance = both(outer ? outer->balance : NULL, r->balance);
+    *to = (mtf_moe_told){loss, balance, r->load, r->dropped, r->entropy};
     if (loss) mtf_name(loss, "aux_loss");
     mtf_name(r->load, "expert_load");
     mtf_name(r->dropped, "dropped");
     mtf_name(r->entropy, "entropy");
+    if (!outer) return;
+    mtf_name(outer->load, "outer_load");
+    mtf_name(outer->dropped, "outer_dropped");
+    mtf_name(outer->entropy, "outer_entropy");
+}
+
+/* x [leading.., group, model] to [leading.., group, output]. */
+static mtf_tensor *mix(const moe_call *c, mtf_tensor *x, moe_routing *r)
+{
+    if (!x || !moe_gating_find(c->o.gating)->route(c, x, r)) return NULL;
+    return moe_combine(c, r, experts_apply(c, r, moe_dispatch(c, r, x)));
+}
+
+/* The same in two levels. */
+static mtf_tensor *mix_twice(const moe_call *c, mtf_tensor *x, moe_routing *outer,
+                             moe_routing *inner)
+{
+    moe_call in;
+    if (!x || !moe_gating_find(c->o.gating)->route(c, x, outer)) return NULL;
+    x = moe_inner_begin(c, outer, moe_dispatch(c, outer, x), &in);
+    return moe_combine(c, outer, moe_inner_end(c, mix(&in, x, inner)));
 }
 
 static mtf_tensor *apply(moe_call *c, mtf_tensor *x, mtf_moe_told *told)
 {
-    moe_routing       r = {0};
-    mtf_tensor       *own = in_groups(c, x, mtf_shape(c->dims.model));
-    const moe_gating *gating = moe_gating_find(c->o.gating);
-    if (!own || !gating->route(c, own, &r)) return NULL;
-    mtf_tensor *y = moe_combine(c, &r, experts_apply(c, &r, moe_dispatch(c, &r, own)));
+    moe_routing r = {0}, outer = {0};
+    mtf_tensor *own = in_groups(c, x, mtf_shape(c->dims.model));
+    mtf_tensor *y = c->o.outer ? mix_twice(c, own, &outer, &r) : mix(c, own, &r);
     if (!y) return NULL;
-    tell(c, &r, told);
+    tell(c, c->o.outer ? &outer : NULL, &r, told);
     mtf_shape tokens = mtf_shape_minus(x->shape, mtf_shape(c->dims.model));
     y = mtf_reshape(y, mtf_shape_plus(tokens, mtf_shape(c->o.output)));
     return c->o.shared ? mtf_add(y, shared_apply(c, x)) : y;
@@ -305,6 +366,7 @@ mtf_tensor *mtf_moe(mtf_tensor *x, const mtf_moe_opts *opts, mtf_moe_told *told)
     complete(&c.o);
     if (!check_options(&c.graph->session->fault, &c.o)) return NULL;
     double factor = choose_mode(&c);
+    c.router = c.o.outer ? "outer_gating" : moe_gating_find(c.o.gating)->scope;
     if (!find_dims(&c, x, factor) || !find_importance(&c, x)) return NULL;
     const char *outside = enter(c.graph, &c.o);
     if (!outside) return NULL;

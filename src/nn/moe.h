@@ -10,6 +10,8 @@
  * axes. */
 typedef struct moe_dims {
     mtf_shape leading, apart;
+    int       stay;  /* so many of the first are in `apart` by their own names */
+    mtf_shape outer; /* those of `leading` that have routers and experts of their own */
     mtf_dim   group, model;
     mtf_dim   expert; /* the router's; "experts", which a layout cuts, are the weights' */
     mtf_dim   experts;
@@ -22,11 +24,15 @@ typedef struct moe_call {
     mtf_moe_opts o;
     moe_dims     dims;
     bool         training;
-    mtf_dtype    type; /* of gates: f32, or f64 for f64 */
+    const char  *router; /* the scope of the router's variables */
+    mtf_dtype    type;   /* of gates: f32, or f64 for f64 */
     double       threshold, jitter;
     int          second_policy, switch_policy; /* positions in the lists below */
     mtf_tensor  *importance; /* [leading.., group] in that type; NULL: all tokens are real */
     mtf_tensor  *real;       /* bool: importance above 0; NULL: all are */
+    /* What the z loss is divided by: inner experts have the choices of outer ones, whether they found a place
+     * or not, since how many did is known only after a pass over the whole batch; NULL: real tokens. */
+    mtf_tensor *count;
 } moe_call;
 
 /* Where tokens go.  By token: slot and weight are [leading.., group, choice].  Where experts choose:
@@ -60,6 +66,9 @@ int64_t moe_groups(int64_t n, int64_t size, int64_t split);
 /* Places for tokens * factor / experts, at least `least`, at most one for each token. */
 int64_t moe_capacity(int64_t tokens, int64_t experts, double factor, int64_t least);
 
+/* Other names, which no layout cuts, for the dimensions of a shape from `from` to before `to`. */
+bool moe_set_apart(mtf_graph *g, mtf_shape *dims, int from, int to);
+
 /* x [leading.., group, model] at the experts: [apart.., experts, capacity, model]; dropless
  * [apart.., rows, model]. */
 mtf_tensor *moe_dispatch(const moe_call *c, const moe_routing *r, mtf_tensor *x);
@@ -68,6 +77,14 @@ mtf_tensor *moe_combine(const moe_call *c, const moe_routing *r, mtf_tensor *y);
 /* Dropless: the rows of a group, one for each choice, and where each expert's end [apart.., experts]. */
 mtf_dim     moe_rows(const moe_call *c, const moe_routing *r);
 mtf_tensor *moe_ends(const moe_call *c, const moe_routing *r);
+
+/* ---- two levels: moe_levels.c ---- */
+
+/* x at the outer experts [apart.., experts, capacity, model] as the tokens of the inner mixtures, whose call
+ * becomes `in`: [apart.., experts, group, model]. */
+mtf_tensor *moe_inner_begin(const moe_call *c, const moe_routing *r, mtf_tensor *x, moe_call *in);
+/* What they give, as that of the outer experts. */
+mtf_tensor *moe_inner_end(const moe_call *c, mtf_tensor *y);
 
 /* ---- parts of gatings: moe_gates.c ---- */
 

@@ -13,7 +13,8 @@ static mtf_shape token_shape(const moe_dims *d)
 mtf_tensor *moe_logits(const moe_call *c, mtf_tensor *x)
 {
     mtf_dense_opts o = {.reduced = mtf_shape(c->dims.model),
-                        .name = moe_gating_find(c->o.gating)->scope,
+                        .experts = c->dims.outer,
+                        .name = c->router,
                         .no_bias = true,
                         .kernel_init = c->o.kernel_init,
                         .context = c->o.context};
@@ -72,7 +73,9 @@ mtf_tensor *moe_softmax(const moe_call *c, mtf_tensor *logits, moe_routing *to)
     mtf_tensor *gates = mtf_softmax(logits, expert, NULL);
     /* -sum p log p = log z - sum p logit */
     mtf_tensor *mean = mtf_reduce_sum(mtf_multiply(gates, logits), mtf_shape(expert));
-    to->z = moe_token_mean(c, mtf_square(log_z));
+    mtf_tensor *square = mtf_square(log_z);
+    to->z = c->count ? mtf_divide(mtf_reduce_sum(counted(c, square, c->real), MTF_ALL), c->count)
+                     : moe_token_mean(c, square);
     to->entropy = moe_token_mean(c, mtf_stop_gradient(mtf_sub(log_z, mean)));
     return gates;
 }
@@ -152,7 +155,7 @@ bool moe_queue_close(moe_queue *q, moe_routing *to)
     to->slot = stacked(q, q->slot);
     to->weight = stacked(q, q->weight);
     if (!q->length || (c->o.dropless && !find_rows(q, to))) return false;
-    mtf_shape   experts = mtf_shape(d->expert);
+    mtf_shape   experts = mtf_shape_plus(d->outer, mtf_shape(d->expert));
     mtf_tensor *asked = mtf_reduce_sum_to(mtf_cast(q->length, c->type), experts);
     mtf_tensor *all = mtf_reduce_sum(asked, MTF_ALL), *placed = mtf_cast(q->placed, c->type);
     mtf_tensor *one = mtf_ones_like(all), *n = mtf_maximum(all, one);

@@ -203,7 +203,7 @@ static bool route_ntlb(const moe_call *c, mtf_tensor *x, moe_routing *to)
     moe_queue   q = {.call = c};
     mtf_tensor *expert[MOE_MOST_CHOICES] = {0}, *gates, *waits = c->real, *slot = NULL,
                *weight = NULL;
-    int k = (int)(c->o.k < c->o.experts ? c->o.k : c->o.experts);
+    int k = (int)(c->o.k < c->dims.expert.size ? c->o.k : c->dims.expert.size);
     if (!switch_choice(c, x, to, &gates) || !best_experts(c, gates, k, expert)) return false;
     for (int i = 0; i < k; i++) {
         mtf_tensor *kept = moe_queue_join(&q, expert[i], waits, gate_at(c, gates, expert[i]));

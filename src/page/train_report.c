@@ -11,6 +11,7 @@
 #include "model/profile.h"
 #include "page/curve.h"
 #include "page/escape.h"
+#include "page/expert_picture.h"
 #include "page/page.h"
 
 enum { MOST_CURVES = 8, SCOPES_SHOWN = 24 };
@@ -20,6 +21,7 @@ struct train_report {
     mtf_session      *session;
     train_report_opts opts;
     history           history;
+    expert_picture    experts;
     mtf_train_step    last; /* step 0: none was taken yet */
     double            begin;
     int64_t           first; /* the first step of this run */
@@ -29,7 +31,8 @@ train_report *train_report_open(mtf_session *s, const train_report_opts *opts)
 {
     train_report *r = arena_new(&s->arena, train_report);
     if (!r || (mtf_is_first(s) && !put_file_check(&s->fault, opts->path))) return NULL;
-    *r = (train_report){.session = s, .opts = *opts, .begin = clock_seconds()};
+    *r = (train_report){
+        .session = s, .opts = *opts, .begin = clock_seconds(), .experts = {.arena = &s->arena}};
     return history_open(&r->history, &s->arena) ? r : NULL;
 }
 
@@ -39,6 +42,7 @@ bool train_report_step(train_report *r, const mtf_train_step *now)
     if (!r->first) r->first = now->step;
     r->last = *now;
     history_add(&r->history, now);
+    TRY(expert_picture_add(&r->experts, now));
     return !now->saved || train_report_write(r, "running");
 }
 
@@ -270,6 +274,7 @@ bool train_report_write(train_report *r, const char *how)
     if (r->history.n) {
         write_figures(r, &all, &p.arena, t);
         write_curves(&all, t);
+        expert_picture_write(&r->experts, t);
     } else {
         text_add(t, "<p class=\"empty\">No step was taken.</p>\n");
     }

@@ -60,6 +60,8 @@ bool gpu_add_attention(gpu_rates *c, gpu_attention a);
 /* Flops per second; 0: not known. */
 double gpu_product_rate(const gpu_rates *c, const gpu_product *like);
 double gpu_best_product(const gpu_rates *c); /* of all products */
+/* Of rows in groups; `otherwise`: of types that tensor cores do not multiply. */
+double gpu_grouped_rate(const gpu_rates *c, mtf_dtype type, double otherwise);
 double gpu_attention_rate(const gpu_rates *c, const struct instr *i);
 
 /* Seconds of one execution of a product; 0: there is no rate for its type. */

@@ -171,7 +171,8 @@ static double attention_rate(const price_rates *r, const instr *i)
                          fmin(rows, BLOCK_ROWS) * fmin(memory, BLOCK_MEMORY) * (double)a->key);
 }
 
-double price_grouped_volume(const instr *i)
+/* Multiplications of a tile of a grouped product, which lies in one group: no more where sizes are smaller. */
+static double grouped_volume(const instr *i)
 {
     enum { TILE_HIGH = 128, TILE_WIDE = 64 };
     const grouped_args *g = &i->grouped;
@@ -181,13 +182,19 @@ double price_grouped_volume(const instr *i)
     return fmin(fmax(high, 1), TILE_HIGH) * fmin((double)size[1], TILE_WIDE) * fmax(deep, 1);
 }
 
+double price_grouped_rate(const price_rates *r, const instr *i, bool best)
+{
+    mtf_dtype type = dtype_compute(i->in[0].type);
+    if (r->gpu) return gpu_grouped_rate(r->gpu, i->in[0].type, r->flops);
+    if (best) return rates_best_product(r, type, grouped_volume(i));
+    return r->nproducts > 0 ? rates_product(r, type, grouped_volume(i)) : r->flops;
+}
+
 /* The rows are shared evenly by all groups, also those of other processors. */
 static double grouped_rate(const price_rates *r, const instr *i)
 {
-    double rate = r->flops;
-    if (r->nproducts > 0 && !r->gpu)
-        rate = rates_product(r, dtype_compute(i->in[0].type), price_grouped_volume(i));
-    return rate * (double)i->grouped.all_groups / (double)i->grouped.groups;
+    return price_grouped_rate(r, i, false) * (double)i->grouped.all_groups /
+           (double)i->grouped.groups;
 }
 
 static double window_rate_of(const price *p, const instr *i)

@@ -515,7 +515,7 @@ ROW(dropouts)
 
 static const char drawn[] = "#< x = ?\n#> y1 = ?\n#> y2 = ?\n#> y3 = ?\n#> y4 = ?\n#> y5 = ?\n";
 
-/* ---- mixture of experts: values are those of tests/nn/test_moe.c ---- */
+/* ---- mixture of experts: values are those of tests/nn/test_moe*.c ---- */
 
 /* y, and the loss that the layer adds. */
 static void mix(mtf_graph *g, mtf_dtype type, mtf_moe_opts o)
@@ -585,6 +585,11 @@ ROW(moe_expert_choice)
     mix(g, type, (mtf_moe_opts){.gating = "expert_choice", .z_loss = 0.1});
 }
 
+ROW(moe_two_levels)
+{
+    mix(g, type, (mtf_moe_opts){.second_policy_train = "all", .outer = 2, .z_loss = 0.1});
+}
+
 ROW(moe_one_hot)
 {
     mix(g, type, (mtf_moe_opts){.one_hot = true, .second_policy_train = "all"});
@@ -619,6 +624,7 @@ const layer_row layer_rows[] = {
     STORED(clip_activation_gradient), STORED(reversible),
     MIXED(moe_top_2), MIXED(moe_top_k), MIXED(moe_switch), MIXED(moe_switch_max), MIXED(moe_ntlb),
     MIXED(moe_expert_selection), MIXED(moe_expert_choice), MIXED(moe_one_hot), MIXED(moe_dropless),
+    MIXED(moe_two_levels),
     {"dropouts", dropouts, drawn},
     {0},
 };

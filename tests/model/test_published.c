@@ -1,6 +1,6 @@
 /* Tests published models against the transformers library.
  *
- * tests/reference/published has small T5, mT5 and GPT-2 models, made and run by the transformers library.
+ * tests/reference/published has small T5, mT5, GPT-2 and Mixtral models, made and run by the transformers library.
  */
 #include <dirent.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include "checkpoint/folder.h"
 #include "graph/node.h"
 #include "model/published/published.h"
+#include "mtf_config.h"
 #include "mtf_train.h"
 #include "tensor_file.h"
 
@@ -18,15 +19,15 @@ static share mine; /* of the models */
 
 #define FOLDER MTF_SOURCE_DIR "/tests/reference/published/"
 
-static const char *const models[] = {"t5", "t5_1_1", "mt5", "gpt2"};
-enum { MODELS = 4, VARIABLES = 100, PATH = 300, BEAMS = 3, NEW = 12, PROMPTS = 2 };
+static const char *const models[] = {"t5", "t5_1_1", "mt5", "gpt2", "mixtral"};
+enum { MODELS = 5, VARIABLES = 100, PATH = 300, BEAMS = 3, NEW = 12, PROMPTS = 2 };
 
 static const struct {
     const char *mesh, *layout;
 } places[] = {{NULL, NULL},
               {"a:2", "batch:a"},
-              {"a:3", "heads:a,d_ff:a,vocab:a"},
-              {"a:2,b:2", "batch:a,heads:b?,d_ff:b,vocab:b"},
+              {"a:3", "heads:a,d_ff:a?,experts:a?,vocab:a"},
+              {"a:2,b:2", "batch:a,heads:b?,d_ff:b?,expert_hidden:b?,vocab:b"},
               {"a:2", "length:a"},
               {"a:2,b:2", "memory_length:a?,d_model:b"}};
 enum { PLACES = sizeof places / sizeof *places };
@@ -257,6 +258,39 @@ static void test_values(void **state)
     }
 }
 
+/* The configuration that import leaves in the checkpoint describes the same model. */
+static void test_configurations(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MODELS; i++) {
+        known            k;
+        char             path[PATH];
+        mtf_config_model made;
+        static float     got[65536];
+        if (!share_has(mine, i)) continue;
+        known_open(&k, models[i]);
+        in_scratch(&k.folder, "weights/operative_config.gin", path);
+        mtf_session *s = open_as_asked(&(mtf_session_opts){0});
+        mtf_config  *c =
+            mtf_config_open(s, &(mtf_config_opts){.files = (const char *const[]){path, NULL}});
+        if (!c || !mtf_config_get_model(c, k.config.vocab, k.config.vocab, &made))
+            fail_msg("%s", mtf_error(s));
+        mtf_graph       *g = mtf_graph_new(s);
+        mtf_tensor      *in = input_of(&k, g, "inputs"), *targets = input_of(&k, g, "targets");
+        mtf_transformer *m = mtf_transformer_new(s, &made.model);
+        mtf_transformer_result r = mtf_transformer_apply(
+            m, &(mtf_transformer_batch){.inputs = in, .targets = targets}, NULL);
+        mtf_program *p = mtf_compile(g, r.logits);
+        load(s, k.weights);
+        feed(&k, p, in, "inputs");
+        feed(&k, p, targets, "targets");
+        if (!mtf_step(p) || !mtf_fetch(p, r.logits, got)) fail_msg("%s: %s", k.name, mtf_error(s));
+        check_logits(&k, k.name, got);
+        close_well(s);
+        known_close(&k);
+    }
+}
+
 /* mT5 as version 5 of the transformers library saves it: said to be tied, with a head of its own in the file.
  * It computes what T5 1.1 does. */
 static void test_head_of_its_own(void **state)
@@ -456,13 +490,19 @@ static void refuse(const char *weights, const char *config, const char *piece)
     scratch_remove(&there, 0, NULL);
 }
 
+#define MIXTRAL                                                                                    \
+    "{\"model_type\":\"mixtral\",\"vocab_size\":60,\"hidden_size\":12,\"intermediate_size\":20,"   \
+    "\"num_hidden_layers\":2,\"num_attention_heads\":6,\"num_key_value_heads\":3,"                 \
+    "\"max_position_embeddings\":48,\"num_local_experts\":5,"
+
 static void test_refusals(void **state)
 {
     static const struct {
         const char *weights, *config, *says;
     } cases[] = {
         {"gpt2", "[1]", "is not a JSON object"},
-        {"gpt2", "{\"model_type\":\"bert\"}", "\"model_type\" must be \"t5\", \"mt5\" or \"gpt2\""},
+        {"gpt2", "{\"model_type\":\"bert\"}",
+         "\"model_type\" must be \"t5\", \"mt5\", \"gpt2\" or \"mixtral\""},
         {"gpt2", "{\"model_type\":\"gpt2\"}",
          "\"vocab_size\" must be a whole number from 1 to 2147483646"},
         {"gpt2", "{\"model_type\":\"gpt2\",\"vocab_size\":60,\"n_embd\":9007199254740992}",
@@ -485,6 +525,19 @@ static void test_refusals(void **state)
          "{\"model_type\":\"gpt2\",\"vocab_size\":60,\"n_embd\":12,\"n_head\":3,\"n_layer\":1,"
          "\"n_positions\":48}",
          "12 unknown: transformer.h.1."},
+        {"mixtral", MIXTRAL "\"sliding_window\":32}",
+         "\"sliding_window\" must be null, or as long as max_position_embeddings"},
+        {"mixtral", MIXTRAL "\"rope_parameters\":{\"rope_type\":\"yarn\"}}",
+         "\"rope_type\" must be \"default\""},
+        {"mixtral", MIXTRAL "\"num_experts_per_tok\":6}",
+         "\"num_experts_per_tok\" must be at most num_local_experts"},
+        {"mixtral", MIXTRAL "\"head_dim\":3}", "\"head_dim\" must be an even number"},
+        {"mixtral", MIXTRAL "\"head_dim\":2}", "q_proj.weight is [24,12], not [12,12]"},
+        {"mixtral",
+         "{\"model_type\":\"mixtral\",\"vocab_size\":60,\"hidden_size\":12,"
+         "\"intermediate_size\":20,\"num_hidden_layers\":2,\"num_attention_heads\":6,"
+         "\"num_key_value_heads\":3,\"head_dim\":4,\"num_local_experts\":6}",
+         "6 missing: model.layers.0.block_sparse_moe.experts.5.w1.weight [20,12], "},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -530,8 +583,8 @@ int main(int argc, char **argv)
     share_read(argc > 1 ? argv[1] : NULL, &mine);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),         cmocka_unit_test(test_head_of_its_own),
-        cmocka_unit_test(test_scaled_logits),  cmocka_unit_test(test_decoding),
-        cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_one_head)};
+        cmocka_unit_test(test_configurations), cmocka_unit_test(test_scaled_logits),
+        cmocka_unit_test(test_decoding),       cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_one_head)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
-"""Writes tests/reference/published: small T5, mT5 and GPT-2 models and what they answer.
+"""Writes tests/reference/published: small T5, mT5, GPT-2 and Mixtral models and what they answer.
 
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install numpy torch transformers safetensors
-    /tmp/venv/bin/python tests/reference/published.py [t5 | t5_1_1 | mt5 | gpt2]...
+    /tmp/venv/bin/python tests/reference/published.py [t5 | t5_1_1 | mt5 | gpt2 | mixtral]...
     /tmp/venv/bin/python tests/reference/published.py opens FOLDER...   folders that mtf exported
 
 Models have random weights and are made, saved and run by Hugging Face's transformers library.  Each
@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, GPT2Config, GPT2LMHeadModel
+from transformers import MixtralConfig, MixtralForCausalLM
 from transformers import MT5Config, MT5ForConditionalGeneration, T5Config, T5ForConditionalGeneration
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "published")
@@ -41,11 +42,11 @@ def randomise(model, seed, tied_scale):
                 p.copy_(1 + 0.2 * x)
             elif name.endswith("bias") or norm:
                 p.copy_(0.2 * x)
-            elif "wte" in name or "shared" in name:
+            elif "wte" in name or "shared" in name or "embed_tokens" in name:
                 p.copy_(tied_scale * x)
             else:
                 # What layers add outweighs the embedding, else every token repeats the one before.
-                last = any(w in name for w in (".o.", ".wo.", "c_proj"))
+                last = any(w in name for w in (".o.", ".wo.", "c_proj", "o_proj", "down_proj"))
                 p.copy_(x * (8 if last else 1.5) * p.shape[-1] ** -0.5)
 
 
@@ -169,11 +170,25 @@ def decodings(model, prompts, answers):
 # ---- models ----
 
 
+def as_saved(name, x):
+    """Tensors of all experts together are saved apart, and the two projections inwards of each, too."""
+    if ".experts." not in name:
+        return {name.replace(".mlp.", ".block_sparse_moe.") if name.endswith(".mlp.gate.weight") else name: x}
+    before, which = name.replace(".mlp.", ".block_sparse_moe.").rsplit(".", 1)
+    made = {}
+    for e, one in enumerate(x):
+        halves = {"w2": one} if which == "down_proj" else dict(zip(("w1", "w3"), np.split(one, 2)))
+        made.update({"%s.%d.%s.weight" % (before, e, w): np.ascontiguousarray(h) for w, h in halves.items()})
+    return made
+
+
 def write(folder, model, answers, loss):
     path = os.path.join(HERE, folder)
     model.generation_config.eos_token_id = model.config.eos_token_id
     loss.backward()
-    gradients = {n: p.grad.numpy() for n, p in model.named_parameters()}
+    gradients = {}
+    for n, p in model.named_parameters():
+        gradients.update(as_saved(n, p.grad.numpy()))
     model.save_pretrained(path)
     names = set(load_file(os.path.join(path, "model.safetensors")))
     assert names == set(gradients), names ^ set(gradients)
@@ -217,6 +232,26 @@ def gpt2(folder, seed):
     write(folder, model, answers, out.loss)
 
 
+def mixtral(folder, seed):
+    config = MixtralConfig(vocab_size=VOCAB, max_position_embeddings=48, hidden_size=12, intermediate_size=20,
+                           num_hidden_layers=2, num_attention_heads=6, num_key_value_heads=3, head_dim=4,
+                           num_local_experts=5, num_experts_per_tok=2, sliding_window=None, attention_dropout=0.0,
+                           rope_theta=100.0, rms_norm_eps=1e-5, bos_token_id=END, eos_token_id=VOCAB - 1,
+                           tie_word_embeddings=False)
+    model = MixtralForCausalLM(config).eval()
+    randomise(model, seed, 1.0)
+    targets = tokens(seed + 1, 2, 15)
+    targets[1, 11:] = PAD
+    out = model(input_ids=targets, labels=targets.masked_fill(targets == PAD, -100), output_router_logits=True)
+    for logits in out.router_logits:  # no choice that rounding could change
+        best = logits.sort(-1, descending=True).values
+        assert (best[:, 1] - best[:, 2]).min() > 1e-3, "two experts are nearly as good"
+    out = model(input_ids=targets, labels=targets.masked_fill(targets == PAD, -100))
+    answers = {"targets": targets.int().numpy(), "logits": out.logits.detach().numpy()}
+    decodings(model, [tokens(seed + 3, 9).tolist(), tokens(seed + 4, 17).tolist()], answers)
+    write(folder, model, answers, out.loss)
+
+
 def first_seed(make, *args, **more):
     """The first whose answers are clear."""
     for seed in range(10, 4000, 10):
@@ -245,7 +280,7 @@ if __name__ == "__main__":
         opens(sys.argv[2:])
     else:
         check_buckets()
-        wanted = sys.argv[1:] or ["t5", "t5_1_1", "mt5", "gpt2"]
+        wanted = sys.argv[1:] or ["t5", "t5_1_1", "mt5", "gpt2", "mixtral"]
         if "t5" in wanted:
             first_seed(t5, "t5", feed_forward_proj="relu", tie_word_embeddings=True)
         if "t5_1_1" in wanted:
@@ -255,3 +290,5 @@ if __name__ == "__main__":
             first_seed(t5, "mt5", kind=(MT5Config, MT5ForConditionalGeneration), tie_word_embeddings=True)
         if "gpt2" in wanted:
             first_seed(gpt2, "gpt2")
+        if "mixtral" in wanted:
+            first_seed(mixtral, "mixtral")

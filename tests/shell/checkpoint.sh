@@ -65,13 +65,14 @@ done
 # ---- published weights -----------------------------------------------------------------------------
 
 published=$root/tests/reference/published
-for model in t5 t5_1_1 mt5 gpt2; do
+for model in t5 t5_1_1 mt5 gpt2 mixtral; do
     run ckpt import "$published/$model" in-$model --gin $model.gin; check "import $model" 0 out "in-$model: "
     run ckpt verify in-$model;          check "import $model: the checkpoint" 0 out 'sound'
     run ckpt export in-$model out-$model; check "export $model" 0 out "out-$model: "
     run ckpt diff out-$model/model.safetensors "$published/$model/model.safetensors"; check "$model there and back" 0 out '0 of '
     cmp -s out-$model/config.json "$published/$model/config.json" && pass || lose "export $model: config.json" "a copy" "$(ls out-$model)"
 done
+run ckpt ls in-mixtral;                 check "experts are one variable" 0 out 'transformer/block_001/layer_001/MoE1D/wi_0/kernel  ' '[experts=5, d_model=12, expert_hidden=20]'
 run ckpt ls in-gpt2;                    check "variables have their names" 0 out 'transformer/block_001/layer_000/SelfAttention/q  '
 cmp -s gpt2.gin in-gpt2/operative_config.gin && pass || lose "a configuration in the checkpoint" "$(cat gpt2.gin)" "$(ls in-gpt2)"
 grep -qxF 'd_ff = 48' gpt2.gin && pass || lose "--gin" 'd_ff = 48' "$(cat gpt2.gin)"

@@ -58,6 +58,52 @@ train --steps 12 --gin_param "$outer" --mesh x:2,y:2 --layout outer_batch:x,batc
 losses >outer
 near "an outer batch" one outer
 evals >outer_eval
+cat >nest.gin <<'END'
+include 'small.gin'
+make_layer_stack.layers = [@SelfAttention, @MoE2D, @DenseReluDense]
+MoE2D.expert_x = 2
+MoE2D.expert_y = 3
+MoE2D.hidden_size = 16
+END
+nest() { run train --gin_file nest.gin --text $book --optimizer adam --rate 0.01 --threads 1 --steps 6 --json "$@"; }
+nest && losses >nested && nest --mesh x:2,y:2 --layout batch:x,expert_x:x,expert_y:y
+losses >two
+near "two levels of experts" nested two
+nest --events-dir nested_events --report nested.html
+check "a report of experts" 0 nested.html "The load of experts" "block_001/layer_001/MoE2D <small>6 experts" 'class="heat"'
+if grep -aq 'experts/transformer/block_001/layer_001/MoE2D/load_largest' nested_events/events* &&
+    grep -aq 'experts/transformer/block_000/layer_001/MoE2D/dropped' nested_events/events*; then pass
+else lose "events of experts" "experts/..." "$(ls nested_events; cat err)"; fi
+nest --gin_param "$outer" --mesh x:2,y:2 --layout outer_batch:y,batch:x,expert_x:x,expert_y:y --microbatches 2
+losses >two
+near "with an outer batch, in parts" nested two
+prints "their plan" "expert_x:x" plan --gin_file nest.gin --gin_param "$outer" --mesh x:2,y:2 \
+    --layout outer_batch:y,batch:x,expert_x:x,expert_y:y
+attends() { run train --gin_file attends.gin --text pairs.tsv --optimizer adam --rate 0.01 --threads 1 --steps 6 --json "$@"; }
+cat >attends.gin <<'END'
+include 'bi_base.gin'
+include 'small.gin'
+run.model_type = 'bitransformer'
+run.sequence_length = {'inputs': 16, 'targets': 16}
+encoder/make_layer_stack.layers = [@ExpertsSelfAttention, @DenseReluDense]
+decoder/make_layer_stack.layers = [@ExpertsSelfAttention, @ExpertsEncDecAttention, @DenseReluDense]
+ExpertsSelfAttention.shared_kv = True
+ExpertsSelfAttention.num_heads = 4
+ExpertsSelfAttention.key_value_size = 8
+ExpertsSelfAttention.num_experts = 3
+ExpertsSelfAttention.hidden_size = 16
+ExpertsEncDecAttention.shared_kv = True
+ExpertsEncDecAttention.num_heads = 4
+ExpertsEncDecAttention.key_value_size = 8
+ExpertsEncDecAttention.num_experts = 2
+ExpertsEncDecAttention.hidden_size = 16
+END
+attends --checkpoint-dir attended && losses >one_by_experts && attends --mesh x:2,y:2 --layout batch:x,experts:x+y,vocab:y
+losses >two
+near "attention by experts" one_by_experts two
+prints "answers of attention by experts" "" decode attended --inputs pairs.tsv --max-tokens 4
+refuses "keys unlike values" "ExpertsSelfAttention: its queries and keys come from mixtures of experts, which need shared_kv" \
+    train --gin_file attends.gin --gin_param "ExpertsSelfAttention.shared_kv = False" --text pairs.tsv --steps 1
 train --steps 12 --eval-text $book --eval-every 12
 evals >plain_eval
 near "an evaluation with an outer batch" plain_eval outer_eval

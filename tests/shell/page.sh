@@ -227,5 +227,22 @@ run train line.mtf --data x=x.tsv:part=0 --loss loss --optimizer sgd --rate 1e20
 check "a loss that is not a number" 1 nan.html "failed: " "steps"
 looks "a loss that is not a number" nan.html .setting
 
+cat >mixture.gin <<'END'
+include 'lm_moe.gin'
+num_layers = 1
+d_model = 32
+num_heads = 4
+d_kv = 8
+MoE1D.hidden_size = 16
+max_length = 32
+run.sequence_length = {'targets': 32}
+run.batch_size = ('sequences_per_batch', 8)
+END
+run train --gin_file mixture.gin --text "$root/data/text/moby-dick.txt:documents=file:joined" --steps 70 --quiet --report experts.html
+check "experts" 0 experts.html "The load of experts" "32 experts"
+whole "experts" experts.html 300000
+looks "experts" experts.html '.heat path'
+fits "experts" experts.html
+
 echo "page.sh: $passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -6,20 +6,13 @@
 #include "program/map_form.h"
 
 enum {
-<<<<<<< HEAD
-    MOST_SHORT = 4, /* columns; tensor cores make more of them faster */
-    MOST_F32 = 8,
+    MOST_SHORT = 4,  /* columns of bf16 and f16; with more, tensor cores are faster */
+    MOST_F32 = 8,    /* columns of f32 */
     LEAST_BYTES = 4, /* that a thread reads at once */
-    MOST_ACROSS =
-        1 << 16, /* factors of a row, where its terms are not adjacent: a block reads all */
+    /* Factors of a row, where its terms are not adjacent: a block reads all of them. */
+    MOST_ACROSS = 1 << 16,
     MOST_STRIDED = 1 << 14, /* results, where each reads factors that are not adjacent */
     LEAST_WORK = 1 << 14    /* elements of the matrix */
-=======
-    MOST_SHORT = 4,      /* columns of bf16 and f16; with more, tensor cores are faster */
-    MOST_F32 = 8,        /* columns of f32 */
-    LEAST_BYTES = 4,     /* that a thread reads at once */
-    LEAST_WORK = 1 << 14 /* elements of the matrix */
->>>>>>> h-house
 };
 
 static int64_t magnitude(int64_t v)

@@ -35,41 +35,61 @@ static bool check_words(mtf_config *c, const configurable *k, const char *scope,
            check_word(c, k, scope, "dispatch", a->dispatch, dispatch);
 }
 
+experts_args config_experts_defaults(void)
+{
+    return (experts_args){.ntlb_rounds = 4,
+                          .second_train = "random",
+                          .second_eval = "random",
+                          .switch_train = "input_jitter",
+                          .switch_eval = "input_jitter",
+                          .threshold_train = 0.2,
+                          .threshold_eval = 0.2,
+                          .normalise = true};
+}
+
+bool config_experts_opts(mtf_config *c, const configurable *k, const char *scope,
+                         const experts_args *a, mtf_moe_opts *o)
+{
+    TRY(check_words(c, k, scope, a));
+    bool ntlb = strcmp(a->gating, "ntlb") == 0;
+    *o = (mtf_moe_opts){.outer = a->outer,
+                        .experts = a->experts,
+                        .hidden = a->hidden,
+                        .dropout = a->dropout,
+                        .gating = a->gating,
+                        .k = ntlb ? a->ntlb_rounds : a->k,
+                        .group_size = a->group_size,
+                        .across = a->across,
+                        .capacity_train = a->capacity_train,
+                        .capacity_eval = a->capacity_eval,
+                        .capacity_inner = a->capacity_inner,
+                        .least_capacity = a->least_capacity,
+                        .loss_coef = a->loss_coef > 0 ? a->loss_coef : -1,
+                        .z_loss = a->z_loss,
+                        .second_place_loss = a->second_place_loss,
+                        .second_policy_train = a->second_train,
+                        .second_policy_eval = a->second_eval,
+                        .second_threshold_train = a->threshold_train,
+                        .second_threshold_eval = a->threshold_eval,
+                        .switch_policy_train = a->switch_train,
+                        .switch_policy_eval = a->switch_eval,
+                        .switch_dropout = a->switch_dropout,
+                        .switch_temperature = a->switch_temperature,
+                        .switch_jitter = a->switch_jitter,
+                        .jitter = a->jitter,
+                        .sigmoid = a->sigmoid,
+                        .unnormalised = !a->normalise,
+                        .scale = a->scale,
+                        .bias_rate = a->bias_rate,
+                        .shared = a->shared,
+                        .one_hot = strcmp(a->dispatch, "one_hot") == 0,
+                        .dropless = strcmp(a->dispatch, "dropless") == 0};
+    return config_activation(c, k->name, a->activation, o->activation);
+}
+
 bool config_experts(mtf_config *c, const configurable *k, const char *scope, const gin_value *given,
                     mtf_transformer_layer *l)
 {
-    experts_args a = {0};
-    TRY(configure(c, k, scope, given, &a) && check_words(c, k, scope, &a));
-    bool ntlb = strcmp(a.gating, "ntlb") == 0;
-    l->moe = (mtf_moe_opts){.experts = a.experts,
-                            .hidden = a.hidden,
-                            .dropout = a.dropout,
-                            .gating = a.gating,
-                            .k = ntlb ? a.ntlb_rounds : a.k,
-                            .group_size = a.group_size,
-                            .across = a.across,
-                            .capacity_train = a.capacity_train,
-                            .capacity_eval = a.capacity_eval,
-                            .least_capacity = a.least_capacity,
-                            .loss_coef = a.loss_coef > 0 ? a.loss_coef : -1,
-                            .z_loss = a.z_loss,
-                            .second_place_loss = a.second_place_loss,
-                            .second_policy_train = a.second_train,
-                            .second_policy_eval = a.second_eval,
-                            .second_threshold_train = a.threshold_train,
-                            .second_threshold_eval = a.threshold_eval,
-                            .switch_policy_train = a.switch_train,
-                            .switch_policy_eval = a.switch_eval,
-                            .switch_dropout = a.switch_dropout,
-                            .switch_temperature = a.switch_temperature,
-                            .switch_jitter = a.switch_jitter,
-                            .jitter = a.jitter,
-                            .sigmoid = a.sigmoid,
-                            .unnormalised = !a.normalise,
-                            .scale = a.scale,
-                            .bias_rate = a.bias_rate,
-                            .shared = a.shared,
-                            .one_hot = strcmp(a.dispatch, "one_hot") == 0,
-                            .dropless = strcmp(a.dispatch, "dropless") == 0};
-    return config_activation(c, k->name, a.activation, l->moe.activation);
+    experts_args a = config_experts_defaults();
+    return configure(c, k, scope, given, &a) && config_experts_opts(c, k, scope, &a, &l->moe);
 }

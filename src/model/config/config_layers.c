@@ -60,12 +60,10 @@ static bool read_kwargs(mtf_config *c, const gin_value *kwargs, mtf_attention_la
     return true;
 }
 
-static bool attention_layer(mtf_config *c, const configurable *k, const char *scope,
-                            const gin_value *given, mtf_transformer_layer *l)
+/* What was configured, as options. */
+static bool attention_opts(mtf_config *c, const configurable *k, const char *scope,
+                           attention_args a, mtf_attention_layer *o)
 {
-    attention_args       a = {0};
-    mtf_attention_layer *o = &l->attention;
-    TRY(configure(c, k, scope, given, &a));
     *o = (mtf_attention_layer){.heads = a.heads,
                                .memory_heads = a.memory_heads,
                                .kv = a.kv,
@@ -103,6 +101,26 @@ static bool attention_layer(mtf_config *c, const configurable *k, const char *sc
             "layers takes; it is for BranchedSelfAttention, which is not available in mtf");
     }
     return read_kwargs(c, a.kwargs, o);
+}
+
+static bool attention_layer(mtf_config *c, const configurable *k, const char *scope,
+                            const gin_value *given, mtf_transformer_layer *l)
+{
+    attention_args a = {0};
+    return configure(c, k, scope, given, &a) && attention_opts(c, k, scope, a, &l->attention);
+}
+
+/* One whose projections are mixtures of experts. */
+static bool experts_attention_layer(mtf_config *c, const configurable *k, const char *scope,
+                                    const gin_value *given, mtf_transformer_layer *l)
+{
+    experts_attention_args a = {.experts = config_experts_defaults()};
+    mtf_moe_opts          *o = arena_array(&c->gin.session->arena, mtf_moe_opts, 1);
+    TRY(o && configure(c, k, scope, given, &a) &&
+        attention_opts(c, k, scope, a.attention, &l->attention) &&
+        config_experts_opts(c, k, scope, &a.experts, o));
+    l->attention.experts = o;
+    return true;
 }
 
 /* (("heads", 4), ("key_heads", 3)): dimensions of heads. */
@@ -239,6 +257,9 @@ static const struct {
     {&known_talking_enc_dec, MTF_TALKING_HEADS_ENC_DEC_ATTENTION, talking_layer},
     {&known_dense_relu_dense, MTF_FEED_FORWARD, feed_forward_layer_of},
     {&known_experts, MTF_MOE, config_experts},
+    {&known_experts_2d, MTF_MOE, config_experts},
+    {&known_experts_attention, MTF_SELF_ATTENTION, experts_attention_layer},
+    {&known_experts_enc_dec, MTF_ENC_DEC_ATTENTION, experts_attention_layer},
 };
 
 /* Splits [class, "name", {arguments}], in any order; omitted items are NULL. */
@@ -282,7 +303,8 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
     return gin_fail(
         &c->gin, &class->at, ERR_VALUE,
         "%s is not a layer; layers are SelfAttention, LocalSelfAttention, EncDecAttention, "
-        "TalkingHeadsSelfAttention, TalkingHeadsEncDecAttention, DenseReluDense and MoE1D",
+        "TalkingHeadsSelfAttention, TalkingHeadsEncDecAttention, DenseReluDense, MoE1D, "
+        "MoE2D, ExpertsSelfAttention and ExpertsEncDecAttention",
         k->name);
 }
 

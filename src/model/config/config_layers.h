@@ -3,6 +3,7 @@
 #define MODEL_CONFIG_LAYERS_H
 
 #include "model/config/configurable.h"
+#include "model/config/known_model.h"
 
 /* The kind of stack that a layer belongs to. */
 typedef enum stack_kind { STACK_CAUSAL, STACK_DECODER, STACK_BIDIRECTIONAL } stack_kind;
@@ -17,7 +18,11 @@ bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o);
 enum { ACTIVATIONS = 3 };
 bool config_activation(mtf_config *c, const char *layer, const gin_value *v,
                        const char *to[ACTIVATIONS + 1]);
-/* MoE1D, in a file of its own. */
+/* MoE1D and MoE2D, in a file of their own; and what else has experts: values of parameters that it lacks,
+ * and its experts as options. */
+experts_args config_experts_defaults(void);
+bool         config_experts_opts(mtf_config *c, const configurable *k, const char *scope,
+                                 const experts_args *a, mtf_moe_opts *o);
 bool config_experts(mtf_config *c, const configurable *k, const char *scope, const gin_value *given,
                     mtf_transformer_layer *l);
 

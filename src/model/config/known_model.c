@@ -121,6 +121,65 @@ static const gin_parameter moe_1d[] = {
     {"dispatch",                       TAKES_TEXT,    "'index'", AT(dispatch)},
     {0}};
 const configurable known_experts = {"mesh_tensorflow.transformer.moe", "MoE1D", moe_1d, NULL, 0};
+
+static const gin_parameter moe_2d[] = {
+    {"expert_x",                       TAKES_COUNT,   "8",      AT(outer)},
+    {"expert_y",                       TAKES_COUNT,   "8",      AT(experts)},
+    {"loss_coef",                      TAKES_LEAST_0, "0.01",   AT(loss_coef)},
+    {"hidden_size",                    TAKES_COUNT,   "4096",   AT(hidden)},
+    {"group_size",                     TAKES_COUNT,   "1024",   AT(group_size)},
+    {"capacity_factor_train",          TAKES_LEAST_0, "1.25",   AT(capacity_train)},
+    {"capacity_factor_eval",           TAKES_LEAST_0, "2.0",    AT(capacity_eval)},
+    {"capacity_factor_second_level",   TAKES_LEAST_0, "1.0",    AT(capacity_inner)},
+    {"use_second_place_loss",          TAKES_BOOL,    "False",  AT(second_place_loss)},
+    {"second_policy_train",            TAKES_TEXT,    "'random'", AT(second_train)},
+    {"second_policy_eval",             TAKES_TEXT,    "'random'", AT(second_eval)},
+    {"second_threshold_train",         TAKES_LEAST_0, "0.2",    AT(threshold_train)},
+    {"second_threshold_eval",          TAKES_LEAST_0, "0.2",    AT(threshold_eval)},
+    /* this library's own */
+    {"dropout_rate",                   TAKES_SHARE,   "0.0",    AT(dropout)},
+    {"activation",                     TAKES_VALUE,   "'relu'", AT(activation)},
+    {"moe_gating",                     TAKES_TEXT,    "'top_2'", AT(gating)},
+    {"min_expert_capacity",            TAKES_COUNT,   "4",      AT(least_capacity)},
+    {"top_k",                          TAKES_COUNT,   "2",      AT(k)},
+    {"z_loss",                         TAKES_LEAST_0, "None",   AT(z_loss)},
+    {"shared_experts",                 TAKES_INT,     "0",      AT(shared)},
+    {"router_jitter",                  TAKES_SHARE,   "0.0",    AT(jitter)},
+    {"group_across_sequences",         TAKES_BOOL,    "False",  AT(across)},
+    {"dispatch",                       TAKES_TEXT,    "'index'", AT(dispatch)},
+    {0}};
+const configurable known_experts_2d = {"mesh_tensorflow.transformer.moe", "MoE2D", moe_2d, NULL, 0};
+#undef AT
+
+#define AT(field) offsetof(experts_attention_args, field)
+static const gin_parameter experts_attention[] = {
+    {"num_experts",                    TAKES_COUNT,   "16",     AT(experts.experts)},
+    {"loss_coef",                      TAKES_LEAST_0, "0.01",   AT(experts.loss_coef)},
+    {"group_size",                     TAKES_COUNT,   "1024",   AT(experts.group_size)},
+    {"capacity_factor_train",          TAKES_LEAST_0, "1.25",   AT(experts.capacity_train)},
+    {"capacity_factor_eval",           TAKES_LEAST_0, "2.0",    AT(experts.capacity_eval)},
+    {"moe_gating",                     TAKES_TEXT,    "'switch'", AT(experts.gating)},
+    {"min_expert_capacity",            TAKES_COUNT,   "4",      AT(experts.least_capacity)},
+    {"switch_policy_train",            TAKES_TEXT,    "'input_jitter'", AT(experts.switch_train)},
+    {"switch_policy_eval",             TAKES_TEXT,    "'input_jitter'", AT(experts.switch_eval)},
+    {"switch_dropout",                 TAKES_SHARE,   "0.0",    AT(experts.switch_dropout)},
+    {"switch_temperature",             TAKES_LEAST_0, "1.0",    AT(experts.switch_temperature)},
+    {"switch_jitter",                  TAKES_SHARE,   "0.01",   AT(experts.switch_jitter)},
+    {"switch_top_k",                   TAKES_COUNT,   "4",      AT(experts.ntlb_rounds)},
+    {"hidden_size",                    TAKES_COUNT,   "3072",   AT(experts.hidden)},
+    {"use_experts_attention",          TAKES_DEFAULT, "True",   0},
+    /* this library's own */
+    {"activation",                     TAKES_VALUE,   "'relu'", AT(experts.activation)},
+    {"top_k",                          TAKES_COUNT,   "2",      AT(experts.k)},
+    {"z_loss",                         TAKES_LEAST_0, "None",   AT(experts.z_loss)},
+    {"dispatch",                       TAKES_TEXT,    "'index'", AT(experts.dispatch)},
+    {0}};
+const configurable known_experts_attention = {LAYERS, "ExpertsSelfAttention", experts_attention, &known_self_attention, 0};
+
+static const gin_parameter experts_enc_dec[] = {
+    {"relative_attention_type",        TAKES_TEXT,    "None",   AT(attention.relative)},
+    {0}};
+const configurable known_experts_enc_dec = {LAYERS, "ExpertsEncDecAttention", experts_enc_dec, &known_experts_attention, 0};
 #undef AT
 
 /* ---- stacks ---- */
@@ -321,6 +380,9 @@ const configurable *const known_model[] = {&known_self_attention,
                                            &known_talking_enc_dec,
                                            &known_dense_relu_dense,
                                            &known_experts,
+                                           &known_experts_2d,
+                                           &known_experts_attention,
+                                           &known_experts_enc_dec,
                                            &known_layer_stack,
                                            &known_reversible_stack,
                                            &known_make_layer_stack,

@@ -28,15 +28,22 @@ typedef struct dense_args {
     bool             bias, f8;
 } dense_args;
 
-/* MoE1D. */
+/* MoE1D and MoE2D. */
 typedef struct experts_args {
-    int64_t     experts, hidden, group_size, least_capacity, ntlb_rounds, k, shared;
-    double      loss_coef, capacity_train, capacity_eval, threshold_train, threshold_eval, dropout;
+    int64_t     outer, experts, hidden, group_size, least_capacity, ntlb_rounds, k, shared;
+    double      loss_coef, capacity_train, capacity_eval, capacity_inner, dropout;
+    double      threshold_train, threshold_eval;
     double      switch_dropout, switch_temperature, switch_jitter, z_loss, jitter, scale, bias_rate;
     bool        second_place_loss, across, sigmoid, normalise;
     const char *second_train, *second_eval, *gating, *switch_train, *switch_eval, *dispatch;
     const gin_value *activation;
 } experts_args;
+
+/* ExpertsSelfAttention. */
+typedef struct experts_attention_args {
+    attention_args attention; /* first: the table of SelfAttention holds offsets in it */
+    experts_args   experts;
+} experts_attention_args;
 
 typedef struct stack_args {
     const gin_value *initial, *per_layer, *final, *dropout, *epsilon;
@@ -109,11 +116,12 @@ typedef struct scaling_args {
 
 extern const configurable known_self_attention, known_enc_dec_attention, known_local_attention,
     known_talking_heads, known_talking_enc_dec, known_dense_relu_dense, known_experts,
-    known_layer_stack, known_reversible_stack, known_make_layer_stack, known_unitransformer,
-    known_bitransformer, known_make_bitransformer, known_make_bi_student_teacher,
-    known_student_teacher, known_vocab_embedding, known_embedding_class, known_reduce_ensemble,
-    known_unit_scaling, known_initializer, known_delimiter, known_spans, known_enc_dec_bias,
-    known_sinusoids, known_shift_targets;
+    known_experts_2d, known_experts_attention, known_experts_enc_dec, known_layer_stack,
+    known_reversible_stack, known_make_layer_stack, known_unitransformer, known_bitransformer,
+    known_make_bitransformer, known_make_bi_student_teacher, known_student_teacher,
+    known_vocab_embedding, known_embedding_class, known_reduce_ensemble, known_unit_scaling,
+    known_initializer, known_delimiter, known_spans, known_enc_dec_bias, known_sinusoids,
+    known_shift_targets;
 
 /* Sublayers and their names in mtf_sublayers; the last has none. */
 typedef struct known_sublayer {

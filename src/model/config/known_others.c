@@ -47,7 +47,6 @@ const configurable *const known_others[] = {
     NO_EFFECT("preprocess_tsv"), NO_EFFECT("tsv_dataset_fn"), NO_EFFECT("get_mixture_or_task"),
     NO_EFFECT("get_default_spm_path"), NO_EFFECT("get_default_vocabulary"),
     /* layers that mtf does not have yet */
-    ABSENT("MoE2D"), ABSENT("ExpertsSelfAttention"), ABSENT("ExpertsEncDecAttention"),
     ABSENT("Synthesizer"), ABSENT("TransparentEncDecAttention"), ABSENT("GeneralBilinearSelfAttention"),
     ABSENT("GeneralBilinearEncDecAttention"), ABSENT("BranchedSelfAttention"), ABSENT("BranchedEncDecAttention"),
     ABSENT("Conv1DLayer"), ABSENT("SeparableConv1DLayer"), ABSENT("Conv1DLocalAttn"),

@@ -170,7 +170,7 @@ bool conversion_check(conversion *v)
     complaint missing = {{.arena = a}, 0}, unfit = missing, unknown = missing;
     textbuf   all = {.arena = a};
     for (int k = 0; k < v->nweights; k++)
-        if (!v->imports || v->weights[k].part == 0)
+        if (v->imports ? v->weights[k].part == 0 : v->weights[k].piece == 0)
             check_weight(v, &v->weights[k], &missing, &unfit);
     if (v->imports) TRY(find_unknown(v, &unknown));
     close_complaint(&missing, &all, "missing");

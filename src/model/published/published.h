@@ -1,4 +1,4 @@
-/* Published models: T5 and GPT-2 as Hugging Face keeps them.
+/* Published models: T5, GPT-2 and Mixtral as Hugging Face keeps them.
  *
  * A published folder has config.json, which describes the model, and safetensors files with weights,
  * whose names and orientations differ from mtf's.  A table (weight_names.c) maps each of them to a
@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "mtf_transformer.h"
 
-typedef enum published_family { PUBLISHED_T5, PUBLISHED_GPT2 } published_family;
+typedef enum published_family { PUBLISHED_T5, PUBLISHED_GPT2, PUBLISHED_MIXTRAL } published_family;
 
 /* The contents of config.json. */
 typedef struct published_config {
@@ -20,6 +20,8 @@ typedef struct published_config {
     int64_t          layers, encoder_layers; /* of the only stack, or the decoder; 0: no encoder */
     int64_t          buckets, max_distance;  /* T5 */
     int64_t          positions;              /* longest sequence */
+    int64_t          memory_heads, experts, choices; /* Mixtral */
+    double           rotary, balance;                /* the coefficient of the experts' loss */
     double           epsilon, dropout, attention_dropout;
     const char      *activation; /* this library's name for it */
     bool             gated;      /* hidden units are products of two projections */

@@ -176,10 +176,64 @@ static bool read_gpt2(const config_reader *r, published_config *c)
     return true;
 }
 
+/* Rotary positions: a member of its own in files of version 4, one of several later. */
+static bool read_rotary(const config_reader *r, published_config *c)
+{
+    const cJSON *scaling = json_member(r->root, "rope_scaling");
+    const cJSON *more = json_member(r->root, "rope_parameters");
+    if (!is_absent(scaling)) return wrong(r, "rope_scaling", "null");
+    TRY(get_number(r, "rope_theta", 1e6, &c->rotary));
+    if (!is_absent(more)) {
+        config_reader inside = {r->session, r->path, more};
+        const char   *kind;
+        TRY(get_word(&inside, "rope_type", "default", &kind) &&
+            get_number(&inside, "rope_theta", c->rotary, &c->rotary));
+        if (strcmp(kind, "default") != 0) return wrong(r, "rope_type", "\"default\"");
+    }
+    return c->rotary > 0 || wrong(r, "rope_theta", "a number above 0");
+}
+
+static bool read_mixtral(const config_reader *r, published_config *c)
+{
+    const char *word;
+    int64_t     window;
+    bool        balanced;
+    double      coefficient;
+    c->family = PUBLISHED_MIXTRAL;
+    TRY(get_size(r, "hidden_size", 4096, &c->d_model) &&
+        get_size(r, "num_attention_heads", 32, &c->heads) &&
+        get_size(r, "num_key_value_heads", 8, &c->memory_heads) &&
+        get_size(r, "intermediate_size", 14336, &c->d_ff) &&
+        get_layers(r, "num_hidden_layers", 32, &c->layers) &&
+        get_size(r, "max_position_embeddings", 4096 * 32, &c->positions) &&
+        get_size(r, "num_local_experts", 8, &c->experts) &&
+        get_size(r, "num_experts_per_tok", 2, &c->choices) &&
+        get_number(r, "rms_norm_eps", 1e-5, &c->epsilon) &&
+        get_number(r, "attention_dropout", 0, &c->attention_dropout) &&
+        get_number(r, "router_aux_loss_coef", 0.001, &coefficient) &&
+        get_truth(r, "output_router_logits", false, &balanced) &&
+        get_truth(r, "tie_word_embeddings", false, &c->tied) &&
+        get_word(r, "hidden_act", "silu", &word) && set_activation(r, "hidden_act", word, c) &&
+        get_size(r, "sliding_window", c->positions, &window) && read_rotary(r, c));
+    if (c->heads % c->memory_heads)
+        return wrong(r, "num_key_value_heads", "a divisor of num_attention_heads");
+    if (c->choices > c->experts)
+        return wrong(r, "num_experts_per_tok", "at most num_local_experts");
+    if (window < c->positions)
+        return wrong(r, "sliding_window", "null, or as long as max_position_embeddings");
+    int64_t even = c->d_model % c->heads == 0 ? c->d_model / c->heads : 0;
+    TRY(get_size(r, "head_dim", even, &c->d_kv));
+    if (c->d_kv % 2) return wrong(r, "head_dim", "an even number: rotary positions rotate pairs");
+    /* There one sum over the layers and their choices is taken, and divided by the layers. */
+    c->balance = balanced ? coefficient * (double)c->choices / (double)c->layers : 0;
+    c->gated = c->unscaled = c->scaled_queries = true;
+    return true;
+}
+
 static const struct {
     const char *type;
     bool (*read)(const config_reader *r, published_config *c);
-} families[] = {{"t5", read_t5}, {"mt5", read_mt5}, {"gpt2", read_gpt2}};
+} families[] = {{"t5", read_t5}, {"mt5", read_mt5}, {"gpt2", read_gpt2}, {"mixtral", read_mixtral}};
 
 static bool read_family(const config_reader *r, published_config *c)
 {
@@ -188,7 +242,7 @@ static bool read_family(const config_reader *r, published_config *c)
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (strcmp(type, families[i].type) == 0)
             return get_size(r, "vocab_size", 0, &c->vocab) && families[i].read(r, c);
-    return wrong(r, "model_type", "\"t5\", \"mt5\" or \"gpt2\"");
+    return wrong(r, "model_type", "\"t5\", \"mt5\", \"gpt2\" or \"mixtral\"");
 }
 
 /* The whole file as text in the arena. */
@@ -234,8 +288,42 @@ static const char *const legacy_layers[] = {"legacy_rms_norm", "call_layer", "dr
                                             NULL};
 static const char *const legacy_final[] = {"legacy_final_rms_norm", "dropout", NULL};
 
+static mtf_transformer_opts mixtral_opts(const published_config *c, published_layers *room)
+{
+    mtf_transformer_layer own = {.kind = MTF_SELF_ATTENTION,
+                                 .attention = {.heads = c->heads,
+                                               .memory_heads = c->memory_heads,
+                                               .kv = c->d_kv,
+                                               .dropout = c->attention_dropout,
+                                               .dropout_each = true,
+                                               .scale_queries = true,
+                                               .rotary = c->rotary}};
+    mtf_transformer_layer experts = {.kind = MTF_MOE,
+                                     .moe = {.experts = c->experts,
+                                             .hidden = c->d_ff,
+                                             .activation = {c->activation, "linear"},
+                                             .gating = "top_k",
+                                             .k = c->choices,
+                                             .dropless = true,
+                                             .loss_coef = c->balance > 0 ? c->balance : -1}};
+    *room = (published_layers){.decoder = {own, experts}};
+    return (mtf_transformer_opts){.d_model = c->d_model,
+                                  .input_vocab = c->vocab,
+                                  .vocab_divisor = 1,
+                                  .stack = {.layers = room->decoder,
+                                            .blocks = c->layers,
+                                            .epsilon = c->epsilon,
+                                            .max_length = c->positions,
+                                            .positions = MTF_POSITIONS_NONE},
+                                  .shared_softmax = c->tied,
+                                  .unscaled_softmax = c->tied,
+                                  .no_shift = true,
+                                  .z_loss = -1};
+}
+
 mtf_transformer_opts published_opts(const published_config *c, published_layers *room)
 {
+    if (c->family == PUBLISHED_MIXTRAL) return mixtral_opts(c, room);
     bool                  t5 = c->family == PUBLISHED_T5;
     mtf_transformer_layer own = {.kind = MTF_SELF_ATTENTION,
                                  .attention = {.heads = c->heads,

@@ -17,6 +17,7 @@ static void add_size(textbuf *t, const char *name, int64_t value)
 
 static void add_sizes(textbuf *t, const published_config *c)
 {
+    const char *layer = c->family == PUBLISHED_MIXTRAL ? "MoE1D" : "DenseReluDense";
     add_size(t, "num_layers", c->layers);
     add_size(t, "d_model", c->d_model);
     add_size(t, "d_ff", c->d_ff);
@@ -26,9 +27,9 @@ static void add_sizes(textbuf *t, const published_config *c)
     text_add(t, "dropout_rate = %.9g\n", c->dropout);
     text_add(t, "SelfAttention.dropout_rate = %.9g\n", c->attention_dropout);
     if (c->gated)
-        text_add(t, "DenseReluDense.activation = ['%s', 'linear']\n", c->activation);
+        text_add(t, "%s.activation = ['%s', 'linear']\n", layer, c->activation);
     else
-        text_add(t, "DenseReluDense.activation = '%s'\n", c->activation);
+        text_add(t, "%s.activation = '%s'\n", layer, c->activation);
 }
 
 static void add_t5(textbuf *t, const published_config *c)
@@ -49,7 +50,8 @@ static void add_t5(textbuf *t, const published_config *c)
         text_add(t, "sublayer_rms_norm.epsilon = %.9g\n", c->epsilon);
 }
 
-static void add_gpt2(textbuf *t, const published_config *c)
+/* A language model whose logits at a token predict the next one. */
+static void add_lm(textbuf *t, const published_config *c)
 {
     text_add(t, "run.model_type = 'lm'\n");
     text_add(t, "run.sequence_length = {'targets': %lld}\n", (long long)c->positions);
@@ -59,8 +61,30 @@ static void add_gpt2(textbuf *t, const published_config *c)
     add_size(t, "Unitransformer.output_vocab_size", c->vocab);
     text_add(t, "Unitransformer.shift_targets = False\n"
                 "Unitransformer.z_loss = 0.0\n"
-                "SelfAttention.use_bias = True\n"
-                "SelfAttention.dropout_each_query = True\n"
+                "SelfAttention.dropout_each_query = True\n");
+}
+
+static void add_mixtral(textbuf *t, const published_config *c)
+{
+    add_lm(t, c);
+    text_add(t, "make_layer_stack.layers = [@SelfAttention, @MoE1D]\n"
+                "Unitransformer.positional_embedding = False\n"
+                "SelfAttention.fold_scaling_into_initializer = False\n"
+                "MoE1D.moe_gating = 'top_k'\n"
+                "MoE1D.dispatch = 'dropless'\n");
+    add_size(t, "SelfAttention.num_memory_heads", c->memory_heads);
+    text_add(t, "SelfAttention.rotary_base = %.17g\n", c->rotary);
+    add_size(t, "MoE1D.num_experts", c->experts);
+    add_size(t, "MoE1D.top_k", c->choices);
+    add_size(t, "MoE1D.hidden_size", c->d_ff);
+    text_add(t, "MoE1D.loss_coef = %.9g\n", c->balance);
+    text_add(t, "sublayer_rms_norm.epsilon = %.9g\n", c->epsilon);
+}
+
+static void add_gpt2(textbuf *t, const published_config *c)
+{
+    add_lm(t, c);
+    text_add(t, "SelfAttention.use_bias = True\n"
                 "DenseReluDense.use_bias = True\n"
                 "DenseReluDense.dropout_rate = 0.0\n"
                 "LayerStack.sublayers_initial = [@sublayer_dropout]\n"
@@ -105,6 +129,8 @@ const char *published_gin(arena *a, const published_config *c)
     add_sizes(&t, c);
     if (c->family == PUBLISHED_T5)
         add_t5(&t, c);
+    else if (c->family == PUBLISHED_MIXTRAL)
+        add_mixtral(&t, c);
     else
         add_gpt2(&t, c);
     text_add(&t, "Unitransformer.vocab_divisor = 1\n");

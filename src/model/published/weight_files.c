@@ -26,6 +26,7 @@ static inline void copy_elements(const published_weight *w, bool imports, char *
     enum { SQUARE = 32 };
     int64_t row = w->transposed ? 1 : w->columns * w->parts, column = w->transposed ? w->rows : 1;
     int64_t first = w->part * w->columns;
+    ours += (size_t)(w->piece * w->rows * w->columns) * bytes;
     for (int64_t i0 = 0; i0 < w->rows; i0 += SQUARE)
         for (int64_t j0 = 0; j0 < w->columns; j0 += SQUARE)
             for (int64_t i = i0; i < w->rows && i < i0 + SQUARE; i++)
@@ -69,18 +70,19 @@ static char *read_tensor(conversion *v, const kept_tensor *t)
     return NULL;
 }
 
-/* How many weights from k on share one published tensor. */
+/* How many weights from k on become one tensor of the target. */
 static int group_size(const conversion *v, int k)
 {
-    return v->weights[k].parts;
+    return v->imports ? v->weights[k].pieces : v->weights[k].parts;
 }
 
-/* Import: extracts one variable from a published tensor.  Export: builds the tensor from its variables. */
+/* Import: extracts one variable from a published tensor, or builds it from several.  Export: builds the tensor
+ * from its variables, or extracts it from one. */
 static char *make_tensor(conversion *v, int k, const kept_tensor *to)
 {
     mtf_session *s = v->session;
     char        *made = block_alloc(&s->allocator, &s->fault, (size_t)to->bytes, false);
-    int          n = v->imports ? 1 : group_size(v, k);
+    int          n = group_size(v, k);
     for (int i = k; made && i < k + n; i++) {
         const published_weight *w = &v->weights[i];
         char                   *from = read_tensor(v, conversion_source(v, w));
@@ -104,15 +106,17 @@ static bool plan(conversion *v, const char *path)
     v->target = contents_make(&v->session->arena);
     v->target.path = v->target.folder = path;
     if (!v->imports) v->target.format = "pt"; /* PyTorch; the transformers library requires it */
-    for (int k = 0; k < v->nweights; k += v->imports ? 1 : group_size(v, k)) {
+    for (int k = 0; k < v->nweights; k += group_size(v, k)) {
         w = &v->weights[k];
         const kept_tensor *from = conversion_source(v, w);
-        for (int i = 1; !v->imports && i < group_size(v, k); i++)
-            if (conversion_source(v, w + i)->type != from->type)
+        for (int i = 1; i < group_size(v, k); i++) {
+            const kept_tensor *other = conversion_source(v, w + i);
+            if (other->type != from->type)
                 return fail(&v->session->fault, ERR_TYPE,
                             "\"%s\": \"%s\" is %s and \"%s\" %s; they become one tensor",
-                            v->source.path, w->ours, mtf_dtype_name(from->type), w[i].ours,
-                            mtf_dtype_name(conversion_source(v, w + i)->type));
+                            v->source.path, from->shown, mtf_dtype_name(from->type), other->shown,
+                            mtf_dtype_name(other->type));
+        }
         kept_tensor *to = contents_add(&v->target, v->imports ? w->ours : w->theirs);
         TRY(to &&
             contents_shape(&v->target, to, from->type, v->imports ? &w->shape : &w->their_shape));

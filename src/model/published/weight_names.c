@@ -9,9 +9,11 @@
 typedef enum when { ALWAYS, IF_PLAIN, IF_GATED, IF_UNTIED } when;
 typedef enum blocks { ONCE, ENCODER, DECODER } blocks;
 
-/* A # in a name is the number of a block.  Letters stand for dimensions: v vocabulary, d model, h all
- * heads in one dimension, H heads, f hidden units, b buckets, p positions.  A ^ before them: the
- * published tensor is transposed; a digit: it holds three side by side, of which this is that one. */
+/* A # in a name is the number of a block, a @ that of an expert, whose tensors are pieces of one variable.
+ * Letters stand for dimensions: v vocabulary, d model, h all heads in one dimension, H heads, m all heads of
+ * keys and values, f hidden units, g those of an expert, x experts of the router, b buckets, p positions.  A ^
+ * before them: the published tensor is transposed; a digit: it holds three side by side, of which this is that
+ * one. */
 typedef struct row {
     blocks      blocks;
     when        when;
@@ -79,6 +81,22 @@ static const row gpt2_rows[] = {
     {ONCE,    IF_UNTIED, "lm_head.weight",                     "transformer/logits/kernel",                              "^dv"},
     {0},
 };
+static const row mixtral_rows[] = {
+    {ONCE,    ALWAYS,    "model.embed_tokens.weight",                               "transformer/embedding",                                      "vd"},
+    {DECODER, ALWAYS,    "model.layers.#.input_layernorm.weight",                   "transformer/block_#/layer_000/rms_norm/scale",               "d"},
+    {DECODER, ALWAYS,    "model.layers.#.self_attn.q_proj.weight",                  "transformer/block_#/layer_000/SelfAttention/q",              "^dh"},
+    {DECODER, ALWAYS,    "model.layers.#.self_attn.k_proj.weight",                  "transformer/block_#/layer_000/SelfAttention/k",              "^dm"},
+    {DECODER, ALWAYS,    "model.layers.#.self_attn.v_proj.weight",                  "transformer/block_#/layer_000/SelfAttention/v",              "^dm"},
+    {DECODER, ALWAYS,    "model.layers.#.self_attn.o_proj.weight",                  "transformer/block_#/layer_000/SelfAttention/o",              "^hd"},
+    {DECODER, ALWAYS,    "model.layers.#.post_attention_layernorm.weight",          "transformer/block_#/layer_001/rms_norm/scale",               "d"},
+    {DECODER, ALWAYS,    "model.layers.#.block_sparse_moe.gate.weight",             "transformer/block_#/layer_001/MoE1D/top_k_gating/kernel",    "^dx"},
+    {DECODER, ALWAYS,    "model.layers.#.block_sparse_moe.experts.@.w1.weight",     "transformer/block_#/layer_001/MoE1D/wi_0/kernel",            "^dg"},
+    {DECODER, ALWAYS,    "model.layers.#.block_sparse_moe.experts.@.w3.weight",     "transformer/block_#/layer_001/MoE1D/wi_1/kernel",            "^dg"},
+    {DECODER, ALWAYS,    "model.layers.#.block_sparse_moe.experts.@.w2.weight",     "transformer/block_#/layer_001/MoE1D/wo/kernel",              "^gd"},
+    {ONCE,    ALWAYS,    "model.norm.weight",                                       "transformer/rms_norm/scale",                                 "d"},
+    {ONCE,    IF_UNTIED, "lm_head.weight",                                          "transformer/logits/kernel",                                  "^dv"},
+    {0},
+};
 /* clang-format on */
 
 static const published_spare t5_spares[] = {
@@ -90,6 +108,12 @@ static const published_spare t5_spares[] = {
 static const published_spare gpt2_spares[] = {
     {"^lm_head\\.weight$", "transformer.wte.weight", NULL},
     {"^(transformer\\.)?h\\.[0-9]+\\.attn\\.(bias|masked_bias)$", NULL, "a mask"},
+    {0}};
+
+static const published_spare mixtral_spares[] = {
+    {"^lm_head\\.weight$", "model.embed_tokens.weight", NULL},
+    {"^model\\.layers\\.[0-9]+\\.self_attn\\.rotary_emb\\.inv_freq$", NULL,
+     "follows from rope_theta"},
     {0}};
 
 /* What differs between families, besides the rows. */
@@ -107,6 +131,11 @@ static const struct {
                         "transformer.",
                         gpt2_spares,
                         {"lm_head.weight", "transformer/logits/kernel", "transformer.wte.weight"}},
+    [PUBLISHED_MIXTRAL] = {mixtral_rows,
+                           "",
+                           mixtral_spares,
+                           {"lm_head.weight", "transformer/logits/kernel",
+                            "model.embed_tokens.weight"}},
 };
 
 /* ---- rows to weights ---- */
@@ -134,16 +163,19 @@ static mtf_dim dim_of(char letter, const published_config *c)
     case 'd': return (mtf_dim){"d_model", c->d_model};
     case 'h': return (mtf_dim){c->heads > 1 ? "heads" : "d_kv", c->heads * c->d_kv};
     case 'H': return (mtf_dim){"heads", c->heads};
+    case 'm': return (mtf_dim){c->memory_heads > 1 ? "heads" : "d_kv", c->memory_heads * c->d_kv};
+    case 'g': return (mtf_dim){"expert_hidden", c->d_ff};
+    case 'x': return (mtf_dim){"expert_unsplit", c->experts};
     case 'f': return (mtf_dim){"d_ff", c->d_ff};
     case 'b': return (mtf_dim){"buckets", c->buckets};
     default: return (mtf_dim){"max_length", c->positions};
     }
 }
 
-/* The name with the block's number, padded to `digits` digits. */
-static const char *numbered(arena *a, const char *name, int digits, int64_t block)
+/* The name with a number in place of the mark, padded to `digits` digits. */
+static const char *numbered(arena *a, const char *name, char marked, int digits, int64_t block)
 {
-    const char *mark = strchr(name, '#');
+    const char *mark = name ? strchr(name, marked) : NULL;
     if (!mark) return name;
     textbuf t = {.arena = a};
     text_add(&t, "%.*s%0*d%s", (int)(mark - name), name, digits, (int)block, mark + 1);
@@ -179,13 +211,22 @@ static void set_shapes(const char *dims, const published_config *c, published_we
     w->their_shape.dims[n - 1].size *= w->parts;
 }
 
-static bool make_weight(arena *a, const row *r, const published_config *c, int64_t block,
-                        published_weight *w)
+/* How many published tensors one variable of this row holds. */
+static int64_t pieces_of(const row *r, const published_config *c)
 {
-    const char *dims = r->dims;
-    *w = (published_weight){.ours = numbered(a, r->ours, 3, block),
-                            .theirs = numbered(a, r->theirs, 1, block),
-                            .parts = 1};
+    return strchr(r->theirs, '@') ? c->experts : 1;
+}
+
+static bool make_weight(arena *a, const row *r, const published_config *c, int64_t block,
+                        int64_t piece, published_weight *w)
+{
+    const char *dims = r->dims, *theirs = numbered(a, r->theirs, '#', 1, block);
+    *w = (published_weight){.ours = numbered(a, r->ours, '#', 3, block),
+                            .theirs = numbered(a, theirs, '@', 1, piece),
+                            .parts = 1,
+                            .piece = (int)piece,
+                            .pieces = (int)pieces_of(r, c)};
+    if (strchr(r->theirs, '@')) w->shape = mtf_shape((mtf_dim){"experts", c->experts});
     if (*dims == '^') {
         w->transposed = true;
         dims++;
@@ -210,13 +251,16 @@ const published_weight *published_weights(arena *a, const published_config *c, i
 {
     const row *rows = families[c->family].rows;
     int64_t    most = 0;
-    for (const row *r = rows; r->ours; r++) most += repeats(r, c);
+    for (const row *r = rows; r->ours; r++) most += repeats(r, c) * pieces_of(r, c);
     published_weight *all = arena_array(a, published_weight, most);
     *count = 0;
     for (const row *r = rows; r->ours && all; r += group_size(r))
         for (int64_t block = 0; applies(r, c) && block < repeats(r, c); block++)
-            for (int i = 0; i < group_size(r); i++)
-                if (!make_weight(a, r + i, c, block, &all[(*count)++])) return NULL;
+            for (int i = 0; i < group_size(r) * pieces_of(r, c); i++) {
+                bool apart = pieces_of(r, c) > 1;
+                if (!make_weight(a, r + (apart ? 0 : i), c, block, apart ? i : 0, &all[(*count)++]))
+                    return NULL;
+            }
     return all;
 }
 

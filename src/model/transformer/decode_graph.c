@@ -243,6 +243,7 @@ bool encode_graph_make(const decode_sizes *d, int64_t length, encode_graph *to)
     c.row_copies = d->beams;
     c.length = part;
     c.batch = m->ensemble;
+    c.encoded_segment = mtf_rename_dimension(run.encoded_segment, "memory_length", "length");
     mtf_scope_push(g, m->decoder.opts.name);
     keep_for_layers(&c, mtf_rename_dimension(run.encoded, "memory_length", "length"));
     mtf_scope_push(g, "inputs");

@@ -6,14 +6,17 @@
 #include "model/transformer/sublayers.h"
 
 /* The original's name of a layer's class. */
-static const char *transformer_layer_class(mtf_layer_kind kind)
+static const char *transformer_layer_class(const mtf_transformer_layer *l)
 {
-    switch (kind) {
+    bool across = l->kind == MTF_ENC_DEC_ATTENTION;
+    if (l->kind != MTF_MOE && layer_has_experts(l))
+        return across ? "ExpertsEncDecAttention" : "ExpertsSelfAttention";
+    switch (l->kind) {
+    case MTF_MOE: return l->moe.outer ? "MoE2D" : "MoE1D";
     case MTF_SELF_ATTENTION: return "SelfAttention";
     case MTF_ENC_DEC_ATTENTION: return "EncDecAttention";
     case MTF_TALKING_HEADS_SELF_ATTENTION: return "TalkingHeadsSelfAttention";
     case MTF_TALKING_HEADS_ENC_DEC_ATTENTION: return "TalkingHeadsEncDecAttention";
-    case MTF_MOE: return "MoE1D";
     default: return "DenseReluDense";
     }
 }
@@ -71,6 +74,24 @@ static bool complete_attention(fault *f, const char *layer, mtf_attention_layer 
         return fail(f, ERR_VALUE, "%s: hybrid attention has no extra logit", layer);
     return check_share(f, "the dropout of attention", o->dropout) &&
            check_relative(f, layer, o->relative, o->buckets, o->max_distance);
+}
+
+/* Projections by mixtures of experts: what they need, and a copy of their options. */
+static bool complete_projections(mtf_session *s, const char *layer, mtf_attention_layer *o)
+{
+    if (!o->experts) return true;
+    const char *which = !o->shared_kv               ? "need shared_kv"
+                        : o->separate_heads         ? "need heads in one dimension"
+                        : o->bias                   ? "have no biases"
+                        : o->f8                     ? "have no products in f8"
+                        : o->experts->bias_rate > 0 ? "have no biases of balance"
+                                                    : NULL;
+    if (which)
+        return fail(&s->fault, ERR_VALUE,
+                    "%s: its queries and keys come from mixtures of experts, which %s", layer,
+                    which);
+    o->experts = arena_copy(&s->arena, o->experts, sizeof *o->experts);
+    return o->experts != NULL;
 }
 
 /* A set of heads as dimensions, with names of the session's own. */
@@ -133,10 +154,12 @@ static bool complete_talking(mtf_session *s, const char *layer, mtf_talking_head
 static bool complete_layer(mtf_session *s, mtf_transformer_layer *l)
 {
     fault *f = &s->fault;
-    if (!l->name) l->name = transformer_layer_class(l->kind);
+    if (!l->name) l->name = transformer_layer_class(l);
     switch (l->kind) {
     case MTF_SELF_ATTENTION:
-    case MTF_ENC_DEC_ATTENTION: return complete_attention(f, l->name, &l->attention);
+    case MTF_ENC_DEC_ATTENTION:
+        return complete_attention(f, l->name, &l->attention) &&
+               complete_projections(s, l->name, &l->attention);
     case MTF_TALKING_HEADS_SELF_ATTENTION:
     case MTF_TALKING_HEADS_ENC_DEC_ATTENTION:
         return complete_talking(s, l->name, &l->talking_heads);
@@ -195,7 +218,7 @@ static bool check_reversible(fault *f, const stack *s)
 {
     const mtf_stack_opts *o = &s->opts;
     for (int k = 0; o->reversible && k < s->nlayers; k++)
-        if (s->layers[k].kind == MTF_MOE)
+        if (layer_has_experts(&s->layers[k]))
             return fail(
                 f, ERR_VALUE,
                 "%s: the layers of a reversible stack give nothing but their result, and %s has a "
@@ -291,7 +314,7 @@ static bool complete_sizes(mtf_transformer *m)
 static bool has_experts(const stack *s)
 {
     for (int k = 0; k < s->nlayers; k++)
-        if (s->layers[k].kind == MTF_MOE) return true;
+        if (layer_has_experts(&s->layers[k])) return true;
     return false;
 }
 

@@ -65,11 +65,26 @@ static mtf_tensor *bias(const stack_call *c, const mtf_attention_layer *o, const
     return call_weight(c, name, mtf_shape_plus(c->model->ensemble, dims), "zeros");
 }
 
-/* x [.., d_model] to [.., heads, d_kv] */
-static mtf_tensor *project(const stack_call *c, const mtf_attention_layer *o, const projection *p,
-                           mtf_tensor *x)
+/* x [.., d_model] to [.., heads, d_kv] by a mixture of experts; `real`: 0 at padding of x. */
+static mtf_tensor *project_by_experts(stack_call *c, const mtf_attention_layer *o,
+                                      const projection *p, mtf_tensor *x, mtf_tensor *real)
+{
+    bool               folded = p->name[0] == 'q' && !o->scale_queries && !c->context.unit_scaling;
+    experts_projection by = {.opts = o->experts,
+                             .name = p->name,
+                             .output = combined(p->heads),
+                             .scale = folded ? 1 / (double)o->kv : 1,
+                             .deviation = p->deviation,
+                             .real = real};
+    return mtf_replace_dimensions(experts_project(c, &by, x), mtf_shape(by.output), p->heads);
+}
+
+/* The same, by whatever the layer has. */
+static mtf_tensor *project(stack_call *c, const mtf_attention_layer *o, const projection *p,
+                           mtf_tensor *x, mtf_tensor *real)
 {
     if (!x) return NULL;
+    if (o->experts) return project_by_experts(c, o, p, x, real);
     mtf_shape   rest = mtf_shape_minus(x->shape, mtf_shape(c->model->d_model));
     mtf_shape   all = o->separate_heads ? p->heads : mtf_shape(combined(p->heads));
     mtf_tensor *w = weight(c, o, p, false);
@@ -124,20 +139,20 @@ static bool scales_products(const mtf_attention_layer *o, mtf_dtype type)
     return o->scale_queries && exact && o->relative != MTF_RELATIVE_CONTEXTUAL;
 }
 
-static mtf_tensor *queries(const stack_call *c, const mtf_attention_layer *o, const heads *h,
+static mtf_tensor *queries(stack_call *c, const mtf_attention_layer *o, const heads *h,
                            mtf_tensor *x)
 {
     projection  p = projection_of(c, o, h, 'q');
-    mtf_tensor *q = project(c, o, &p, x);
+    mtf_tensor *q = project(c, o, &p, x, experts_real(c));
     return q && o->scale_queries && !scales_products(o, q->type) ? mtf_scale(q, query_scale(o)) : q;
 }
 
-static void keys_and_values(const stack_call *c, const mtf_attention_layer *o, const heads *h,
-                            mtf_tensor *x, mtf_tensor **k, mtf_tensor **v)
+static void keys_and_values(stack_call *c, const mtf_attention_layer *o, const heads *h,
+                            mtf_tensor *x, mtf_tensor *real, mtf_tensor **k, mtf_tensor **v)
 {
     projection pk = projection_of(c, o, h, 'k'), pv = projection_of(c, o, h, 'v');
-    *k = project(c, o, &pk, x);
-    *v = o->shared_kv ? *k : project(c, o, &pv, x);
+    *k = project(c, o, &pk, x, real);
+    *v = o->shared_kv ? *k : project(c, o, &pv, x, real);
 }
 
 static mtf_tensor *extra_logit(const stack_call *c, const mtf_attention_layer *o, const heads *h)
@@ -215,7 +230,7 @@ mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mt
 {
     heads       h = heads_of(o);
     mtf_tensor *q = queries(c, o, &h, x), *k, *v;
-    keys_and_values(c, o, &h, x, &k, &v);
+    keys_and_values(c, o, &h, x, experts_real(c), &k, &v);
     bool one = v == k && o->rotary == 0; /* one cache holds keys and values */
     if (o->rotary > 0) {
         q = rotate(c, q, h.kv, o->rotary, o->rotary_size);
@@ -233,23 +248,23 @@ mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mt
 /* ---- a decoder attends to the encoder's output ---- */
 
 /* Keys and values of the encoder's output: computed, or in decoding read from the cache. */
-static void encoded_keys(const stack_call *c, const mtf_attention_layer *o, const heads *h,
+static void encoded_keys(stack_call *c, const mtf_attention_layer *o, const heads *h,
                          mtf_tensor **k, mtf_tensor **v)
 {
     mtf_shape rest = mtf_shape_plus(h->memory, mtf_shape(h->kv));
     if (c->mode != CALL_DECODE) {
-        keys_and_values(c, o, h, c->encoded, k, v);
+        keys_and_values(c, o, h, c->encoded, c->encoded_segment, k, v);
         return;
     }
     *k = call_kept(c, "encoded_k", c->type, rest);
     *v = o->shared_kv ? *k : call_kept(c, "encoded_v", c->type, rest);
 }
 
-void enc_dec_attention_keep(const stack_call *c, const mtf_attention_layer *o, mtf_tensor *encoded)
+void enc_dec_attention_keep(stack_call *c, const mtf_attention_layer *o, mtf_tensor *encoded)
 {
     heads       h = heads_of(o);
     mtf_tensor *k, *v;
-    keys_and_values(c, o, &h, encoded, &k, &v);
+    keys_and_values(c, o, &h, encoded, c->encoded_segment, &k, &v);
     call_keep_encoded(c, "encoded_k", k);
     if (!o->shared_kv) call_keep_encoded(c, "encoded_v", v);
 }

@@ -55,14 +55,26 @@ static void build_layer(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_
     p->call->told = (mtf_moe_told){0}; /* tensors of the region, which stay there */
 }
 
-/* The same, with what a mixture of experts tells: its loss, 0 where it has none, and the load. */
+/* The same, with what a mixture of experts tells: its loss, 0 where it has none, and the rest. */
 static void build_experts(mtf_graph *g, void *context, mtf_tensor *const *in, mtf_tensor **out)
 {
     layer_place *p = context;
     out[0] = sublayers_apply(p->call, p->call->stack->opts.per_layer, p->layer, in[0]);
     mtf_moe_told told = p->call->told;
     out[1] = told.loss || !told.load ? told.loss : mtf_constant(g, 0, told.load->type, mtf_shape());
-    out[2] = told.load;
+    out[2] = told.load, out[3] = told.dropped, out[4] = told.entropy;
+    p->call->told = (mtf_moe_told){0}; /* tensors of the region, which stay there */
+}
+
+/* Names for those who watch, who see none of the region's own tensors. */
+static void name_told(const stack_call *c, const mtf_transformer_layer *l, const mtf_moe_told *told)
+{
+    mtf_scope_push(c->graph, l->name);
+    if (told->load) mtf_name(told->load, "expert_load");
+    if (told->dropped) mtf_name(told->dropped, "dropped");
+    if (told->entropy) mtf_name(told->entropy, "entropy");
+    if (told->loss) mtf_name(told->loss, "aux_loss");
+    mtf_scope_pop(c->graph);
 }
 
 /* A bias that all layers share must not be part of the first layer's region. */
@@ -84,14 +96,15 @@ static void make_shared_bias(stack_call *c, const mtf_transformer_layer *l)
 
 static mtf_tensor *apply_layer(stack_call *c, const mtf_transformer_layer *layer, mtf_tensor *x)
 {
-    bool        experts = layer->kind == MTF_MOE;
-    mtf_tensor *y[3] = {NULL};
+    bool        experts = layer_has_experts(layer);
+    mtf_tensor *y[5] = {NULL};
     if (!c->stack->opts.recompute || c->mode != CALL_TRAIN)
         return sublayers_apply(c, c->stack->opts.per_layer, layer, x);
     make_shared_bias(c, layer);
-    mtf_recompute(c->graph, 1, &x, experts ? 3 : 1, y, experts ? build_experts : build_layer,
+    mtf_recompute(c->graph, 1, &x, experts ? 5 : 1, y, experts ? build_experts : build_layer,
                   &(layer_place){c, layer});
-    c->told = (mtf_moe_told){.loss = y[1], .load = y[2]};
+    c->told = (mtf_moe_told){.loss = y[1], .load = y[2], .dropped = y[3], .entropy = y[4]};
+    if (experts) name_told(c, layer, &c->told);
     return y[0];
 }
 

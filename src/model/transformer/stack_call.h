@@ -37,7 +37,7 @@ typedef struct stack_call {
     mtf_tensor *spans, *encoded_spans; /* sentinels up to each position, i32; NULL: not needed */
     /* i32, 0 is padding, where no segment tells it; NULL: there is no padding */
     mtf_tensor         *tokens;
-    mtf_moe_told        told;          /* of the mixture of experts that was just applied */
+    mtf_moe_told        told;          /* of the layer's mixtures that were just applied */
     mtf_tensor         *loss;          /* what those of the stack add to the loss; NULL: nothing */
     struct shared_bias *shared_biases; /* relative biases that layers share, made so far */
     /* CALL_DECODE */
@@ -80,14 +80,27 @@ mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mt
 void        attention_shared_bias(stack_call *c, const mtf_attention_layer *o, bool across);
 mtf_tensor *enc_dec_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x);
 /* Caches the layer's keys and values of the encoder's output [batch.., length, d_model]. */
-void enc_dec_attention_keep(const stack_call *c, const mtf_attention_layer *o, mtf_tensor *encoded);
+void enc_dec_attention_keep(stack_call *c, const mtf_attention_layer *o, mtf_tensor *encoded);
 void talking_heads_shared_bias(stack_call *c, const mtf_talking_heads_layer *o, bool across);
 void talking_heads_keep(const stack_call *c, const mtf_talking_heads_layer *o, mtf_tensor *encoded);
 mtf_tensor *talking_heads_layer(stack_call *c, const mtf_talking_heads_layer *o, bool to_encoder,
                                 mtf_tensor *x);
 mtf_tensor *feed_forward_layer(stack_call *c, const mtf_feed_forward_layer *o, mtf_tensor *x);
 mtf_tensor *experts_layer(stack_call *c, const mtf_moe_opts *o, mtf_tensor *x);
-/* Takes what the layer told into account, where it was a mixture of experts. */
+/* What experts take for padding of this stack's positions: i32, 0 there; NULL: there is none. */
+mtf_tensor *experts_real(const stack_call *c);
+/* Queries, or keys and values, by a mixture of experts in a scope `name`: x [.., channels] to [.., output].
+ * `real`: i32, 0 at padding of x; NULL: there is none. */
+typedef struct experts_projection {
+    const mtf_moe_opts *opts;
+    const char         *name;
+    mtf_dim             output;
+    double              scale;     /* of the results' variance at the start */
+    double              deviation; /* of initial weights, where the model has one for all */
+    mtf_tensor         *real;
+} experts_projection;
+mtf_tensor *experts_project(stack_call *c, const experts_projection *p, mtf_tensor *x);
+/* Takes what the layer told into account, where it has mixtures of experts. */
 void experts_settle(stack_call *c, const mtf_transformer_layer *l);
 
 /* Enters the scope of a layer in its stack; returns the scope that was left. */
