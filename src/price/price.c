@@ -171,7 +171,8 @@ static double attention_rate(const price_rates *r, const instr *i)
                          fmin(rows, BLOCK_ROWS) * fmin(memory, BLOCK_MEMORY) * (double)a->key);
 }
 
-double price_grouped_volume(const instr *i)
+/* Multiplications of a tile, which lies in one group: no more where sizes are smaller. */
+static double grouped_volume(const instr *i)
 {
     enum { TILE_HIGH = 128, TILE_WIDE = 64 };
     const grouped_args *g = &i->grouped;
@@ -186,8 +187,14 @@ static double grouped_rate(const price_rates *r, const instr *i)
 {
     double rate = r->flops;
     if (r->nproducts > 0 && !r->gpu)
-        rate = rates_product(r, dtype_compute(i->in[0].type), price_grouped_volume(i));
+        rate = rates_product(r, dtype_compute(i->in[0].type), grouped_volume(i));
     return rate * (double)i->grouped.all_groups / (double)i->grouped.groups;
+}
+
+double price_best_grouped(const price_rates *r, const instr *i)
+{
+    if (r->gpu) return r->flops;
+    return rates_best_product(r, dtype_compute(i->in[0].type), grouped_volume(i));
 }
 
 static double window_rate_of(const price *p, const instr *i)

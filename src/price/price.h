@@ -82,8 +82,8 @@ void price_spare(const price *p, const double *times, double *spare);
 /* The mean work of processors as a fraction of the work of the one with the largest parts. */
 double price_share(const price *p, const instr *i);
 
-/* Multiplications of a tile of a grouped product, which lies in one group: no more where sizes are smaller. */
-double price_grouped_volume(const instr *i);
+/* Flops per second that a grouped product reaches at most, however it is cut. */
+double price_best_grouped(const price_rates *r, const instr *i);
 
 /* Bytes of the program's memory: variables, slab and working space. */
 int64_t price_peak(const program *p, const site *s, const mesh *m, int processor);

@@ -52,10 +52,7 @@ static double best_rate(const instr *i, const price_rates *r)
         return rates_best_window(
             r, &(window_rate){.type = i->cause->type,
                               .channels = rates_channels((double)w->chans, (double)w->outs)});
-    if (i->kind == INSTR_GROUPED) {
-        mtf_dtype type = dtype_compute(i->in[0].type);
-        return r->gpu ? r->flops : rates_best_product(r, type, price_grouped_volume(i));
-    }
+    if (i->kind == INSTR_GROUPED) return price_best_grouped(r, i);
     for (int d = i->nloops - 3; d < i->nloops; d++) volume *= (double)i->size[d];
     return rates_best_product(r, i->cause->type, i->cause->node->nin > 2 ? INFINITY : volume);
 }
