@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/saturate.h"
-#include "price/kind_sample.h"
+#include "price/representatives.h"
 #include "program/exchange.h"
 
 /* A cut dimension of some tensor: it determines a processor's sizes. */

@@ -1,6 +1,6 @@
 /* Tests sums over kinds of processors against all processors. */
 #include "plan/plan.h"
-#include "price/kind_sample.h"
+#include "price/representatives.h"
 #include "price/traffic_sums.h"
 #include "scene.h"
 

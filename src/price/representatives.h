@@ -1,6 +1,6 @@
 /* A few of many in a row, and how many each of them stands for. */
-#ifndef PRICE_KIND_SAMPLE_H
-#define PRICE_KIND_SAMPLE_H
+#ifndef PRICE_REPRESENTATIVES_H
+#define PRICE_REPRESENTATIVES_H
 
 /* Fewer than these are not a sample: the first two and the last two, which may differ most from the others. */
 enum { SAMPLE_LEAST = 4 };

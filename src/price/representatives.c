@@ -1,5 +1,5 @@
 /* A few of many in a row, and how many each of them stands for. */
-#include "price/kind_sample.h"
+#include "price/representatives.h"
 
 #include <assert.h>
 #include <math.h>
