@@ -210,8 +210,8 @@ span seen_of(const panel *p, const places *memory)
 sight sight_of(const attending *t, const panel *p, const places *memory)
 {
     int64_t lowest = (int64_t)memory->least - p->most, highest = (int64_t)memory->most - p->least;
-    bool one = memory->low_segment == memory->high_segment && p->low_segment == p->high_segment &&
-               memory->low_segment == p->low_segment;
+    /* Each of one segment: the same one, or nothing is seen. */
+    bool one = memory->low_segment == memory->high_segment && p->low_segment == p->high_segment;
     if (lowest > t->args->max || highest < t->args->min) return SEES_NOTHING;
     if (memory->low_segment > p->high_segment || memory->high_segment < p->low_segment)
         return SEES_NOTHING;
