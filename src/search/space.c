@@ -101,11 +101,20 @@ bool space_allows(const space *s, const cuts *c, uint64_t decided, int d, unsign
     return true;
 }
 
+/* Axes that cut one dimension together do so in the order of the mesh: they cannot be exchanged. */
+static bool cut_together(const space *s, const cuts *c, int a, int b)
+{
+    for (int d = 0; d < s->ndims; d++)
+        if (c->of[d] >> a & c->of[d] >> b & 1) return true;
+    return false;
+}
+
 /* The first pair of which the later axis cuts an earlier dimension; -1: none. */
 static int find_uncanonical(const space *s, const symmetry *y, const cuts *c)
 {
     for (int p = 0; p < y->n; p++) {
         int d = 0;
+        if (cut_together(s, c, y->a[p], y->b[p])) continue;
         while (d < s->ndims && !((c->of[d] >> y->a[p] ^ c->of[d] >> y->b[p]) & 1)) d++;
         if (d < s->ndims && c->of[d] >> y->b[p] & 1) return p;
     }

@@ -42,7 +42,8 @@ int  space_find(const space *s, const char *dim); /* -1: it is not searched */
 
 /* May dimension d be cut along these axes, given those of the dimensions in `decided`? */
 bool space_allows(const space *s, const cuts *c, uint64_t decided, int d, unsigned axes);
-/* Axes of equal size and wire are interchangeable: of each set of such layouts one is tried. */
+/* Axes of equal size and wire are interchangeable, unless they cut one dimension together: of each set of such
+ * layouts one is tried. */
 typedef struct symmetry {
     int n;
     int a[MAX_AXES * MAX_AXES], b[MAX_AXES * MAX_AXES]; /* pairs of axes, a before b in the mesh */
