@@ -138,19 +138,22 @@ static void write_head(const plan_view *v, const char *what, textbuf *t)
         text_add(t, "</dd></div>\n");
         plan_write_declined(v[side].e->opts.layout, v[side].arena, t);
     }
-    text_add(t, "</dl>\n</header>\n");
 }
 
-bool plan_page_diff(mtf_graph *g, const char *what, estimate *a, estimate *b, const char *path)
+bool plan_page_diff(const plan_story *s, estimate *a, estimate *b, const char *path)
 {
     page      p;
     plan_view v[2];
-    page_open(&p, g->session);
-    textbuf *t = &p.body;
-    what = page_model_name(what);
-    if (!plan_view_make(&v[0], g, a, &p.arena) || !plan_view_make(&v[1], g, b, &p.arena))
+    page_open(&p, s->graph->session);
+    textbuf    *t = &p.body;
+    const char *what = page_model_name(s->what);
+    if (!plan_view_make(&v[0], s->graph, a, &p.arena) ||
+        !plan_view_make(&v[1], s->graph, b, &p.arena))
         return page_drop(&p);
     write_head(v, what, t);
+    plan_write_machine(&v[0], t);
+    page_command(t, s->command);
+    text_add(t, "</dl>\n</header>\n");
     write_pairs(a, b, t);
     write_columns(v, "The step, on one scale", column_step, common_scale(v), t);
     write_columns(v, "Where the time goes", column_kinds, common_scale(v), t);
