@@ -197,6 +197,15 @@ looks "hostile names" evil.html .plots .readout .instrs
 
 run plan mnist --mesh rows:2,cols:2 --layout batch:rows,hidden:cols --diff batch:rows+cols --html diff.html
 check "two layouts" 0 diff.html "layout A" "layout B" "batch:rows+cols"
+run plan mnist "${at[@]}" --diff batch:rows+cols
+faster=$(awk '$1 == "time" { print $NF < 1 ? "B" : "A" }' out)
+near "how much faster" "$(awk '$1 == "time" { x = $NF; if (x < 1) print 1 / x; else print x }' out)" \
+    "$(grep -oE "class=\"hint verdict\">$faster is <b>[^<]*" diff.html | sed 's/.*<b>//')"
+near "with what memory" "$(awk -v B="$faster" '$1 == "memory" { if (B == "B") print $NF; else print 1 / $NF }' out)" \
+    "$(grep -oE "and needs <b>[^<]*" diff.html | sed 's/.*<b>//')"
+check "why, and where" 0 diff.html "Most is gained in <code>" "<dt>machine</dt>" "<dt>command</dt>" "sides-key"
+run plan mnist "${at[@]}" --diff batch:rows,hidden:cols --html same.html
+check "two equal layouts" 0 same.html "B is as fast as A, and needs the same memory."
 looks "two layouts" diff.html .pairs '.sides .plots' '.readout[data-plan=\"1\"]' '.instrs[data-plan=\"1\"]'
 whole "two layouts" diff.html 300000
 fits "two layouts" diff.html
