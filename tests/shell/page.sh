@@ -242,16 +242,17 @@ looks "a program that computes nothing" nothing.html .figures .empty
 # ---- layouts -------------------------------------------------------------------------------------
 
 run layout mnist --mesh rows:2,cols:4 --html layout.html
-check "layouts" 0 layout.html "Time against memory" "what it loses by" "optimal"
+check "layouts" 0 layout.html "Time against memory" "what it loses by" "optimal" \
+    "<dt>objective</dt><dd>time</dd>" "mtf layout mnist --mesh rows:2,cols:4 --html layout.html"
 whole "layouts" layout.html 300000
-looks "layouts" layout.html .scatter .layouts .readout 'circle.front'
+looks "layouts" layout.html .scatter .layouts .readout 'circle.front' 'line.front'
 fits "layouts" layout.html
 run layout mnist --mesh rows:2,cols:4 --json
 best=$(sed -n 's/.*"layout":[^"]*"\([^"]*\)".*/\1/p' out | head -n 1)
 if grep -qF "best: $best<" layout.html; then pass
 else lose "the page's best is the command's" "best: $best" "$(grep -o 'best: [^<]*' layout.html)"; fi
 run layout mnist --mesh auto:4 --memory-limit 18M --state-layout auto --html limit.html
-check "a limit and meshes to be found" 0 limit.html "limit 18"
+check "a limit and meshes to be found" 0 limit.html "limit 18" "time, with at most 18.9 MB of memory"
 looks "a limit and meshes to be found" limit.html .scatter 'line.limit'
 
 # ---- runs ----------------------------------------------------------------------------------------
