@@ -6,6 +6,7 @@
 #include "base/put_file.h"
 #include "base/units.h"
 #include "cli/choices.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "cli/json_out.h"
@@ -34,6 +35,8 @@ static void write_proof(const job *j, textbuf *t)
     const search_answer *a = &j->answer.search;
     if (a->gap == 0)
         text_add(t, "optimal");
+    else if (a->gap < 1e-4)
+        text_add(t, "within 0.01 %% of the optimum");
     else if (a->gap < 1)
         text_add(t,
                  a->gap < 0.99 ? "within %.2g %% of the optimum" : "within %.0f %% of the optimum",
@@ -141,11 +144,14 @@ static bool print_json(job *j)
 
 static bool write_page(job *j)
 {
-    textbuf proof = {.arena = &j->session->arena};
+    textbuf proof = {.arena = &j->session->arena}, line = {.arena = &j->session->arena};
     write_proof(j, &proof);
+    command_line_write(j->options, &line);
     layout_story story = {.what = j->options->words[0],
                           .proof = text_done(&proof),
                           .mesh = j->opts.mesh,
+                          .machine = j->opts.rates.named,
+                          .command = text_done(&line),
                           .seen = &j->seen,
                           .best = &j->answer.best[0],
                           .smallest = j->opts.smallest,
@@ -155,7 +161,7 @@ static bool write_page(job *j)
         TRY(k == 0 || write_reason(j, k, &t));
         TRY(seen_add_best(&j->seen, &j->answer.best[k], k ? text_done(&t) + 3 : NULL));
     }
-    return story.proof && layout_page(&story, option_nth(j->options, "html", 0));
+    return story.proof && story.command && layout_page(&story, option_nth(j->options, "html", 0));
 }
 
 /* ---- the command ------------------------------------------------------------------------ */

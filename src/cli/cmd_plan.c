@@ -6,6 +6,7 @@
 #include "base/put_file.h"
 #include "base/units.h"
 #include "cli/choices.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/counters_text.h"
 #include "cli/graph_file.h"
@@ -65,6 +66,32 @@ static const char *whose_layout(const job *j)
     return option_given(o, "layout") && !option_typed(o, "layout") ? "of the configuration" : NULL;
 }
 
+/* What both pages begin with. */
+static bool tell_story(const job *j, plan_story *story)
+{
+    textbuf line = {.arena = &j->session->arena};
+    command_line_write(j->options, &line);
+    story->graph = j->graph;
+    story->what = j->options->words[0];
+    story->command = text_done(&line);
+    return story->command != NULL;
+}
+
+/* A step that cannot be planned on one processor is no error: how long it takes stays unknown. */
+static bool time_alone(const job *j, double *seconds)
+{
+    mesh          one = {0};
+    estimate_opts how = {.mesh = &one, .processor = -1, .rates = j->opts.rates};
+    int64_t       peak, instrs;
+    how.rates.site = NULL;
+    if (estimate_largest(j->graph, j->nfetches, j->fetches, &how, seconds, &peak, &instrs))
+        return true;
+    *seconds = 0;
+    TRY(j->session->fault.kind != ERR_MEMORY);
+    fault_clear(&j->session->fault);
+    return true;
+}
+
 static bool plan_one(job *j)
 {
     bool      all = option_given(j->options, "all"), json = option_given(j->options, "json");
@@ -74,8 +101,9 @@ static bool plan_one(job *j)
     bool hints = e->processors > 1 && !j->choice.found; /* a search has compared more layouts */
     bool ok = !hints || hint_find(j->graph, j->nfetches, j->fetches, &j->opts, &h);
     if (ok && option_given(j->options, "html")) {
-        ok = plan_page(j->graph, j->options->words[0], e, hints ? &h : NULL,
-                       option_nth(j->options, "html", 0));
+        plan_story story = {.hint = hints ? &h : NULL};
+        ok = tell_story(j, &story) && time_alone(j, &story.alone) &&
+             plan_page(&story, e, option_nth(j->options, "html", 0));
     } else if (ok && json) {
         cJSON *root = plan_json(e, hints ? &h : NULL, all);
         planned_data_json(&j->data, root);
@@ -110,8 +138,9 @@ static bool plan_two(job *j)
     estimate *b = a ? estimate_graph(j->graph, j->nfetches, j->fetches, &other) : NULL;
     bool      ok = b != NULL || (a && blame_diff(j));
     if (ok && option_given(j->options, "html")) {
-        ok =
-            plan_page_diff(j->graph, j->options->words[0], a, b, option_nth(j->options, "html", 0));
+        plan_story story = {0};
+        ok = tell_story(j, &story) &&
+             plan_page_diff(&story, a, b, option_nth(j->options, "html", 0));
     } else if (ok && option_given(j->options, "json")) {
         cJSON *root = cJSON_CreateObject(), *list = json_list(root, "plans");
         cJSON_AddItemToArray(list, plan_json(a, NULL, option_given(j->options, "all")));

@@ -174,8 +174,11 @@ static int take_all(options *o, int argc, char **argv)
 int options_parse(const command *c, int argc, char **argv, options *o)
 {
     size_t n = (size_t)argc + 1;
-    *o = (options){
-        .command = c, .words = calloc(n, sizeof *o->words), .values = calloc(n, sizeof *o->values)};
+    *o = (options){.command = c,
+                   .words = calloc(n, sizeof *o->words),
+                   .values = calloc(n, sizeof *o->values),
+                   .ntyped = argc,
+                   .typed = argv};
     if (!o->words || !o->values) {
         fputs("mtf: memory: no memory for the command line\n", stderr);
         return STATUS_FAILED;

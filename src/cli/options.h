@@ -77,8 +77,10 @@ struct options {
         const option_spec *spec;
         const char        *value; /* "" where it takes none */
     } * values;
-    bool trial;      /* a trial before the command, which will say what there is to note */
-    bool mesh_found; /* --mesh was auto:N, and has been found together with the batch */
+    int          ntyped; /* the arguments after the command's name, as they are */
+    char *const *typed;
+    bool         trial;      /* a trial before the command, which will say what there is to note */
+    bool         mesh_found; /* --mesh was auto:N, and has been found together with the batch */
     /* for searches to begin with: the rules of configuration files; NULL: none */
     const char *starts;
     int         nowned;

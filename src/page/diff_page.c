@@ -7,6 +7,7 @@
 #include "page/plan_peak.h"
 #include "page/plan_picture.h"
 #include "page/plan_tables.h"
+#include "page/verdict.h"
 
 static const char *const sides[2] = {"A", "B"};
 
@@ -45,10 +46,10 @@ static void write_pairs(const estimate *a, const estimate *b, textbuf *t)
 {
     const price        *p = &a->price, *q = &b->price;
     const price_memory *m = &a->memory, *n = &b->memory;
-    text_add(t,
-             "<section>\n<h2>Totals</h2>\n<div class=\"scroll\"><table "
-             "class=\"pairs\"><thead><tr><th>of a "
-             "processor</th><th>A</th><th>B</th><th>B : A</th><th></th></tr></thead>\n<tbody>\n");
+    text_add(t, "<section>\n<h2>Totals</h2>\n<div class=\"scroll\"><table "
+                "class=\"pairs\"><thead><tr><th>of a "
+                "processor</th><th>A</th><th>B</th><th>B : A</th><th class=\"sides-key\"><i></i>A "
+                "<i></i>B</th></tr></thead>\n<tbody>\n");
     pair_seconds(t, "time of a step", true, p->seconds, q->seconds);
     pair_seconds(t, "in collectives", false, p->wire_seconds, q->wire_seconds);
     pair_seconds(t, "in other work", false, p->seconds - p->wire_seconds,
@@ -138,19 +139,23 @@ static void write_head(const plan_view *v, const char *what, textbuf *t)
         text_add(t, "</dd></div>\n");
         plan_write_declined(v[side].e->opts.layout, v[side].arena, t);
     }
-    text_add(t, "</dl>\n</header>\n");
 }
 
-bool plan_page_diff(mtf_graph *g, const char *what, estimate *a, estimate *b, const char *path)
+bool plan_page_diff(const plan_story *s, estimate *a, estimate *b, const char *path)
 {
     page      p;
     plan_view v[2];
-    page_open(&p, g->session);
-    textbuf *t = &p.body;
-    what = page_model_name(what);
-    if (!plan_view_make(&v[0], g, a, &p.arena) || !plan_view_make(&v[1], g, b, &p.arena))
+    page_open(&p, s->graph->session);
+    textbuf    *t = &p.body;
+    const char *what = page_model_name(s->what);
+    if (!plan_view_make(&v[0], s->graph, a, &p.arena) ||
+        !plan_view_make(&v[1], s->graph, b, &p.arena))
         return page_drop(&p);
     write_head(v, what, t);
+    plan_write_machine(&v[0], t);
+    page_command(t, s->command);
+    text_add(t, "</dl>\n</header>\n");
+    verdict_write(v, t);
     write_pairs(a, b, t);
     write_columns(v, "The step, on one scale", column_step, common_scale(v), t);
     write_columns(v, "Where the time goes", column_kinds, common_scale(v), t);

@@ -1,6 +1,8 @@
 /* Escapes untrusted text for HTML and JSON. */
 #include "page/escape.h"
 
+#include <string.h>
+
 #include "base/utf8.h"
 
 /* The escape for this byte; NULL where it needs none. */
@@ -51,6 +53,21 @@ static void add_replaced(textbuf *t, const char *text, replacement *instead)
 void html_text(textbuf *t, const char *text)
 {
     add_replaced(t, text ? text : "", in_html);
+}
+
+void html_name(textbuf *t, const char *name)
+{
+    for (const char *slash; name && (slash = strchr(name, '/')) && slash[1];) {
+        char piece[256];
+        int  n = (int)(slash + 1 - name);
+        if (n >= (int)sizeof piece) break;
+        memcpy(piece, name, (size_t)n);
+        piece[n] = 0;
+        html_text(t, piece);
+        text_add(t, "<wbr>");
+        name += n;
+    }
+    html_text(t, name);
 }
 
 void json_string(textbuf *t, const char *text)

@@ -44,6 +44,8 @@ typedef struct chart {
     textbuf            *t;
     int                *order; /* indices into the list, the best first */
     bool               *front; /* by index: no other layout is both faster and smaller */
+    const seen_layout **line;  /* those of the front, the smallest first */
+    int                 nfront;
     scale               x, y;
     const seen_layout  *best;
 } chart;
@@ -108,7 +110,9 @@ static bool find_front(chart *c)
         if (list[k]->cost.seconds >= fastest * (1 - SAME_PRICE)) continue;
         fastest = list[k]->cost.seconds;
         c->front[list[k] - s->list] = true;
+        list[c->nfront++] = list[k];
     }
+    c->line = list;
     return true;
 }
 
@@ -136,6 +140,24 @@ static void write_ticks(const chart *c, const scale *s, const char *side, bool b
                  : bytes ? unit_bytes((int64_t)v).s
                          : unit_seconds(v).s);
         v = s->powers ? page_round_up(v * 1.6) : v + step;
+    }
+}
+
+/* Steps through the layouts of the front: with so much memory, no other is faster. */
+static void write_front(const chart *c)
+{
+    double right = 100, top = 0;
+    for (int k = 0; k < c->nfront; k++) {
+        const seen_layout *x = c->line[k];
+        double             left = 100 * at(&c->x, (double)x->cost.peak);
+        double             y = 100 - 100 * at(&c->y, x->cost.seconds);
+        double             next =
+            k + 1 < c->nfront ? 100 * at(&c->x, (double)c->line[k + 1]->cost.peak) : right;
+        text_add(c->t,
+                 "<line class=\"front\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%.2f%%\" y2=\"%.2f%%\"/>"
+                 "<line class=\"front\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%.2f%%\" y2=\"%.2f%%\"/>",
+                 left, left, top, y, left, next, y, y);
+        top = y;
     }
 }
 
@@ -200,6 +222,7 @@ static void write_chart(const chart *c)
     if (limit >= 0 && limit <= 1)
         text_add(c->t, "<line class=\"limit\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"100%%\"/>",
                  100 * limit, 100 * limit);
+    write_front(c);
     write_dots(c);
     text_add(c->t, "</svg>");
     if (limit >= 0 && limit <= 1)
@@ -345,7 +368,16 @@ bool layout_page(const layout_story *s, const char *path)
     plan_write_declined(&s->best->layout, &p.arena, t);
     text_add(t, "<div><dt>proof</dt><dd>");
     html_text(t, s->proof);
-    text_add(t, "</dd></div>\n</dl>\n</header>\n");
+    text_add(t, "</dd></div>\n<div><dt>objective</dt><dd>%s", s->smallest ? "memory" : "time");
+    if (s->limit) text_add(t, ", with at most %s of memory", unit_bytes(s->limit).s);
+    text_add(t, "</dd></div>\n");
+    if (s->machine) {
+        text_add(t, "<div><dt>machine</dt><dd><code>");
+        html_text(t, s->machine);
+        text_add(t, "</code></dd></div>\n");
+    }
+    page_command(t, s->command);
+    text_add(t, "</dl>\n</header>\n");
     write_figures(&c);
     text_add(t,
              "<section>\n<h2>Time against memory</h2>\n<p class=\"key\"><span "

@@ -82,6 +82,15 @@ void page_head(textbuf *t, const char *what, const char *title)
     text_add(t, "</h1>\n");
 }
 
+void page_command(textbuf *t, const char *command)
+{
+    const char *version = mtf_version(), *end = strstr(version, " (");
+    text_add(t, "<div><dt>command</dt><dd><code>");
+    html_text(t, command);
+    text_add(t, "</code> <span>%.*s</span></dd></div>\n",
+             end ? (int)(end - version) : (int)strlen(version), version);
+}
+
 void page_figure(textbuf *t, const char *name, const char *number, const char *html)
 {
     text_add(t, "<div class=\"figure\"><dt>%s</dt><dd><b>%s</b>", name, number);

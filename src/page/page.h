@@ -28,6 +28,8 @@ const char *page_model_name(const char *path); /* without folders; "-": "standar
 
 /* The parts that pages have in common. */
 void page_head(textbuf *t, const char *what, const char *title); /* "mtf plan", "mnist" */
+/* The command line that wrote the page, and mtf's version: a line of the header's list. */
+void page_command(textbuf *t, const char *command);
 /* One of the figures in the header: its name, its number and a line of small print, which is HTML. */
 void page_figure(textbuf *t, const char *name, const char *number, const char *html);
 /* A number between 0 and 1000, with no more digits than a picture can show. */

@@ -17,6 +17,13 @@ function make(name, attributes) {
     return e;
 }
 
+/* A name may break after its slashes. */
+function named(name, text) {
+    var e = make(name, {});
+    text.split("/").forEach(function (piece, k) { e.append(k ? "/" : "", k ? make("wbr", {}) : "", piece); });
+    return e;
+}
+
 function digits(v) {
     var text = v.toPrecision(3);
     if (text.indexOf("e") >= 0) return String(Math.round(v));
@@ -133,7 +140,7 @@ function memoryTables(plan, k, into) {
         make("caption", {}, alive.length + " tensors alive; most bytes in"));
     families(plan, alive).slice(0, 8).forEach(function (f) {
         largest.append(make("tr", {class: memoryClasses[f.kind]},
-            make("td", {}, make("i", {}), (f.members > 1 ? f.pattern : plan.name(f.tensor)) + " ",
+            make("td", {}, make("i", {}), named("span", f.members > 1 ? f.pattern : plan.name(f.tensor)), " ",
                 make("small", {}, (f.members > 1 ? "\u00d7\u202f" + f.members + " " : "") + plan.shape(f.tensor))),
             make("td", {}, bytes(f.bytes))));
     });
@@ -145,7 +152,7 @@ function describe(plan, k, readout) {
     var d = plan.d, w = d.wires[k], line = make("p", {}), layer = d.layers[d.layer[k]];
     readout.textContent = "";
     line.append(phaseNames[d.phase[k]] + (layer ? ", " + layer : "") + ": " + plan.kind(k) + " ",
-        make("b", {}, plan.name(d.tensor[k])), " " + plan.shape(d.tensor[k]) + ", " + seconds(d.seconds[k]));
+        named("b", plan.name(d.tensor[k])), " " + plan.shape(d.tensor[k]) + ", " + seconds(d.seconds[k]));
     if (d.executions[k] !== 1) line.append(" in " + count(d.executions[k]) + " executions");
     if (d.flops[k]) line.append(", " + count(d.flops[k]) + " flops");
     if (w) line.append(make("br", {}), "sends " + bytes(w[3]) + " along " + plan.axes(w[1]) + " in groups of " + w[2] +

@@ -63,19 +63,20 @@ static void write_sections(const plan_view *v, textbuf *t)
     text_add(t, "</section>\n");
 }
 
-bool plan_page(mtf_graph *g, const char *what, estimate *e, const hint *h, const char *path)
+bool plan_page(const plan_story *s, estimate *e, const char *path)
 {
     page      p;
     plan_view v;
-    page_open(&p, g->session);
-    textbuf *t = &p.body;
-    what = page_model_name(what);
-    if (!plan_view_make(&v, g, e, &p.arena)) return page_drop(&p);
+    page_open(&p, s->graph->session);
+    textbuf    *t = &p.body;
+    const char *what = page_model_name(s->what);
+    if (!plan_view_make(&v, s->graph, e, &p.arena)) return page_drop(&p);
     page_head(t, "mtf plan", what);
     plan_write_setting(&v, t);
-    text_add(t, "</header>\n");
-    plan_write_figures(&v, t);
-    if (h) write_hint(h, t);
+    page_command(t, s->command);
+    text_add(t, "</dl>\n</header>\n");
+    plan_write_figures(&v, s->alone, t);
+    if (s->hint) write_hint(s->hint, t);
     if (e->program->ninstrs)
         write_sections(&v, t);
     else

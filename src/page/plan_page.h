@@ -4,8 +4,16 @@
 
 #include "price/hints.h"
 
-/* `what` is the model's name.  `h` may be NULL: no hint.  Both write a file; false after an error. */
-bool plan_page(mtf_graph *g, const char *what, estimate *e, const hint *h, const char *path);
-bool plan_page_diff(mtf_graph *g, const char *what, estimate *a, estimate *b, const char *path);
+typedef struct plan_story {
+    mtf_graph  *graph;
+    const char *what;    /* the model's name */
+    const char *command; /* the command line */
+    const hint *hint;    /* NULL: none */
+    double      alone;   /* seconds of the step on one processor; 0: unknown */
+} plan_story;
+
+/* Both write a file; false after an error. */
+bool plan_page(const plan_story *s, estimate *e, const char *path);
+bool plan_page_diff(const plan_story *s, estimate *a, estimate *b, const char *path);
 
 #endif

@@ -81,7 +81,7 @@ static void write_family(const plan_view *v, const family *f, textbuf *t)
 {
     const mtf_tensor *x = f->one->tensor;
     text_add(t, "<tr class=\"%s\"><td><i></i>", memory_classes[f->one->kind]);
-    html_text(t, f->members > 1 ? f->pattern : name_of(f->one));
+    html_name(t, f->members > 1 ? f->pattern : name_of(f->one));
     text_add(t, " <small>");
     if (f->members > 1) text_add(t, "&#215;&#8239;%d ", f->members);
     if (x) {
@@ -101,7 +101,7 @@ void plan_write_peak(const plan_view *v, textbuf *t)
     const price_line *line = &v->e->price.lines[v->peak];
     text_add(t, "<h3>At the peak <b>%s</b></h3>\n<p>after %s: %s <b>", unit_bytes(v->most).s,
              unit_seconds(v->begin[v->peak]).s, view_kind(v, v->peak));
-    html_text(t, line->tensor ? mtf_name_of_tensor(line->tensor) : "");
+    html_name(t, line->tensor ? mtf_name_of_tensor(line->tensor) : "");
     text_add(t, "</b></p>\n<table class=\"kinds\">\n");
     for (int j = MEMORY_KINDS - 1; j >= 0; j--)
         text_add(t, "<tr class=\"%s\"><td><i></i>%s</td><td>%s</td></tr>\n", memory_classes[j],

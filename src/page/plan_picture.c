@@ -1,6 +1,8 @@
 /* The step as a picture: memory and work over predicted time. */
 #include "page/plan_picture.h"
 
+#include <string.h>
+
 #include "base/units.h"
 #include "page/escape.h"
 #include "page/page.h"
@@ -95,12 +97,28 @@ static void write_memory_ticks(const picture *p, double top)
                  k ? unit_bytes((int64_t)(k * step)).s : "0");
 }
 
+/* Above its line, or below it and below what is reserved where that is more. */
+static void write_capacity_name(const picture *p, double capacity, double line, const char *side)
+{
+    double bytes = p->view->e->price.rates.capacity;
+    if (bytes <= 0) return;
+    text_add(p->t, "<span class=\"capacity%s\" style=\"%s:0;top:", capacity < line ? " over" : "",
+             side);
+    if (capacity < line)
+        text_add(p->t, "max(%.1f%%,%.1f%% + 18px)", 100 * (1 - capacity), 100 * (1 - line));
+    else
+        text_add(p->t, "max(0px,%.1f%% - 18px)", capacity < 1 ? 100 * (1 - capacity) : 0);
+    text_add(p->t, "\">%sthe machine has %s</span>", capacity > 1 ? "&#8593; " : "",
+             unit_bytes((int64_t)bytes).s);
+}
+
 static void write_memory(const picture *p)
 {
     const plan_view *v = p->view;
     double           top = 1.1 * (double)(p->scale.bytes > 0 ? p->scale.bytes : 1);
     double           step = page_round_up(top / TICKS);
     double           peak = x_at(p, v->peak) / WIDTH, line = (double)v->reserved / top;
+    double           capacity = v->e->price.rates.capacity / top;
     text_add(p->t, "<div class=\"gutter ticks\" aria-hidden=\"true\">");
     write_memory_ticks(p, top);
     text_add(p->t, "</div>\n<div class=\"plot memory\" style=\"height:%dpx\">", MEMORY_HEIGHT);
@@ -114,6 +132,9 @@ static void write_memory(const picture *p)
     for (int j = MEMORY_KINDS - 1; j >= 0; j--) write_area(p, j, top);
     text_add(p->t, "<path class=\"reserved\" d=\"M0,%.1fH%d\"/>", MEMORY_HEIGHT * (1 - line),
              WIDTH);
+    if (capacity > 0 && capacity <= 1)
+        text_add(p->t, "<path class=\"capacity\" d=\"M0,%.1fH%d\"/>",
+                 MEMORY_HEIGHT * (1 - capacity), WIDTH);
     text_add(p->t, "<path class=\"peakline\" d=\"M%.2f,0V%.1f\"/></svg>", WIDTH * peak,
              MEMORY_HEIGHT * (1 - (double)v->most / top));
     for (int j = 0; j < MEMORY_KINDS; j++) write_kind_name(p, j, top);
@@ -122,8 +143,10 @@ static void write_memory(const picture *p)
              unit_bytes(v->most).s);
     text_add(p->t,
              "<span class=\"reserved\" style=\"top:%.1f%%;%s:0\">reserved "
-             "%s</span></div>\n",
+             "%s</span>",
              100 * (1 - line), peak < 0.5 ? "right" : "left", unit_bytes(v->reserved).s);
+    write_capacity_name(p, capacity, line, peak < 0.5 ? "right" : "left");
+    text_add(p->t, "</div>\n");
 }
 
 /* ---- work ---- */
@@ -176,6 +199,22 @@ static int label_every(const picture *p)
     return (12 + p->lane - 1) / p->lane;
 }
 
+/* Bytes of a layer's name that go without saying: the scopes that all layers in scopes begin with. */
+static size_t common_prefix(const phases *all, int layer)
+{
+    size_t      most = 0;
+    const char *first = NULL;
+    for (int k = 1; k < all->n; k++) {
+        const char *slash = strrchr(all->names[k], '/');
+        if (!slash) continue;
+        size_t n = (size_t)(slash + 1 - all->names[k]);
+        if (!first) first = all->names[k], most = n;
+        if (n < most) most = n;
+        while (most && (strncmp(first, all->names[k], most) != 0 || first[most - 1] != '/')) most--;
+    }
+    return strchr(all->names[layer], '/') ? most : 0;
+}
+
 static void write_lane_names(const picture *p, int lanes)
 {
     int every = label_every(p);
@@ -189,7 +228,8 @@ static void write_lane_names(const picture *p, int lanes)
                  2 * SUM_LANE + 6 + k * p->lane, p->lane < 12 ? 12 : p->lane);
         html_text(p->t, k ? p->view->phases.names[k] : "outside of all scopes");
         text_add(p->t, "\">");
-        html_text(p->t, k ? p->view->phases.names[k] : "outside");
+        html_text(p->t,
+                  k ? p->view->phases.names[k] + common_prefix(&p->view->phases, k) : "outside");
         text_add(p->t, "</span>");
     }
     text_add(p->t, "</div>\n");

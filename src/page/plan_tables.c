@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "page/escape.h"
 #include "page/page.h"
+#include "page/plan_speed.h"
 #include "price/decline.h"
 #include "price/traffic.h"
 
@@ -71,12 +72,23 @@ void plan_write_setting(const plan_view *v, textbuf *t)
         text_add(t, "%s</span></dd></div>\n",
                  e->opts.processor >= 0 ? "" : "; the slowest, ties go to the first");
     }
-    const price_rates *r = &e->price.rates;
-    text_add(t,
-             "<div><dt>machine</dt><dd><span>%sflop/s, memory %s/s, wire %s/s, latency "
-             "%s</span></dd></div>\n</dl>\n",
-             rate_text(r->flops).s, unit_bytes((int64_t)r->memory).s,
-             unit_bytes((int64_t)r->wire).s, unit_seconds(r->latency).s);
+    plan_write_machine(v, t);
+}
+
+void plan_write_machine(const plan_view *v, textbuf *t)
+{
+    const price_rates *r = &v->e->price.rates;
+    text_add(t, "<div><dt>machine</dt><dd>");
+    if (r->named) {
+        text_add(t, "<code>");
+        html_text(t, r->named);
+        text_add(t, "</code> ");
+    }
+    text_add(t, "<span>%sflop/s, memory %s/s, ", rate_text(r->flops).s,
+             unit_bytes((int64_t)r->memory).s);
+    if (r->capacity > 0) text_add(t, "%s of it, ", unit_bytes((int64_t)r->capacity).s);
+    text_add(t, "wire %s/s, latency %s</span></dd></div>\n", unit_bytes((int64_t)r->wire).s,
+             unit_seconds(r->latency).s);
 }
 
 static void figure_time(const plan_view *v, textbuf *t)
@@ -114,6 +126,7 @@ static void figure_sent(const plan_view *v, textbuf *t)
 static void figure_flops(const plan_view *v, textbuf *t)
 {
     const estimate *e = v->e;
+    double          peak = rates_peak(&e->price.rates);
     textbuf         more = {.arena = v->arena};
     if (e->processors > 1)
         text_add(&more, "%s%s on all processors; %s of these on several processors alike",
@@ -121,16 +134,21 @@ static void figure_flops(const plan_view *v, textbuf *t)
                  unit_percent(e->duplicate, (double)e->price.flops).s);
     else
         text_add(&more, "%lld instructions", (long long)e->program->ninstrs);
+    if (e->price.seconds > 0)
+        text_add(&more, "; %s of the peak of %sflop/s",
+                 unit_percent((double)e->price.flops / e->price.seconds, peak).s,
+                 rate_text(peak).s);
     page_figure(t, "flops of a processor", unit_count(e->price.flops).s, text_done(&more));
 }
 
-void plan_write_figures(const plan_view *v, textbuf *t)
+void plan_write_figures(const plan_view *v, double alone, textbuf *t)
 {
     text_add(t, "<dl class=\"figures\">\n");
     figure_time(v, t);
     figure_memory(v, t);
     figure_sent(v, t);
     figure_flops(v, t);
+    plan_write_speed(v, alone, t);
     text_add(t, "</dl>\n");
 }
 

@@ -4,13 +4,14 @@
 
 #include "page/plan_view.h"
 
-/* Mesh, layout, machine and processor, as lines of the page's header. */
+/* Mesh, layout, machine and processor, as lines of the page's header, whose list stays open. */
 void plan_write_setting(const plan_view *v, textbuf *t);
 void plan_write_rules(const layout *l, textbuf *t); /* each as code */
 /* Rules for state that were left out, and why: lines of the page's head, if any. */
 void plan_write_declined(const layout *l, arena *a, textbuf *t);
-/* Time, memory, bytes sent, flops. */
-void plan_write_figures(const plan_view *v, textbuf *t);
+void plan_write_machine(const plan_view *v, textbuf *t);
+/* Time, memory, bytes sent, flops; what the step does, and how fast (page/plan_speed.h). */
+void plan_write_figures(const plan_view *v, double alone, textbuf *t);
 /* Predicted time by kind of instruction, as bars. */
 void plan_write_kinds(const plan_view *v, textbuf *t);
 /* Collectives by kind, axes and rule. */

@@ -74,6 +74,13 @@ double rates_window(const price_rates *r, const window_rate *like)
     return rate > 0 ? rate : r->flops;
 }
 
+double rates_peak(const price_rates *r)
+{
+    double best = r->gpu ? gpu_best_product(r->gpu) : 0;
+    for (int k = 0; k < r->nproducts; k++) best = fmax(best, r->products[k].flops);
+    return best > 0 ? best : r->flops;
+}
+
 /* On a GPU the layout may decide who computes it, and in which type. */
 double rates_best_window(const price_rates *r, const window_rate *like)
 {

@@ -114,6 +114,8 @@ double rates_product_seconds(const price_rates *r, mtf_dtype type, double volume
                              const product_sides *bytes);
 /* The channels of a convolution, as rows have them: a mean of its inputs and outputs in a group. */
 double rates_channels(double inputs, double outputs);
+/* Of the fastest products, of whatever type and size. */
+double rates_peak(const price_rates *r);
 /* Flops per second of such convolutions: `flops` where no row is for them.  Those of the library have
  * our kernels' rows where it has none.  `best`: of as many channels or fewer. */
 double rates_window(const price_rates *r, const window_rate *like);

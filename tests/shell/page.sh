@@ -94,6 +94,57 @@ text_names=$(awk '/^ +[0-9]+ / { for (k = 2; k <= NF; k++) if ($k ~ /^\[/) { pri
 run show mnist --rate 0.1
 for name in $json_names; do grep -q "^$name: " out || lose "names of mtf show" "$name" "$(head -c 300 out)"; done
 
+# The figures are those of the plan as text and as JSON, and of the same step on one processor.
+figure() { grep -oE "<dt>$1</dt><dd><b>[^<]*" "$2" | sed 's/.*<b>//'; }       # figure NAME PAGE
+of_text() { awk -v row="$1" '$1 == row { print $2, $3; exit }' text | sed 's/ *$//'; }
+of_json() { sed -n "s/^\t\"$1\":\t\([0-9.e+-]*\),*$/\1/p" "$2" | head -n 1; } # of the whole plan, not of its parts
+same() { if [ -n "$2" ] && [ "$2" = "$3" ]; then pass; else lose "the figure: $1" "$2" "$3"; fi; }
+near() {                                # near NAME EXPRESSION FIGURE: to three digits
+    if awk -v got="$3" "BEGIN { n = split(got, part, \" \"); x = part[1] * (n < 2 ? 1 : part[2] == \"k\" ? 1e3 : 1e6)
+                               exit !(got != \"\" && x > 0.994 * ($2) && x < 1.006 * ($2)) }"; then pass
+    else lose "the figure: $1" "$2" "$3"; fi
+}
+run plan mnist "${at[@]}"
+cp out text
+same time "$(of_text time)" "$(figure "time of a step" mnist.html)"
+same memory "$(of_text memory)" "$(figure "memory of a processor" mnist.html)"
+same sent "$(of_text sent)" "$(figure "sent by a processor" mnist.html)"
+same flops "$(of_text flops)" "$(figure "flops of a processor" mnist.html)"
+same batch "$(awk '$1 == "batch" { print $2; exit }' text)" "$(figure batch mnist.html)"
+run plan mnist "${at[@]}" --json
+cp out here.json
+run plan mnist --json
+cp out alone.json
+near "examples a second" "$(of_json batch here.json) / $(of_json seconds here.json)" "$(figure "examples a second" mnist.html)"
+near speed-up "$(of_json seconds alone.json) / $(of_json seconds here.json)" "$(figure speed-up mnist.html)"
+near parameters "28 * 28 * 1024 + 1024 * 10" "$(figure parameters mnist.html)"
+near "share of the peak" "100 * $(of_json flops here.json) / $(of_json seconds here.json) / 30e9" \
+    "$(grep -oE '[0-9.]+ % of the peak of 30 Gflop/s' mnist.html | sed 's/ .*//')"
+check "its command and version" 0 mnist.html \
+    "mtf plan mnist --mesh rows:2,cols:2 --layout batch:rows,hidden:cols --html mnist.html</code> <span>$("$MTF" --version | cut -d' ' -f1,2)<"
+
+run plan --gin_file gpt2_124m.gin --machine h100-node --mesh batch:4,model:2 --layout batch:batch,heads:model,d_ff:model --html gpt.html
+check "a language model" 0 gpt.html "examples of 1024 tokens" "<code>h100-node</code> <span>15.4 Tflop/s" "of the peak of 743 Tflop/s"
+near "the published parameters" 124.4e6 "$(figure parameters gpt.html)"
+run plan --gin_file gpt2_124m.gin --machine h100-node --mesh batch:4,model:2 --layout batch:batch,heads:model,d_ff:model --json
+near "tokens a second" "1024 * $(of_json batch out) / $(of_json seconds out)" "$(figure "tokens a second" gpt.html)"
+if grep -qE '>block_0?11</span>' gpt.html; then pass
+else lose "lanes without their common prefix" "block_011" "$(grep -oE '>[a-z_/0-9]*block[^<]*</span>' gpt.html | head -n 1)"; fi
+check "names break after slashes" 0 gpt.html 'transformer/<wbr>block_#/<wbr>'
+check "memory that is far more" 0 gpt.html "the machine has 80 GB" "&#8593;"
+looks "a language model" gpt.html "${step[@]}" '.peak' 'span.capacity:not(.over)' '.tensors wbr'
+fits "a language model" gpt.html
+run plan mnist "${at[@]}" --machine capacity=11.5e6 --html room.html
+check "memory that is enough" 0 room.html 'path class="capacity"' 'class="capacity"' "the machine has 11.5 MB"
+run plan mnist "${at[@]}" --machine capacity=10e6 --html tight.html
+check "memory that is too little" 0 tight.html 'path class="capacity"' 'class="capacity over"' "the machine has 10 MB"
+looks "memory that is enough" room.html 'path.capacity' 'span.capacity:not(.over)'
+
+file "it's one.mtf" 'x: f32[b=4] = input' 'w: f32[b=4] = variable' 'y = assign(w, x)'
+run plan "it's one.mtf" --html quoted.html
+check "a command that needs quotes" 0 quoted.html "mtf plan &#39;it&#39;\\&#39;&#39;s one.mtf&#39; --html quoted.html"
+if grep -q "a second" quoted.html; then lose "no batch" "no speed" "$(grep -o '.\{60\}a second' quoted.html)"; else pass; fi
+
 run plan mnist --html one.html
 check "one processor" 0 one.html "There is one processor" "No collectives"
 looks "one processor" one.html .plots .readout .instrs .empty
@@ -146,6 +197,15 @@ looks "hostile names" evil.html .plots .readout .instrs
 
 run plan mnist --mesh rows:2,cols:2 --layout batch:rows,hidden:cols --diff batch:rows+cols --html diff.html
 check "two layouts" 0 diff.html "layout A" "layout B" "batch:rows+cols"
+run plan mnist "${at[@]}" --diff batch:rows+cols
+faster=$(awk '$1 == "time" { print $NF < 1 ? "B" : "A" }' out)
+near "how much faster" "$(awk '$1 == "time" { x = $NF; if (x < 1) print 1 / x; else print x }' out)" \
+    "$(grep -oE "class=\"hint verdict\">$faster is <b>[^<]*" diff.html | sed 's/.*<b>//')"
+near "with what memory" "$(awk -v B="$faster" '$1 == "memory" { if (B == "B") print $NF; else print 1 / $NF }' out)" \
+    "$(grep -oE "and needs <b>[^<]*" diff.html | sed 's/.*<b>//')"
+check "why, and where" 0 diff.html "Most is gained in <code>" "<dt>machine</dt>" "<dt>command</dt>" "sides-key"
+run plan mnist "${at[@]}" --diff batch:rows,hidden:cols --html same.html
+check "two equal layouts" 0 same.html "B is as fast as A, and needs the same memory."
 looks "two layouts" diff.html .pairs '.sides .plots' '.readout[data-plan=\"1\"]' '.instrs[data-plan=\"1\"]'
 whole "two layouts" diff.html 300000
 fits "two layouts" diff.html
@@ -182,16 +242,17 @@ looks "a program that computes nothing" nothing.html .figures .empty
 # ---- layouts -------------------------------------------------------------------------------------
 
 run layout mnist --mesh rows:2,cols:4 --html layout.html
-check "layouts" 0 layout.html "Time against memory" "what it loses by" "optimal"
+check "layouts" 0 layout.html "Time against memory" "what it loses by" "optimal" \
+    "<dt>objective</dt><dd>time</dd>" "mtf layout mnist --mesh rows:2,cols:4 --html layout.html"
 whole "layouts" layout.html 300000
-looks "layouts" layout.html .scatter .layouts .readout 'circle.front'
+looks "layouts" layout.html .scatter .layouts .readout 'circle.front' 'line.front'
 fits "layouts" layout.html
 run layout mnist --mesh rows:2,cols:4 --json
 best=$(sed -n 's/.*"layout":[^"]*"\([^"]*\)".*/\1/p' out | head -n 1)
 if grep -qF "best: $best<" layout.html; then pass
 else lose "the page's best is the command's" "best: $best" "$(grep -o 'best: [^<]*' layout.html)"; fi
 run layout mnist --mesh auto:4 --memory-limit 18M --state-layout auto --html limit.html
-check "a limit and meshes to be found" 0 limit.html "limit 18"
+check "a limit and meshes to be found" 0 limit.html "limit 18" "time, with at most 18.9 MB of memory"
 looks "a limit and meshes to be found" limit.html .scatter 'line.limit'
 
 # ---- runs ----------------------------------------------------------------------------------------
