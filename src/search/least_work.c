@@ -12,8 +12,9 @@
  * count an axis once, too. */
 static void add_groups(const node *n, op_product *what)
 {
+    if (n->op != &op_grouped_einsum) return;
     const mtf_shape *ends = &n->in[2]->shape;
-    for (int d = 0; n->op == &op_grouped_einsum && d < ends->ndims; d++)
+    for (int d = 0; d < ends->ndims; d++)
         if (shape_find(&n->in[0]->shape, ends->dims[d].name) < 0)
             what->dims[what->ndims++] = ends->dims[d];
 }
