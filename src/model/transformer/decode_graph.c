@@ -190,7 +190,7 @@ bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t rows, in
     TRY(g && read_inputs(d, kind, length, to, &c));
     mtf_scope_push(g, m->decoder.opts.name);
     TRY(find_encoded(d, &c, kind));
-    mtf_tensor *x = stack_run(&c, m->input_vocab, to->ids);
+    mtf_tensor *x = stack_run(&c, transformer_reads(m), to->ids);
     TRY(x != NULL);
     if (kind == DECODE_STEP) fetches[n++] = to->logits = real_logits(&c, x);
     if (kind != DECODE_STEP && kind != DECODE_PROMPT_ROW) {

@@ -4,6 +4,7 @@
 #include "base/dtype.h"
 #include "base/whole.h"
 #include "model/transformer/sublayers.h"
+#include "model/transformer/vocab.h"
 
 /* The original's name of a layer's class. */
 static const char *transformer_layer_class(const mtf_transformer_layer *l)
@@ -322,7 +323,7 @@ static bool check_model(const mtf_transformer *m)
 {
     const mtf_transformer_opts *o = &m->opts;
     fault                      *f = &m->session->fault;
-    bool one_table = o->shared_softmax || (transformer_has_encoder(m) && !o->separate_embedding);
+    bool one_table = transformer_has_encoder(m) ? !o->separate_embedding : o->shared_softmax;
     if (one_table && m->input_vocab.size != m->output_vocab.size)
         return fail(
             f, ERR_VALUE,
@@ -368,7 +369,7 @@ mtf_transformer *mtf_transformer_new(mtf_session *s, const mtf_transformer_opts 
               (!encodes || complete_stack(s, &opts->encoder, "encoder", false, &m->encoder)) &&
               complete_stack(s, &opts->stack, encodes ? "decoder" : "transformer", encodes,
                              &m->decoder) &&
-              check_model(m);
+              check_model(m) && vocabs_complete(m);
     m->decoder.causal = !opts->bidirectional;
     m->decoder.has_logits = true;
     return ok ? m : NULL;

@@ -58,6 +58,10 @@ double call_deviation(const stack_call *c, double otherwise, bool outwards);
 /* The same for the kernel of a dense layer; NULL: its default. */
 enum { KERNEL_INIT = 40 };
 const char *call_kernel_init(const stack_call *c, bool outwards, char text[KERNEL_INIT]);
+/* A variable [ensemble.., shape..] of the stack, or one that encoder and decoder share: normal numbers of
+ * this deviation, unless the model has one for all; 0: zeros. */
+mtf_tensor *call_table(const stack_call *c, bool shared, const char *name, mtf_shape shape,
+                       double deviation);
 /* x with zeros at padding. */
 mtf_tensor *call_mask_padding(const stack_call *c, mtf_tensor *x);
 /* Dropout whose mask all positions of a sequence share. */

@@ -12,6 +12,7 @@ typedef struct stack {
     int                    nlayers; /* of one block */
     bool                   causal;  /* a position sees itself and earlier ones */
     bool                   has_logits;
+    mtf_vocab_opts vocab; /* complete; of what it reads, and of its logits if they share it */
 } stack;
 
 struct mtf_transformer {
@@ -34,6 +35,12 @@ static inline bool layer_has_experts(const mtf_transformer_layer *l)
 static inline bool transformer_has_encoder(const mtf_transformer *m)
 {
     return m->encoder.nlayers > 0;
+}
+
+/* The tokens that the decoder, or the only stack, reads. */
+static inline mtf_dim transformer_reads(const mtf_transformer *m)
+{
+    return transformer_has_encoder(m) ? m->output_vocab : m->input_vocab;
 }
 
 #endif
