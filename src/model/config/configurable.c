@@ -6,6 +6,7 @@
 
 #include "model/config/known_model.h"
 #include "model/config/known_run.h"
+#include "model/config/layer_class.h"
 
 /* ---- names ---- */
 
@@ -24,7 +25,9 @@ static const configurable *next(cursor *i)
     if (i->list == 3) *i = (cursor){.list = 4};
     if (i->list == 4 && known_schedules[i->at].word) return &known_schedules[i->at++].as;
     if (i->list == 4) *i = (cursor){.list = 5};
-    return known_calls[i->at].name ? &known_calls[i->at++] : NULL;
+    if (i->list == 5 && known_calls[i->at].name) return &known_calls[i->at++];
+    if (i->list == 5) *i = (cursor){.list = 6};
+    return layer_classes[i->at].as ? layer_classes[i->at++].as : NULL;
 }
 
 static const char *last_part(const char *selector)
