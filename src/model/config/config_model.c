@@ -7,6 +7,7 @@
 #include "model/config/config_vocab.h"
 #include "model/config/configurable.h"
 #include "model/config/known_vocab.h"
+#include "model/transformer/layer_kind.h"
 
 /* ---- stacks ---- */
 
@@ -182,10 +183,12 @@ static const char *inner_scope(mtf_config *c, const char *scope, const char *nam
     return text_done(&t);
 }
 
-static bool is_relative(const mtf_transformer_layer *l)
+/* The class that a layer was configured as. */
+static const configurable *class_of(const mtf_transformer_layer *l)
 {
-    return (l->kind == MTF_ENC_DEC_ATTENTION && l->attention.relative) ||
-           (l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION && l->talking_heads.relative);
+    const layer_class *own = layer_classes;
+    while (strcmp(own->as->name, l->name) != 0) own++;
+    return own->as;
 }
 
 /* Tokens that tell a decoder's places in the inputs, where a layer asks for these. */
@@ -193,7 +196,7 @@ static bool sentinels_of(mtf_config *c, const stack_build *decoder, const char *
 {
     const mtf_transformer_layer *l = decoder->opts.layers;
     span_args                    a = {0};
-    while (l->kind && !is_relative(l)) l++;
+    while (l->kind && !layer_asks_places(l)) l++;
     if (!l->kind) return true;
     TRY(configure(c, &known_enc_dec_bias, scope, NULL, &a));
     const configurable *k = config_reference(c, a.function, "relative_position_fn");
@@ -202,9 +205,7 @@ static bool sentinels_of(mtf_config *c, const stack_build *decoder, const char *
         return gin_fail(&c->gin, &a.function->at, ERR_VALUE,
                         "relative_position_fn takes @relative_position_spans, not @%s", k->name);
     TRY(configure(c, &known_spans, scope_of(a.function, scope), NULL, &a));
-    gin_place at = configured_at(
-        c, l->kind == MTF_ENC_DEC_ATTENTION ? &known_enc_dec_attention : &known_talking_enc_dec,
-        scope, "relative_attention_type");
+    gin_place at = configured_at(c, class_of(l), scope, "relative_attention_type");
     *n = a.sentinels;
     return *n > 0 || gin_fail(&c->gin, &at, ERR_VALUE,
                               "relative positions in the inputs need the number of sentinels; bind "

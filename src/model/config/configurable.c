@@ -6,6 +6,7 @@
 
 #include "model/config/known_model.h"
 #include "model/config/known_run.h"
+#include "model/config/layer_class.h"
 
 /* ---- names ---- */
 
@@ -25,7 +26,9 @@ static const configurable *next(cursor *i)
     if (i->list == LISTS) *i = (cursor){.list = LISTS + 1};
     if (i->list == LISTS + 1 && known_schedules[i->at].word) return &known_schedules[i->at++].as;
     if (i->list == LISTS + 1) *i = (cursor){.list = LISTS + 2};
-    return known_calls[i->at].name ? &known_calls[i->at++] : NULL;
+    if (i->list == LISTS + 2 && known_calls[i->at].name) return &known_calls[i->at++];
+    if (i->list == LISTS + 2) *i = (cursor){.list = LISTS + 3};
+    return layer_classes[i->at].as ? layer_classes[i->at++].as : NULL;
 }
 
 static const char *last_part(const char *selector)

@@ -362,17 +362,7 @@ const configurable known_initializer = {"mesh_tensorflow.layers", "VarianceScali
 
 /* clang-format on */
 
-const configurable *const known_model[] = {&known_self_attention,
-                                           &known_enc_dec_attention,
-                                           &known_local_attention,
-                                           &known_talking_heads,
-                                           &known_talking_enc_dec,
-                                           &known_dense_relu_dense,
-                                           &known_experts,
-                                           &known_experts_2d,
-                                           &known_experts_attention,
-                                           &known_experts_enc_dec,
-                                           &known_layer_stack,
+const configurable *const known_model[] = {&known_layer_stack,
                                            &known_reversible_stack,
                                            &known_make_layer_stack,
                                            &known_unitransformer,

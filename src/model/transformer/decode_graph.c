@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/node.h"
+#include "model/transformer/layer_kind.h"
 #include "model/transformer/span_places.h"
 #include "model/transformer/token_loss.h"
 #include "run/store.h"
@@ -218,10 +219,7 @@ static void keep_for_layers(stack_call *c, mtf_tensor *encoded)
             const mtf_transformer_layer *l = &s->layers[k];
             const char                  *outside = stack_scope_push(c->graph, s, b, k);
             mtf_scope_push(c->graph, l->name);
-            if (l->kind == MTF_ENC_DEC_ATTENTION)
-                enc_dec_attention_keep(c, &l->attention, encoded);
-            else if (l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION)
-                talking_heads_keep(c, &l->talking_heads, encoded);
+            if (layer_attends_to_encoder(l)) layer_kind_of(l->kind)->keep(c, l, encoded);
             c->graph->scope = outside;
         }
 }

@@ -25,13 +25,6 @@ struct mtf_transformer {
     int                 *decoders; /* how many decoders were made for it */
 };
 
-/* Does the layer have mixtures of experts, whose losses are part of the model's? */
-static inline bool layer_has_experts(const mtf_transformer_layer *l)
-{
-    bool attends = l->kind == MTF_SELF_ATTENTION || l->kind == MTF_ENC_DEC_ATTENTION;
-    return l->kind == MTF_MOE || (attends && l->attention.experts);
-}
-
 static inline bool transformer_has_encoder(const mtf_transformer *m)
 {
     return m->encoder.nlayers > 0;
