@@ -1,4 +1,4 @@
-/* CRC-32C (Castagnoli): the checksum of TFRecord files. */
+/* CRC-32C (Castagnoli): the checksum of TensorFlow's files. */
 #include "base/crc32c.h"
 
 static const uint32_t polynomial = 0x82f63b78u; /* bit-reversed: bit 0 is the highest power */
@@ -19,8 +19,13 @@ void crc32c_fill(crc32c_tables *t)
 
 uint32_t crc32c(const crc32c_tables *t, const void *bytes, size_t n)
 {
+    return crc32c_more(t, 0, bytes, n);
+}
+
+uint32_t crc32c_more(const crc32c_tables *t, uint32_t crc, const void *bytes, size_t n)
+{
     const uint8_t *at = bytes;
-    uint32_t       crc = 0xffffffffu;
+    crc = ~crc;
     for (; n >= 8; n -= 8, at += 8) {
         uint32_t first = crc ^ ((uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
                                 (uint32_t)at[3] << 24);

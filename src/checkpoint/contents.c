@@ -68,6 +68,14 @@ const char *contents_shape_text(const contents *c, const kept_tensor *t)
     return copy ? copy : "";
 }
 
+uint64_t contents_sum(const contents *c, const kept_tensor *t, uint64_t sum, const void *elements,
+                      int64_t count, int64_t place)
+{
+    size_t bytes = mtf_dtype_bytes(t->type);
+    if (t->crc) return crc32c_more(c->crc, (uint32_t)sum, elements, (size_t)count * bytes);
+    return sum + checksum_elements(bytes, elements, count, place);
+}
+
 bool contents_agrees(const contents *c, const kept_tensor *t, uint64_t sum, fault *f)
 {
     char is[CHECKSUM_TEXT], should_be[CHECKSUM_TEXT];

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include "base/crc32c.h"
 #include "base/names.h"
 #include "space/shape.h"
 
@@ -17,6 +18,7 @@ typedef struct kept_tensor {
     int         file;
     int64_t     at, bytes; /* in that file */
     bool        summed;
+    bool        crc; /* the sum is a CRC-32C of its bytes, as bundles have it */
     uint64_t    sum; /* of its elements, where summed */
 } kept_tensor;
 
@@ -39,8 +41,9 @@ typedef struct contents {
     bool     manifest; /* written by mtf: the following fields are valid, and all sums are known */
     int64_t  step, position;
     uint64_t seed;
-    const char  *config; /* NULL: none */
-    const char  *format; /* "format" in the files' metadata, such as "pt" (PyTorch); NULL: none */
+    const char *config; /* NULL: none */
+    const char *format; /* "format" in the files' metadata, such as "pt" (PyTorch); NULL: none */
+    const crc32c_tables *crc; /* where tensors have CRCs */
     const char **facts; /* pairs, then NULL: settings that a run which resumes from it must share */
 } contents;
 
@@ -53,6 +56,10 @@ kept_tensor *contents_find(const contents *c, const char *name); /* NULL where a
 /* A file of it and a tensor's shape, for messages, in the arena; "" where memory runs out. */
 const char *contents_file(const contents *c, int file);
 const char *contents_shape_text(const contents *c, const kept_tensor *t);
+/* The sum of a tensor's elements, of the kind that its file has, from that of the first `place` of them,
+ * which is 0 for none, and `count` more. */
+uint64_t contents_sum(const contents *c, const kept_tensor *t, uint64_t sum, const void *elements,
+                      int64_t count, int64_t place);
 /* Whether this is the sum of its elements on record; true where none is recorded. */
 bool contents_agrees(const contents *c, const kept_tensor *t, uint64_t sum, fault *f);
 bool contents_path(const contents *c, int file, char path[PATH_MAX]); /* false: too long */

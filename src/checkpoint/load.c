@@ -306,10 +306,12 @@ static bool read_all(loader *l, uint64_t *sums)
     return ok;
 }
 
+/* A CRC needs all bytes in their order, which nobody has read. */
 static bool sums_agree(const loader *l, const uint64_t *sums)
 {
     for (int i = 0; i < l->nwishes; i++)
-        TRY(contents_agrees(&l->contents, l->wishes[i].tensor, sums[i], l->why));
+        if (!l->wishes[i].tensor->crc)
+            TRY(contents_agrees(&l->contents, l->wishes[i].tensor, sums[i], l->why));
     return true;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "checkpoint/bundle.h"
 #include "checkpoint/checksum.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/manifest.h"
@@ -217,6 +218,38 @@ static bool open_several(contents *c, const char *path)
     return true;
 }
 
+/* The index, then the lengths of the files. */
+static bool read_bundle(contents *c, const char *path, int file, int64_t bytes)
+{
+    char           name[PATH_MAX];
+    unsigned char *text = read_start(c->arena, file, path, bytes);
+    bool           ok = text && bundle_parse(c, path, text, (size_t)bytes);
+    block_free(c->arena->from, text);
+    for (int i = 0; ok && i < c->nfiles; i++) {
+        int data =
+            contents_path(c, i, name) ? open_file(name, &c->files[i].bytes, c->arena->fault) : -1;
+        ok = data >= 0;
+        if (ok) close(data);
+    }
+    return ok && bundle_fits(c);
+}
+
+/* A checkpoint of TensorFlow. */
+static bool open_bundle(contents *c, const char *index)
+{
+    const char *slash = strrchr(index, '/');
+    char       *folder = arena_text(c->arena, slash ? index : ".");
+    int64_t     bytes;
+    TRY(folder != NULL);
+    if (slash) folder[slash == index ? 1 : slash - index] = 0;
+    c->path = index, c->folder = folder;
+    int file = open_file(index, &bytes, c->arena->fault);
+    TRY(file >= 0);
+    bool ok = read_bundle(c, index, file, bytes);
+    close(file);
+    return ok;
+}
+
 static const char *beside(contents *c, const char *folder, const char *name)
 {
     textbuf t = {.arena = c->arena};
@@ -244,18 +277,33 @@ static bool open_step(contents *c, const char *path, int64_t step, bool *there)
     return manifest && open_manifest(c, manifest);
 }
 
+/* A folder without checkpoints of mtf. */
+static bool open_foreign(contents *c, const char *path)
+{
+    const char *index = bundle_index_path(c->arena, path);
+    if (index) return open_bundle(c, index);
+    return !c->arena->fault->kind && open_several(c, path);
+}
+
+/* What is no folder, or does not exist. */
+static bool open_named(contents *c, const char *path)
+{
+    struct stat about;
+    const char *index = bundle_index_path(c->arena, path);
+    if (index) return open_bundle(c, index);
+    if (stat(path, &about) == 0) return open_one(c, path);
+    return fail(c->arena->fault, ERR_FILE, "\"%s\" cannot be opened: %s", path, strerror(errno));
+}
+
 bool checkpoint_open(contents *c, const char *path, int64_t step)
 {
     struct stat about;
     bool        there = false;
-    if (stat(path, &about) != 0)
-        return fail(c->arena->fault, ERR_FILE, "\"%s\" cannot be opened: %s", path,
-                    strerror(errno));
-    if (!S_ISDIR(about.st_mode)) return open_one(c, path);
+    if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode)) return open_named(c, path);
     c->path = c->folder = arena_text(c->arena, path);
     const char *manifest = beside(c, path, manifest_name);
     TRY(c->folder && manifest);
     if (access(manifest, F_OK) == 0 || folder_step(path) >= 0) return open_manifest(c, manifest);
     TRY(open_step(c, path, step, &there));
-    return there || open_several(c, path);
+    return there || open_foreign(c, path);
 }

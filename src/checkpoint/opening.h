@@ -6,8 +6,8 @@
 
 enum { NEWEST = -1 };
 
-/* Opens a checkpoint of mtf, a folder of them (and there step `step`, or the newest), a safetensors file
- * or a folder of such files.  Checks the length and header of every file. */
+/* Opens a checkpoint of mtf, a folder of them (and there step `step`, or the newest), a safetensors file,
+ * a folder of such files, or a checkpoint of TensorFlow.  Checks the length and header of every file. */
 bool checkpoint_open(contents *c, const char *path, int64_t step);
 /* The file itself, for reading; -1 after an error. */
 int checkpoint_file(const contents *c, int file);

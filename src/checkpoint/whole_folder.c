@@ -30,7 +30,7 @@ bool whole_may_replace(arena *a, const char *path, const char *sign, bool force,
     TRY(text_done(&inside) != NULL);
     if (access(inside.text, F_OK) != 0)
         return fail(f, ERR_FILE, "\"%s\" already exists and is not a %s; give a new name", path,
-                    strcmp(sign, manifest_name) == 0 ? "checkpoint" : "published model");
+                    strcmp(sign, "config.json") == 0 ? "published model" : "checkpoint");
     return force || fail(f, ERR_FILE, "\"%s\" already exists; give a new name, or --force", path);
 }
 

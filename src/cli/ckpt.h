@@ -20,6 +20,9 @@ void ckpt_close(ckpt_source *c);
 const kept_tensor *ckpt_find(const ckpt_source *c, const char *name);
 bool        ckpt_get(ckpt_source *c, const kept_tensor *t, int64_t place, void *to, int64_t count);
 const char *ckpt_type(const kept_tensor *t);
+/* The text of the configuration in the folder of a checkpoint of mtf, or in the folder of checkpoints above, or
+ * in that of a checkpoint of TensorFlow; NULL: there is none, or an error. */
+const char *ckpt_config(mtf_session *s, const contents *c);
 
 /* Each takes o->words after its name; false after an error in the session, or where two differ. */
 bool ckpt_list(mtf_session *s, const options *o);

@@ -11,7 +11,6 @@
 #include "base/printable.h"
 #include "base/session.h"
 #include "checkpoint/arrange.h"
-#include "checkpoint/checksum.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/opening.h"
@@ -193,7 +192,7 @@ static bool copy_tensors(conversion *v, writer *w, char *buffer)
         for (int64_t at = 0; at < count; at += room) {
             int64_t n = count - at < room ? count - at : room;
             TRY(ckpt_get(&v->source, c->from, at, buffer, n));
-            sum += checksum_elements(mtf_dtype_bytes(c->from->type), buffer, n, at);
+            sum = contents_sum(&v->source.contents, c->from, sum, buffer, n, at);
             TRY(all_fit(v, c, buffer, n) && writer_put(w, at, buffer, n));
         }
         TRY(writer_end(w));
@@ -221,27 +220,10 @@ static bool ends_in(const char *text, const char *suffix)
     return n > k && strcmp(text + n - k, suffix) == 0;
 }
 
-/* ---- the configuration ---- */
-
-/* The configuration in the checkpoint's folder, or in the folder of checkpoints above; NULL: there is none,
- * or an error. */
-static const char *kept_config(const conversion *v)
-{
-    static const char *const places[] = {"", "../"};
-    mtf_session             *s = v->session;
-    char                     path[PATH_MAX];
-    for (int k = 0; v->source.contents.manifest && k < 2; k++) {
-        int n =
-            snprintf(path, sizeof path, "%s/%s" CONFIG_KEPT, v->source.contents.folder, places[k]);
-        if (n < (int)sizeof path && access(path, R_OK) == 0) return file_text(s, path);
-    }
-    return NULL;
-}
-
 /* A model's checkpoint stays one that mtf decode opens. */
 static bool copy_config(const conversion *v)
 {
-    const char *text = kept_config(v);
+    const char *text = ckpt_config(v->session, &v->source.contents);
     return text ? writing_small(&v->target, CONFIG_KEPT, text, strlen(text)) : mtf_ok(v->session);
 }
 
@@ -262,7 +244,7 @@ static bool to_npy(conversion *v, const char *path)
     for (int d = 0; d < c->to->shape.ndims; d++) sizes[d] = c->to->shape.dims[d].size;
     bool ok = from && to && ckpt_get(&v->source, c->from, 0, from, count);
     if (ok) {
-        uint64_t sum = checksum_elements(mtf_dtype_bytes(c->from->type), from, count, 0);
+        uint64_t sum = contents_sum(&v->source.contents, c->from, 0, from, count, 0);
         ok = contents_agrees(&v->source.contents, c->from, sum, &s->fault) &&
              all_fit(v, c, from, count);
     }

@@ -1,12 +1,15 @@
-/* mtf ckpt import and export: published weights of T5, GPT-2 and Mixtral. */
+/* mtf ckpt import and export: weights of T5, GPT-2 and Mixtral, and checkpoints of Mesh TensorFlow. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/printable.h"
 #include "base/put_file.h"
 #include "base/session.h"
+#include "checkpoint/bundle.h"
 #include "cli/ckpt.h"
+#include "cli/graph_file.h"
 #include "cli/outputs.h"
+#include "model/published/bundle_copy.h"
 #include "model/published/published.h"
 
 static published_call call_of(const options *o)
@@ -17,42 +20,78 @@ static published_call call_of(const options *o)
                             .force = option_given(o, "force")};
 }
 
-/* Writes the model as a configuration, for --gin. */
-static bool write_gin(mtf_session *s, const options *o, const published_config *c)
+static bool write_gin(mtf_session *s, const options *o, const char *text)
 {
     const char *path = option_nth(o, "gin", 0);
-    if (!path) return true;
-    const char *text = published_gin(&s->arena, c);
-    return text && put_file(&s->fault, path, 1, &(piece){text, strlen(text)});
+    return !path || (text && put_file(&s->fault, path, 1, &(piece){text, strlen(text)}));
 }
 
-static bool finish_import(const options *o, bool ok, const published_done *done)
+static void report(const options *o, int tensors, const char *spare)
 {
-    if (ok && done->spare) {
+    if (spare) {
         fputs("mtf: note: not needed: ", stderr);
-        printable_put(stderr, done->spare);
+        printable_put(stderr, spare);
         fputc('\n', stderr);
     }
-    if (ok)
-        printable_print(stdout, "%s: %d tensor%s\n", o->words[2], done->tensors,
-                        done->tensors == 1 ? "" : "s");
-    return ok;
+    printable_print(stdout, "%s: %d tensor%s\n", o->words[2], tensors, tensors == 1 ? "" : "s");
 }
 
-bool ckpt_import(mtf_session *s, const options *o)
+/* ---- Hugging Face's layout ---- */
+
+static bool import_published(mtf_session *s, const options *o)
 {
     published_call call = call_of(o);
     published_done done;
-    const char    *gin = option_nth(o, "gin", 0);
-    TRY(output_is_other(s, call.from, call.to) && (!gin || put_file_check(&s->fault, gin)));
-    bool ok = published_import(s, &call, &done) && write_gin(s, o, &done.config);
-    return finish_import(o, ok, &done);
+    TRY(published_import(s, &call, &done));
+    TRY(!option_given(o, "gin") || write_gin(s, o, published_gin(&s->arena, &done.config)));
+    report(o, done.tensors, done.spare);
+    return true;
+}
+
+static bool export_published(mtf_session *s, const options *o)
+{
+    published_call call = call_of(o);
+    published_done done;
+    TRY(published_export(s, &call, &done));
+    report(o, done.tensors, done.spare);
+    return true;
+}
+
+/* ---- Mesh TensorFlow's ---- */
+
+/* The configuration that is named, or the one that is beside the source. */
+static bool read_config(mtf_session *s, const options *o, const contents *c, const char **text)
+{
+    const char *path = option_nth(o, "config", 0);
+    *text = path ? file_text(s, path) : ckpt_config(s, c);
+    return mtf_ok(s);
+}
+
+static bool copy_bundle(mtf_session *s, const options *o,
+                        bool (*copy)(mtf_session *s, reader *from, bundle_copy *c))
+{
+    ckpt_source source;
+    bundle_copy c = {.to = o->words[2], .force = option_given(o, "force")};
+    bool ok = ckpt_open(&source, s, o->words[1]) && read_config(s, o, &source.contents, &c.gin) &&
+              copy(s, &source.reader, &c);
+    ckpt_close(&source);
+    if (ok) report(o, c.tensors, c.spare);
+    return ok && write_gin(s, o, c.gin ? c.gin : "");
+}
+
+/* ---- the two commands ---- */
+
+bool ckpt_import(mtf_session *s, const options *o)
+{
+    const char *gin = option_nth(o, "gin", 0), *from = o->words[1];
+    TRY(output_is_other(s, from, o->words[2]) && (!gin || put_file_check(&s->fault, gin)));
+    if (bundle_index_path(&s->arena, from)) return copy_bundle(s, o, bundle_import);
+    return mtf_ok(s) && import_published(s, o);
 }
 
 bool ckpt_export(mtf_session *s, const options *o)
 {
-    published_call call = call_of(o);
-    published_done done;
-    TRY(output_is_other(s, call.from, call.to));
-    return finish_import(o, published_export(s, &call, &done), &done);
+    TRY(output_is_other(s, o->words[1], o->words[2]));
+    if (option_given(o, "tensorflow")) return copy_bundle(s, o, bundle_export);
+    return export_published(s, o);
 }

@@ -1,11 +1,14 @@
 /* A checkpoint, a safetensors file or a .npy file, open for reading. */
+#include <stdio.h>
 #include <string.h>
-
-#include "checkpoint/opening.h"
-#include "cli/ckpt.h"
-#include "run/npy.h"
+#include <unistd.h>
 
 #include "base/session.h"
+#include "checkpoint/opening.h"
+#include "cli/ckpt.h"
+#include "cli/graph_file.h"
+#include "model/config/kept.h"
+#include "run/npy.h"
 
 static bool ends_in(const char *text, const char *suffix)
 {
@@ -76,4 +79,16 @@ bool ckpt_get(ckpt_source *c, const kept_tensor *t, int64_t place, void *to, int
     if (!c->is_npy) return reader_get(&c->reader, t, place, to, count);
     memcpy(to, (char *)c->elements + (size_t)place * bytes, (size_t)count * bytes);
     return true;
+}
+
+const char *ckpt_config(mtf_session *s, const contents *c)
+{
+    static const char *const places[] = {"", "../"};
+    int                      n = c->manifest ? 2 : c->crc ? 1 : 0;
+    char                     path[PATH_MAX];
+    for (int k = 0; k < n; k++) {
+        int used = snprintf(path, sizeof path, "%s/%s" CONFIG_KEPT, c->folder, places[k]);
+        if (used < (int)sizeof path && access(path, R_OK) == 0) return file_text(s, path);
+    }
+    return NULL;
 }

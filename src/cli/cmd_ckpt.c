@@ -15,7 +15,7 @@ static const struct {
     {"show", "show PATH NAME", 3, ckpt_show},
     {"diff", "diff A B", 3, ckpt_diff},
     {"convert", "convert FROM TO", 3, ckpt_convert},
-    {"import", "import FOLDER TO", 3, ckpt_import},
+    {"import", "import FROM TO", 3, ckpt_import},
     {"export", "export FROM FOLDER", 3, ckpt_export},
 };
 enum { ACTIONS = sizeof actions / sizeof *actions };
@@ -44,8 +44,9 @@ static const option_spec table[] = {
     {"type",   "PATTERN=TYPE",        true,  "convert: element type of tensors whose names match; all=TYPE: of all floating tensors"},
     {"rename", "PATTERN=REPLACEMENT", true,  "convert: replace the part of a name that matches; \\1 is a group"},
     {"only",   "PATTERN",             false, "convert: leave out tensors whose name does not match"},
-    {"config", "FILE",                false, "import, export: the model's config.json; default: the one beside the weights, or the one that was imported"},
+    {"config", "FILE",                false, "import, export: the model's config.json or operative_config.gin; default: the one beside the weights, or the one that was imported"},
     {"gin",    "FILE",                false, "import: write the configuration that builds the model here as well", .writes = true},
+    {"tensorflow", NULL,              false, "export: a folder with a checkpoint for Mesh TensorFlow"},
     {"force",  NULL,                  false, "convert, import, export: replace what exists"},
     {"json",   NULL,                  false, "ls, verify, show, diff: print JSON"},
     {0},
@@ -62,7 +63,9 @@ static const char *const examples[] = {
     "mtf ckpt convert other.safetensors start --rename '^model\\.(.*)=\\1'",
     "mtf ckpt convert runs/mnist w.npy --only '^layer/w$'",
     "mtf ckpt import downloads/t5-small t5",
+    "mtf ckpt import original/model.ckpt-1000 t5",
     "mtf ckpt export runs/translate my-t5 --config downloads/t5-small/config.json",
+    "mtf ckpt export t5 original --tensorflow",
     NULL,
 };
 
@@ -70,7 +73,7 @@ const command command_ckpt = {
     .name = "ckpt",
     .says = "inspect, check, compare, convert, import and export checkpoints",
     .words = "ls PATH | verify PATH | show PATH NAME | diff A B | convert FROM TO |\n"
-             "                import FOLDER TO | export FROM FOLDER",
+             "                import FROM TO | export FROM FOLDER",
     .least = 2,
     .most = 3,
     .options = table,
@@ -87,9 +90,13 @@ const command command_ckpt = {
         "where\n"
         "two differ.\n"
         "import makes a checkpoint of T5, GPT-2 or Mixtral weights in Hugging Face's layout "
-        "(config.json "
-        "and\n"
-        "safetensors files), with a configuration in it, so that mtf decode TO answers with them;\n"
-        "export makes such a folder of a checkpoint: docs/weights.md.",
+        "(config.json\n"
+        "and safetensors files), with a configuration in it, so that mtf decode TO answers with "
+        "them,\n"
+        "or of a checkpoint of Mesh TensorFlow (its folder, or the name that its .index file "
+        "begins\n"
+        "with), with the operative_config.gin beside it.  export makes such folders of a "
+        "checkpoint:\n"
+        "docs/weights.md.",
     .run = run,
 };

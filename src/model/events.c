@@ -16,9 +16,10 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
+#include "base/message.h"
 #include "checkpoint/folder.h"
 
-enum { MOST_TAG = 400, MOST_EVENT = MOST_TAG + 100 };
+enum { MOST_TAG = MOST_MESSAGE - 100 };
 static const time_t flush_seconds = 5; /* how long an event may stay in memory */
 
 struct events {
@@ -29,59 +30,22 @@ struct events {
     crc32c_tables tables;
 };
 
-/* ---- protocol buffers ---- */
+/* ---- fields ---- */
 
-typedef struct message {
-    uint8_t bytes[MOST_EVENT];
-    size_t  used;
-} message;
-
-enum wire_type { VARINT = 0, EIGHT_BYTES = 1, COUNTED = 2, FOUR_BYTES = 5 };
-
-static void put_bytes(message *m, const void *bytes, size_t n)
-{
-    memcpy(m->bytes + m->used, bytes, n);
-    m->used += n;
-}
-
-/* Seven bits a byte, lowest first; the highest bit is set where more follow. */
-static void put_varint(message *m, uint64_t x)
-{
-    for (; x >= 128; x >>= 7) m->bytes[m->used++] = (uint8_t)(x | 128);
-    m->bytes[m->used++] = (uint8_t)x;
-}
-
-static void put_key(message *m, int field, enum wire_type type)
-{
-    put_varint(m, (uint64_t)field << 3 | type);
-}
-
-static void put_fixed(message *m, uint64_t x, int bytes)
-{
-    for (int i = 0; i < bytes; i++) m->bytes[m->used++] = (uint8_t)(x >> 8 * i);
-}
-
-static void put_double(message *m, int field, double x)
+static void put_double(message_out *m, int field, double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
-    put_key(m, field, EIGHT_BYTES);
-    put_fixed(m, bits, 8);
+    message_put_key(m, field, WIRE_FIXED64);
+    message_put_fixed(m, bits, 8);
 }
 
-static void put_float(message *m, int field, float x)
+static void put_float(message_out *m, int field, float x)
 {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
-    put_key(m, field, FOUR_BYTES);
-    put_fixed(m, bits, 4);
-}
-
-static void put_counted(message *m, int field, const void *bytes, size_t n)
-{
-    put_key(m, field, COUNTED);
-    put_varint(m, n);
-    put_bytes(m, bytes, n);
+    message_put_key(m, field, WIRE_FIXED32);
+    message_put_fixed(m, bits, 4);
 }
 
 /* ---- records ---- */
@@ -91,18 +55,18 @@ static bool write_failed(events *e)
     return fail(&e->session->fault, ERR_FILE, "\"%s\": %s", e->path, strerror(errno ? errno : EIO));
 }
 
-static uint32_t checksum(const events *e, const message *m)
+static uint32_t checksum(const events *e, const message_out *m)
 {
     return crc32c_masked(crc32c(&e->tables, m->bytes, m->used));
 }
 
-static bool write_event(events *e, const message *event)
+static bool write_event(events *e, const message_out *event)
 {
-    message length = {.used = 0}, check = {.used = 0};
-    time_t  now = time(NULL);
-    put_fixed(&length, event->used, 8);
-    put_fixed(&length, checksum(e, &length), 4);
-    put_fixed(&check, checksum(e, event), 4);
+    message_out length = {.used = 0}, check = {.used = 0};
+    time_t      now = time(NULL);
+    message_put_fixed(&length, event->used, 8);
+    message_put_fixed(&length, checksum(e, &length), 4);
+    message_put_fixed(&check, checksum(e, event), 4);
     errno = 0;
     bool ok = fwrite(length.bytes, 1, length.used, e->file) == length.used &&
               fwrite(event->bytes, 1, event->used, e->file) == event->used &&
@@ -114,9 +78,9 @@ static bool write_event(events *e, const message *event)
     return ok || write_failed(e);
 }
 
-static message begin_event(void)
+static message_out begin_event(void)
 {
-    message         m = {.used = 0};
+    message_out     m = {.used = 0};
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     put_double(&m, 1, (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
@@ -125,14 +89,14 @@ static message begin_event(void)
 
 bool events_scalar(events *e, int64_t step, const char *tag, double value)
 {
-    message event = begin_event(), scalar = {.used = 0}, summary = {.used = 0};
-    size_t  length = strlen(tag);
-    put_counted(&scalar, 1, tag, length < MOST_TAG ? length : MOST_TAG);
+    message_out event = begin_event(), scalar = {.used = 0}, summary = {.used = 0};
+    size_t      length = strlen(tag);
+    message_put_counted(&scalar, 1, tag, length < MOST_TAG ? length : MOST_TAG);
     put_float(&scalar, 2, (float)value);
-    put_counted(&summary, 1, scalar.bytes, scalar.used);
-    put_key(&event, 2, VARINT);
-    put_varint(&event, (uint64_t)step);
-    put_counted(&event, 5, summary.bytes, summary.used);
+    message_put_counted(&summary, 1, scalar.bytes, scalar.used);
+    message_put_key(&event, 2, WIRE_VARINT);
+    message_put_varint(&event, (uint64_t)step);
+    message_put_counted(&event, 5, summary.bytes, summary.used);
     return write_event(e, &event);
 }
 
@@ -162,8 +126,8 @@ events *events_open(mtf_session *s, const char *directory)
     e->session = s;
     e->flushed = time(NULL);
     crc32c_fill(&e->tables);
-    message head = begin_event();
-    put_counted(&head, 3, version, strlen(version));
+    message_out head = begin_event();
+    message_put_counted(&head, 3, version, strlen(version));
     if (folder_make(directory, &s->fault) && create(e, directory) && write_event(e, &head) &&
         fflush(e->file) == 0)
         return e;

@@ -7,7 +7,6 @@
 #include "base/session.h"
 #include "base/textbuf.h"
 #include "checkpoint/arrange.h"
-#include "checkpoint/checksum.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/opening.h"
@@ -63,7 +62,7 @@ static char *read_tensor(conversion *v, const kept_tensor *t)
         int64_t n = count - at < room ? count - at : room;
         char   *to = block + (size_t)at * bytes;
         ok = reader_get(&v->reader, t, at, to, n);
-        if (ok) sum += checksum_elements(bytes, to, n, at);
+        if (ok) sum = contents_sum(&v->source, t, sum, to, n, at);
     }
     if (ok && contents_agrees(&v->source, t, sum, &s->fault)) return block;
     block_free(&s->allocator, block);
