@@ -44,7 +44,7 @@ static bool unet_sizes_right(const unet_call *c, const mtf_tensor *x)
     int64_t smallest = (int64_t)1 << (c->o.levels - 1);
     mtf_dim first;
     TRY(layer_last(x, "unet", c->spatial, &first));
-    for (int i = 1; i <= c->spatial; i++) {
+    for (int i = c->spatial; i >= 1; i--) {
         mtf_dim d = x->shape.dims[x->shape.ndims - 1 - i];
         if (d.size % smallest == 0) continue;
         return fail(&x->node->graph->session->fault, ERR_SHAPE,
