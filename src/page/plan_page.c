@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "page/escape.h"
+#include "page/layer_table.h"
 #include "page/mesh_picture.h"
 #include "page/page.h"
 #include "page/plan_data.h"
@@ -54,7 +55,9 @@ static void write_sections(const plan_view *v, textbuf *t)
     write_step(v, t);
     text_add(t, "<section>\n<h2>Where the time goes</h2>\n<div class=\"scroll\">");
     plan_write_kinds(v, t);
-    text_add(t, "</div>\n</section>\n<section>\n<h2>Collectives</h2>\n");
+    text_add(t, "</div>\n");
+    layer_table_write(v, t);
+    text_add(t, "</section>\n<section>\n<h2>Collectives</h2>\n");
     plan_write_collectives(v, t);
     text_add(t, "</section>\n<section>\n<h2>The mesh</h2>\n");
     plan_write_mesh_pictures(v, 0, t);

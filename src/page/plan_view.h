@@ -2,7 +2,7 @@
 #ifndef PAGE_PLAN_VIEW_H
 #define PAGE_PLAN_VIEW_H
 
-#include "page/phases.h"
+#include "price/phases.h"
 #include "price/estimate.h"
 
 /* Kinds of memory, in the picture's order from the bottom: first those alive during the whole step. */

@@ -112,6 +112,16 @@ all(".instrs").forEach(function (box) {
         check("no words find all", text(one("output", box)) === plan.seconds.length + " of " + plan.seconds.length,
             text(one("output", box)));
     });
+    attempt("the file for spreadsheets", function () {
+        var make = window.Blob, saved = "";
+        window.Blob = function (parts) { saved = parts.join(""); return new make(parts); };
+        one("button.csv", box).click();
+        window.Blob = make;
+        var lines = saved.trim().split("\n");
+        check("a line for each instruction", lines.length === plan.seconds.length + 1, lines.length);
+        check("with plain numbers", lines[1].split(",")[2] === String(plan.seconds[+lines[1].split(",")[0]]), lines[1]);
+        check("under their names", lines[0].indexOf('"#","operation","time","flops","sent"') === 0, lines[0]);
+    });
 });
 
 /* ---- the mesh ---- */

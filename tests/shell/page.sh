@@ -58,8 +58,8 @@ whole() {                               # whole NAME PAGE BYTES: one file, of at
     bytes=$(stat -c %s "$2" 2>/dev/null || echo 0)
     if [ "$bytes" -gt 1000 ] && [ "$bytes" -le "$3" ]; then pass
     else lose "$1: its size" "at most $3 bytes" "$bytes"; fi
-    if grep -qiE '(src|href)=|url\(|@import|https?://' <(sed 's#http://www.w3.org/2000/svg##' "$2"); then
-        lose "$1: self-contained" "no address" "$(grep -oiE '.{30}((src|href)=|url\(|@import|https?://).{30}' "$2" | head -n 1)"
+    if grep -qiE '(src|href)=|(^|[^a-z])url\(|@import|https?://' <(sed 's#http://www.w3.org/2000/svg##' "$2"); then
+        lose "$1: self-contained" "no address" "$(grep -oiE '.{30}((src|href)=|(^|[^a-z])url\(|@import|https?://).{30}' "$2" | head -n 1)"
     else pass; fi
     if [ "$(tail -n 1 "$2")" = "</html>" ]; then pass
     else lose "$1: its end" "</html>" "$(tail -c 100 "$2")"; fi
@@ -128,6 +128,10 @@ check "a language model" 0 gpt.html "examples of 1024 tokens" "<code>h100-node</
 near "the published parameters" 124.4e6 "$(figure parameters gpt.html)"
 run plan --gin_file gpt2_124m.gin --machine h100-node --mesh batch:4,model:2 --layout batch:batch,heads:model,d_ff:model --json
 near "tokens a second" "1024 * $(of_json batch out) / $(of_json seconds out)" "$(figure "tokens a second" gpt.html)"
+check "layers, equal ones together" 0 gpt.html '>12 x transformer/<wbr>block_000</th>' "<h3>By layer</h3>"
+run plan --gin_file gpt2_124m.gin --machine h100-node --mesh batch:4,model:2 --layout batch:batch,heads:model,d_ff:model
+near "a layer as in the text" "$(awk '$1 == "x" && $2 == 12 && /block_000/ { print $3 * ($4 == "ms" ? 1000 : 1) }' out)" \
+    "$(grep -oE 'block_000</th>.*' gpt.html | grep -oE '<td>[0-9.]* [mu]s</td>' | sed -n '2s/<[^>]*>//gp' | awk '{ print $1 * ($2 == "ms" ? 1000 : 1) }')"
 if grep -qE '>block_0?11</span>' gpt.html; then pass
 else lose "lanes without their common prefix" "block_011" "$(grep -oE '>[a-z_/0-9]*block[^<]*</span>' gpt.html | head -n 1)"; fi
 check "names break after slashes" 0 gpt.html 'transformer/<wbr>block_#/<wbr>'

@@ -4,7 +4,7 @@
  * the variables: such a chain begins with a gradient.  Nodes that lead to a result
  * which does not depend on gradients are forward, the rest are backward.
  */
-#include "page/phases.h"
+#include "price/phases.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Phases: forward, backward or update, and layers of tensors. */
-#ifndef PAGE_PHASES_H
-#define PAGE_PHASES_H
+#ifndef PRICE_PHASES_H
+#define PRICE_PHASES_H
 
 #include "graph/node.h"
 
