@@ -1,0 +1,94 @@
+#!/bin/bash
+# Tests what docs/from-mesh-tensorflow.md promises: its commands run, and every counterpart exists.
+#
+# Usage: MTF=path/to/mtf tests/shell/original.sh      default: build/mtf
+cd "$(dirname "$0")/../.." || exit 2
+MTF=$(realpath "${MTF:-build/mtf}")
+[ -x "$MTF" ] || { echo "original.sh: no command at $MTF"; exit 2; }
+root=$PWD page=$PWD/docs/from-mesh-tensorflow.md
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+. tests/shell/cases.bash
+
+section() { sed -n "/^## $1\$/,/^## /p" "$page"; }
+words() {                               # words TEXT: fills found with what stands in backticks
+    local i pieces
+    IFS='`' read -ra pieces <<<"$1"
+    found=()
+    for ((i = 1; i < ${#pieces[@]}; i += 2)); do found+=("${pieces[i]}"); done
+}
+
+# ---- every name ----------------------------------------------------------------------------------
+
+declare -A c gin help
+while read -r word; do c[$word]=1; done < <(grep -ohE '\bmtf_\w+' include/*.h | sort -u)
+while read -r word; do gin[$word]=1; done < <(
+    find src/model/config -name '*.c' ! -name known_others.c -exec grep -ohE '"\w+"' {} + | tr -d '"' | sort -u)
+in_help() {                             # in_help COMMAND [WORD]: an option, or the first word after the command
+    [ -n "${help[$1]}" ] || help[$1]=$("$MTF" "$1" --help 2>&1) || return 1
+    [ -z "$2" ] || [[ ${help[$1]} =~ (^|[^a-z-])"$2"([^a-z-]|$) ]]
+}
+is_there() {                            # is_there NAME COUNTERPART
+    local parts
+    case $2 in
+        'mtf_*') [ -n "${c[mtf_$1]}" ] ;;
+        '@*')    [ -n "${gin[$1]}" ] ;;
+        @*.*)    parts=${2#@} && [ -n "${gin[${parts%%.*}]}" ] && [ -n "${gin[${parts#*.}]}" ] ;;
+        mtf_*)   [ -n "${c[$2]}" ] ;;
+        mtf\ *)  read -ra parts <<<"$2" && in_help "${parts[1]}" "${parts[2]}" ;;
+        *)       false ;;
+    esac
+}
+has_counterparts() {                    # has_counterparts NAME CELL
+    local counterpart found
+    words "$2"
+    [ ${#found[@]} -gt 0 ] || lose "$1" "a counterpart" "$2"
+    for counterpart in "${found[@]}"; do
+        if is_there "$1" "$counterpart"; then pass; else lose "$1" "$counterpart" "it does not exist"; fi
+    done
+}
+names=0
+while IFS='|' read -r _ theirs ours why _; do
+    words "$theirs"
+    for name in "${found[@]}"; do
+        names=$((names + 1)) reason=($why)
+        if [[ $ours == *"not yet"* ]]; then
+            if [ -n "${gin[$name]}${c[mtf_${name,,}]}" ]; then lose "$name" "its counterpart, which is there" "not yet"; else pass; fi
+        elif [[ $ours == *—* ]]; then
+            if [ ${#reason[@]} -ge 3 ]; then pass; else lose "$name" "why it has no counterpart" "$why"; fi
+        else
+            has_counterparts "$name" "$ours"
+        fi
+    done
+done < <(section "Every name" | grep '^| `')
+if [ $names -gt 500 ]; then pass; else lose "the table" "more than 500 names" $names; fi
+
+# ---- the commands --------------------------------------------------------------------------------
+
+cd "$work" || exit 2
+ln -s "$root/data" data
+block() { awk -v mark="<!-- file: $1 -->" '$0 == mark { on = 1; next } on && /^```/ { if (begun) exit; begun = 1; next } on' "$page"; }
+for file in toy.mtf digits.mtf layers.gin; do block $file >$file; done
+printf 'a b\tA B\nc d\tC D\ne f\tE F\ng h\tG H\n' >pairs.tsv
+printf 'a b\nc d\n' >prompts
+cat >small.gin <<'END'
+run.sequence_length = {'inputs': 8, 'targets': 8}
+run.batch_size = ('sequences_per_batch', 4)
+END
+lines=0
+while IFS='|' read -r _ _ ours _; do
+    [[ $ours == *\`mtf* ]] || continue
+    words "$ours"
+    lines=$((lines + 1)) command=${found[0]}
+    OMP_NUM_THREADS=1 timeout 100 bash -c "${command/#mtf/\"$MTF\"}" >out 2>err </dev/null
+    status=$?
+    if [ $status -eq 0 ]; then pass; else lose "$command" "status 0" "$status: $(head -c 600 err)"; fi
+done < <(section Commands)
+if [ $lines -ge 18 ]; then pass; else lose "the commands" "18 and more" $lines; fi
+for file in digits/step_00000001 toy/step_00000010 dev_6_predictions answers-6 scores-6.scores exported/model.ckpt-6.index; do
+    if [ -e $file ]; then pass; else lose "what the commands write" $file "$(ls)"; fi
+done
+run plan --gin_file layers.gin --vocabulary bytes --mesh batch:1; check "the layers' configuration" 0 out flops
+
+printf 'original: %d passed, %d failed\n' $passed $failed
+exit $((failed > 0))
