@@ -90,5 +90,41 @@ for file in digits/step_00000001 toy/step_00000010 dev_6_predictions answers-6 s
 done
 run plan --gin_file layers.gin --vocabulary bytes --mesh batch:1; check "the layers' configuration" 0 out flops
 
+# ---- the programs in C ---------------------------------------------------------------------------
+
+body() {                                # body PARAMETERS: the block of C with these
+    awk -v mark="<!-- c: $1 -->" '$0 == mark { on = 1; next } on && /^```/ { if (begun) exit; begun = 1; next } on' "$page"
+}
+program() {                             # the three of them, called one after the other
+    printf '#include <%s.h>\n' mtf mtf_data mtf_nn mtf_train mtf_transformer
+    printf 'static void toy(mtf_session *s)\n{\n%s\n}\n' "$(body 'mtf_session *s')"
+    printf 'static void digits(mtf_tensor *images, mtf_tensor *labels)\n{\n%s\n(void)loss;\n}\n' \
+        "$(body 'mtf_tensor *images, mtf_tensor *labels')"
+    printf 'static void layers(mtf_session *s, mtf_tensor *targets)\n{\n%s\n(void)r;\n}\n' \
+        "$(body 'mtf_session *s, mtf_tensor *targets')"
+    cat <<'END'
+int main(int argc, char **argv)
+{
+    mtf_session *s = mtf_open(argc, argv);
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_dim      batch = {"batch", 200}, rows = {"rows", 28}, cols = {"cols", 28}, one = {"one", 1};
+    toy(s);
+    digits(mtf_input(g, "images", MTF_F32, mtf_shape(batch, rows, cols, one)),
+           mtf_input(g, "labels", MTF_I32, mtf_shape(batch)));
+    layers(s, mtf_input(g, "targets", MTF_I32, mtf_shape(batch, (mtf_dim){"length", 128})));
+    return mtf_close(s);
+}
+END
+}
+archive=$(dirname "$MTF")/libmtf.a
+if [ -f "$archive" ]; then              # make test builds none; make test-all does
+    program >program.c
+    libraries=$(sed -n 's/^Libs.private: //p' "${archive%/*}/mtf.pc")
+    # shellcheck disable=SC2086  # several words
+    if ${CC:-cc} -std=c11 -O1 "-I$root/include" program.c "$archive" $libraries -ldl -o program 2>err &&
+        ./program --mesh all:2 --layout "hidden_odd:all?,rows:all?,heads:all?" >out 2>err </dev/null; then pass
+    else lose "the programs in C" "status 0" "$(head -c 900 err)"; fi
+fi
+
 printf 'original: %d passed, %d failed\n' $passed $failed
 exit $((failed > 0))
