@@ -25,7 +25,8 @@ while read -r word; do c[$word]=1; done < <(grep -ohE '\bmtf_\w+' include/*.h | 
 while read -r word; do gin[$word]=1; done < <(
     find src/model/config -name '*.c' ! -name known_others.c -exec grep -ohE '"\w+"' {} + | tr -d '"' | sort -u)
 in_help() {                             # in_help COMMAND [WORD]: an option, or the first word after the command
-    [ -n "${help[$1]}" ] || help[$1]=$("$MTF" "$1" --help 2>&1) || return 1
+    # shellcheck disable=SC2086  # it may have a model's name
+    [ -n "${help[$1]}" ] || help[$1]=$("$MTF" $1 --help 2>&1) || return 1
     [ -z "$2" ] || [[ ${help[$1]} =~ (^|[^a-z-])"$2"([^a-z-]|$) ]]
 }
 is_there() {                            # is_there NAME COUNTERPART
@@ -66,24 +67,38 @@ if [ $names -gt 500 ]; then pass; else lose "the table" "more than 500 names" $n
 # ---- the commands --------------------------------------------------------------------------------
 
 cd "$work" || exit 2
-ln -s "$root/data" data
-block() { awk -v mark="<!-- file: $1 -->" '$0 == mark { on = 1; next } on && /^```/ { if (begun) exit; begun = 1; next } on' "$page"; }
-for file in toy.mtf digits.mtf layers.gin; do block $file >$file; done
+block() {                               # block MARK: all blocks with it
+    awk -v mark="<!-- $1 -->" '$0 == mark { on = 1; next } /^```/ { if (on && !begun) begun = 1; else on = begun = 0; next } on && begun' "$page"
+}
+for file in toy.mtf digits.mtf layers.gin small.gin; do block "file: $file" >$file; done
+mkdir -p data/mnist                     # a step's worth of images
+bytes() { printf '%b' "$1" && head -c "$2" /dev/zero; }
+for part in train t10k; do
+    bytes '\0\0\x8\x3\0\0\0\x14\0\0\0\x1c\0\0\0\x1c' $((20 * 28 * 28)) | gzip >data/mnist/$part-images-idx3-ubyte.gz
+    bytes '\0\0\x8\x1\0\0\0\x14' 20 | gzip >data/mnist/$part-labels-idx1-ubyte.gz
+done
 printf 'a b\tA B\nc d\tC D\ne f\tE F\ng h\tG H\n' >pairs.tsv
 printf 'a b\nc d\n' >prompts
-cat >small.gin <<'END'
-run.sequence_length = {'inputs': 8, 'targets': 8}
-run.batch_size = ('sequences_per_batch', 4)
-END
-lines=0
-while IFS='|' read -r _ _ ours _; do
-    [[ $ours == *\`mtf* ]] || continue
-    words "$ours"
-    lines=$((lines + 1)) command=${found[0]}
-    OMP_NUM_THREADS=1 timeout 100 bash -c "${command/#mtf/\"$MTF\"}" >out 2>err </dev/null
+types() {                               # types COMMAND
+    OMP_NUM_THREADS=1 timeout 100 bash -c "${1/#mtf/\"$MTF\"}" >out 2>err </dev/null
     status=$?
-    if [ $status -eq 0 ]; then pass; else lose "$command" "status 0" "$status: $(head -c 600 err)"; fi
-done < <(section Commands)
+    if [[ $1 == *--nan-step* ]]; then check "$1" 1 err 'made the first NaN'
+    elif [ $status -eq 0 ]; then pass
+    else lose "$1" "status 0" "$status: $(head -c 600 err)"; fi
+}
+while IFS= read -r line; do types "$line"; done < <(block commands)
+lines=0
+while IFS='|' read -r _ theirs ours _; do
+    words "$ours"
+    if [[ ${found[0]} == mtf\ * ]]; then
+        lines=$((lines + 1))
+        types "${found[0]}"
+    else
+        for option in "${found[@]}"; do
+            if in_help 'train toy' "$option" || in_help 'train mnist-conv' "$option"; then pass; else lose "$theirs" "$option" "no such option"; fi
+        done
+    fi
+done < <(section Commands | grep '^| [^-]')
 if [ $lines -ge 18 ]; then pass; else lose "the commands" "18 and more" $lines; fi
 for file in digits/step_00000001 toy/step_00000010 dev_6_predictions answers-6 scores-6.scores exported/model.ckpt-6.index; do
     if [ -e $file ]; then pass; else lose "what the commands write" $file "$(ls)"; fi
@@ -92,22 +107,19 @@ run plan --gin_file layers.gin --vocabulary bytes --mesh batch:1; check "the lay
 
 # ---- the programs in C ---------------------------------------------------------------------------
 
-body() {                                # body PARAMETERS: the block of C with these
-    awk -v mark="<!-- c: $1 -->" '$0 == mark { on = 1; next } on && /^```/ { if (begun) exit; begun = 1; next } on' "$page"
-}
 program() {                             # the three of them, called one after the other
     printf '#include <%s.h>\n' mtf mtf_data mtf_nn mtf_train mtf_transformer
-    printf 'static void toy(mtf_session *s)\n{\n%s\n}\n' "$(body 'mtf_session *s')"
+    printf 'static void toy(mtf_session *s)\n{\n%s\n}\n' "$(block 'c: mtf_session *s')"
     printf 'static void digits(mtf_tensor *images, mtf_tensor *labels)\n{\n%s\n(void)loss;\n}\n' \
-        "$(body 'mtf_tensor *images, mtf_tensor *labels')"
+        "$(block 'c: mtf_tensor *images, mtf_tensor *labels')"
     printf 'static void layers(mtf_session *s, mtf_tensor *targets)\n{\n%s\n(void)r;\n}\n' \
-        "$(body 'mtf_session *s, mtf_tensor *targets')"
+        "$(block 'c: mtf_session *s, mtf_tensor *targets')"
     cat <<'END'
 int main(int argc, char **argv)
 {
     mtf_session *s = mtf_open(argc, argv);
     mtf_graph   *g = mtf_graph_new(s);
-    mtf_dim      batch = {"batch", 200}, rows = {"rows", 28}, cols = {"cols", 28}, one = {"one", 1};
+    mtf_dim      batch = {"batch", 20}, rows = {"rows", 28}, cols = {"cols", 28}, one = {"one", 1};
     toy(s);
     digits(mtf_input(g, "images", MTF_F32, mtf_shape(batch, rows, cols, one)),
            mtf_input(g, "labels", MTF_I32, mtf_shape(batch)));
