@@ -10,8 +10,8 @@
 #include "base/byte_list.h"
 #include "checkpoint/contents.h"
 
-/* The path of the index that `path` means: an index, or what it begins with, or a folder whose file
- * "checkpoint" says which is the newest.  NULL: it means none, or an error. */
+/* The path of the index that `path` means: an index, or what it begins with, or in a folder the newest, by
+ * its file "checkpoint" or else by the numbers of steps.  NULL: it means none, or an error. */
 const char *bundle_index_path(arena *a, const char *path);
 /* Adds the tensors of an index, whose bytes are given, and the names of its files. */
 bool bundle_parse(contents *c, const char *path, const void *bytes, size_t n);
