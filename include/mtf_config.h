@@ -121,7 +121,8 @@ typedef struct mtf_config_run {
     const mtf_config_call *vocabulary, *targets_vocabulary; /* NULL: none is named             */
     const mtf_config_call *train_dataset, *eval_dataset;
     /* The same in mtf's own terms; NULL where mtf has no equivalent.  A vocabulary is a text: "bytes",
-     * "sentencepiece:FILE", "gpt2:DIR", "subwords:FILE", "words:FILE", with ":extra=N" at the end. */
+     * "sentencepiece:FILE", "gpt2:DIR", "wordpiece:FILE", "subwords:FILE", "words:FILE", with ":extra=N" at
+     * the end. */
     const char               *vocabulary_text, *targets_vocabulary_text;
     const mtf_config_dataset *train_data, *eval_data;
     mtf_config_decode         decode;

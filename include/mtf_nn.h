@@ -162,6 +162,26 @@ MTF_API mtf_tensor *mtf_max_pool3d(mtf_tensor *x, int64_t d, int64_t h, int64_t 
 MTF_API mtf_tensor *mtf_avg_pool2d(mtf_tensor *x, int64_t h, int64_t w);
 MTF_API mtf_tensor *mtf_avg_pool3d(mtf_tensor *x, int64_t d, int64_t h, int64_t w);
 
+typedef struct mtf_unet_opts {
+    const char *name;          /* default "unet"                                               */
+    int64_t     levels;        /* sizes at which it looks, each half the one before; default 4 */
+    int64_t     convs;         /* convolutions of each level, down and up; default 2           */
+    int64_t     filters;       /* of the first level; the next has twice as many; default 32   */
+    double      dropout;       /* after every convolution but the first                        */
+    double      slope;         /* of leaky_relu below 0; default 0.1                           */
+    bool        no_batch_norm; /* default: after each convolution, before leaky_relu           */
+    const mtf_layer_context *context;
+} mtf_unet_opts;
+/* A logit of each class for each element of an image x [batch dims.., spatial dims.., channels]: down
+ * by convolutions and pooling, up by transposed convolutions, which see what the way down saw at the
+ * same size.  Spatial sizes are multiples of 2^(levels - 1); a layout may cut them. */
+MTF_API mtf_tensor *mtf_unet2d(mtf_tensor *x, mtf_dim classes, const mtf_unet_opts *opts);
+MTF_API mtf_tensor *mtf_unet3d(mtf_tensor *x, mtf_dim classes, const mtf_unet_opts *opts);
+/* How much x and y, of one shape and from 0 to 1, overlap: (2 sum of x * y + above) / (sum of x + sum of
+ * y + below), along the dimensions of `over`; MTF_ALL: all. */
+MTF_API mtf_tensor *mtf_dice(mtf_tensor *x, mtf_tensor *y, mtf_shape over, double above,
+                             double below);
+
 typedef struct mtf_embedding_opts {
     const char              *name;     /* default "embedding"                                  */
     mtf_dtype                type;     /* default f32                                          */

@@ -22,6 +22,7 @@ typedef struct mtf_vocabulary mtf_vocabulary;
  *     bytes                    byte b is id b + 3, as in ByT5; 0 padding, 1 end, 2 unknown
  *     sentencepiece:FILE       a SentencePiece model, with its own ids
  *     gpt2:DIR                 byte pairs: DIR/vocab.json and DIR/merges.txt, as published with GPT-2
+ *     wordpiece:FILE           BERT's vocab.txt; "wordpiece:FILE:cased" keeps upper case and accents
  *     subwords:FILE            a list of tensor2tensor's subwords, one a line, in quotes
  *     words:FILE               a list of words, one a line
  *

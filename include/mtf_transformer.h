@@ -146,6 +146,44 @@ typedef struct mtf_stack_opts {
     double        token_dropout; /* in training: the share of ids that are replaced by 0       */
 } mtf_stack_opts;
 
+/* ---- vocabularies ---------------------------------------------------------------------- */
+
+/* How tokens become vectors and, with shared_softmax, how vectors become logits.  The last three need
+ * shared_softmax: they are ways to logits, with embeddings from the same tables. */
+typedef enum mtf_vocab_kind {
+    MTF_VOCAB_TABLE,    /* one table                                                            */
+    MTF_VOCAB_FACTORS,  /* a product of two tables with a small dimension between them         */
+    MTF_VOCAB_CLUSTERS, /* neighbouring tokens form clusters, with tables of different sizes   */
+    /* The same with an adaptive softmax: that of the first cluster chooses one of its tokens or another
+     * cluster, and that of this cluster the token. */
+    MTF_VOCAB_ADAPTIVE_SOFTMAX,
+    MTF_VOCAB_SOFTMAXES, /* probabilities are a mixture of those of several softmaxes          */
+    MTF_VOCAB_MIXTAPE    /* logits are mixtures of four, in shares that depend on the token    */
+} mtf_vocab_kind;
+
+typedef struct mtf_vocab_cluster {
+    int64_t tokens; /* how many; 0 ends a list                                                  */
+    int64_t inner;  /* the small dimension of its tables; default: d_model, and one table      */
+    /* Adaptive softmax: for how much of a sequence training computes the cluster's own softmax; its
+     * later tokens are only told from other clusters.  Default 1: all.  Not of the first cluster. */
+    double length;
+} mtf_vocab_cluster;
+
+typedef struct mtf_vocab_opts {
+    mtf_vocab_kind kind;
+    int64_t        inner; /* factors: the small dimension                                      */
+    /* All tokens in order; the last cluster also has those that only pad the vocabulary.      */
+    const mtf_vocab_cluster *clusters;
+    int64_t                  softmaxes; /* how many                                            */
+    /* Mixtape: the first tokens, a share of all, have gates of their own (default 0.1), and so have the
+     * last few, such as sentinels; all others share theirs. */
+    double  frequent;
+    int64_t last_frequent; /* how many of the last                                             */
+    int64_t gate_size;     /* of the vectors from which gates are made                         */
+    double  dropout;       /* of its logits and of these vectors                               */
+    double  noise;         /* in training: the deviation of noise before the gates' sigmoids   */
+} mtf_vocab_opts;
+
 /* ---- models ---------------------------------------------------------------------------- */
 
 typedef enum mtf_ensemble_output {
@@ -161,7 +199,9 @@ typedef struct mtf_transformer_opts {
     int64_t     vocab_divisor;             /* both are rounded up to its multiples; default 128  */
     mtf_stack_opts stack;                  /* the only one, or the decoder                       */
     mtf_stack_opts encoder;                /* with layers: an encoder-decoder                    */
+    mtf_vocab_opts vocab;                  /* of the only stack, the decoder, or both stacks     */
     bool           separate_embedding;     /* encoder and decoder have separate tables           */
+    mtf_vocab_opts encoder_vocab;          /* with separate_embedding: of the encoder            */
     bool    separate_positions; /* ... of learned positions, too; else they share one where they
                                           share the embedding and have the same max_length     */
     bool    shared_softmax;     /* logits are products with the embedding table;      */

@@ -127,7 +127,7 @@ static int run(const options *o)
 
 /* clang-format off */
 static const option_spec table[] = {
-    {"vocabulary", "SPEC", false, "bytes (default), sentencepiece:FILE, gpt2:DIR, subwords:FILE or words:FILE; :extra=N adds ids"},
+    {"vocabulary", "SPEC", false, "bytes (default), sentencepiece:FILE, gpt2:DIR, wordpiece:FILE, subwords:FILE or words:FILE; :extra=N adds ids"},
     {"output", "FILE", false, "where tokens, or with --decode text, go; -: standard output; default: tokens are only counted, text goes to standard output", .writes = true},
     {"decode", NULL, false, "convert tokens to text"},
     {"format", "FORMAT", false, "of what is read; default: as its bytes or its name tell", "text|tsv|tfrecord|u16|u32"},

@@ -18,7 +18,7 @@ const option_spec config_options[] = {
     {"gin_param", "NAME = VALUE", true, "one more line, read after the files"},
     {"gin_location_prefix", "DIR", true, "a folder in which files are looked for that are neither at their path nor beside the file that includes them"},
     {"gin_skip_unknown", NULL, false, "leave out lines with names that mtf does not know, with a warning for each; default: an error"},
-    {"vocabulary", "SPEC", false, "bytes (default), sentencepiece:FILE, gpt2:DIR, subwords:FILE or words:FILE; :extra=N adds ids"},
+    {"vocabulary", "SPEC", false, "bytes (default), sentencepiece:FILE, gpt2:DIR, wordpiece:FILE, subwords:FILE or words:FILE; :extra=N adds ids"},
     {0},
 };
 

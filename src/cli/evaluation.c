@@ -9,7 +9,15 @@
 #include "data/text/target_bytes.h"
 #include "model/progress.h"
 
-enum { LOSS, RIGHT, TOKENS, SEQUENCES, SEQUENCES_RIGHT, VALUES };
+enum {
+    LOSS,
+    RIGHT,
+    TOKENS,
+    SEQUENCES,
+    SEQUENCES_RIGHT,
+    VALUES,
+    MOST_VALUES = VALUES + MOST_SCORES
+};
 
 /* One figure: its name in JSON and in event files, and in printed text; "": it is not printed. */
 typedef struct figure {
@@ -46,19 +54,23 @@ static bool look_at_text(evaluation *e)
     return e->bytes >= 0;
 }
 
+/* How many values come before the model's own scores. */
+static int common_values(const network *n)
+{
+    return n->token_counts ? VALUES : n->right ? TOKENS : RIGHT;
+}
+
 bool evaluation_prepare(evaluation *e, const char *events_dir)
 {
     mtf_session   *s = e->setup->session;
     const network *n = &e->network;
-    mtf_tensor    *values[VALUES] = {n->loss, n->right, n->token_counts, n->sequences,
-                                     n->sequences_right};
+    int            common = common_values(n);
+    mtf_tensor    *values[MOST_VALUES] = {n->loss, n->right, n->token_counts, n->sequences,
+                                          n->sequences_right};
     if (!e->data) return true;
     if (n->token_counts) values[LOSS] = n->token_losses;
-    e->means = mtf_evaluation_new(n->graph,
-                                  n->token_counts ? VALUES
-                                  : n->right      ? TOKENS
-                                                  : RIGHT,
-                                  values, e->data, NULL);
+    for (int k = 0; k < n->nscores; k++) values[common + k] = n->scores[k].value;
+    e->means = mtf_evaluation_new(n->graph, common + n->nscores, values, e->data, NULL);
     TRY(e->means != NULL && look_at_text(e));
     if (!events_dir || !mtf_is_first(s)) return true;
     textbuf path = {.arena = &s->arena};
@@ -70,7 +82,7 @@ bool evaluation_prepare(evaluation *e, const char *events_dir)
 
 /* ---- figures ---- */
 
-enum { MOST = 8 };
+enum { MOST = 8 + MOST_SCORES };
 
 typedef struct figures {
     int    n;
@@ -113,6 +125,13 @@ static void make_figures(const evaluation *e, const double *means, figures *f)
     if (e->perplexity || tokens)
         add_figure(f, "perplexity", "perplexity", "perplexity %.6g", exp(loss), exp(loss));
     if (tokens) add_text_figures(e, means, f);
+    for (int k = 0; k < e->network.nscores; k++) {
+        const char *name = e->network.scores[k].name;
+        double      mean = means[common_values(&e->network) + k];
+        char        format[60];
+        number_format(format, sizeof format, "%s %%.4f", name);
+        add_figure(f, name, name, format, mean, mean);
+    }
 }
 
 /* JSON has no numbers for nan and the infinities: they are written as strings. */
@@ -152,7 +171,7 @@ static bool add_decoded(evaluation *e, int64_t step, figures *f)
 bool evaluation_show(evaluation *e, const evaluation_place *at)
 {
     int64_t step = at->step;
-    double  means[VALUES];
+    double  means[MOST_VALUES];
     figures f;
     if (!e->data) return true;
     TRY(mtf_evaluation_run(e->means, means));
@@ -163,6 +182,7 @@ bool evaluation_show(evaluation *e, const evaluation_place *at)
     for (int i = 0; i < f.n; i++)
         if (f.list[i].event)
             TRY(train_report_evaluation(e->report, step, f.list[i].json, f.list[i].value));
+    TRY(shown_examples_report(&e->shown, &e->network, e->data, e->report));
     if (e->json)
         print_json(at, f.n, f.list);
     else

@@ -3,6 +3,7 @@
 #define CLI_EVALUATION_H
 
 #include "cli/decoded_eval.h"
+#include "cli/shown_examples.h"
 #include "cli/train_setup.h"
 #include "model/events.h"
 #include "mtf_train.h"
@@ -19,6 +20,7 @@ typedef struct evaluation {
     decoded_eval   *decoded; /* also decodes answers; NULL: does not */
     events         *events;  /* NULL: none, or another rank writes them */
     train_report   *report;  /* also receives the figures; NULL: none */
+    shown_examples  shown;   /* ... and pictures, where the model has some */
 } evaluation;
 
 /* Builds the network and opens the data, if there is any. */

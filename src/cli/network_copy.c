@@ -53,6 +53,10 @@ static void take_images(const copying *c, network *n)
                           &n->token_counts, &n->sequences, &n->sequences_right};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         if (*all[k]) *all[k] = image_of(&c->images, *all[k]);
+    for (int k = 0; k < n->nscores; k++)
+        n->scores[k].value = image_of(&c->images, n->scores[k].value);
+    for (int k = 0; k < PICTURES; k++)
+        if (n->pictures[k].value) n->pictures[k].value = image_of(&c->images, n->pictures[k].value);
     n->graph = c->to;
 }
 

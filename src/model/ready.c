@@ -10,7 +10,7 @@
 #include "base/numbers.h"
 #include "base/textbuf.h"
 
-static const model *const all[] = {&model_mnist, &model_mnist_conv, &model_toy};
+static const model *const all[] = {&model_mnist, &model_mnist_conv, &model_toy, &model_unet};
 enum { MODELS = sizeof all / sizeof *all };
 
 const model *model_nth(int n)

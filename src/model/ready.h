@@ -16,13 +16,27 @@ typedef struct model_option {
     const char *name, *otherwise;
 } model_option;
 
-enum { MOST_MODEL_OPTIONS = 16, MOST_FIELDS = 16 };
+enum { MOST_MODEL_OPTIONS = 16, MOST_FIELDS = 16, MOST_SCORES = 8, PICTURES = 3 };
 
 typedef struct settings {
     mtf_session *session;
     const model *model;
     const char  *values[MOST_MODEL_OPTIONS]; /* in the order of the model's options */
 } settings;
+
+/* A figure of each example, [batch]; evaluation tells the mean. */
+typedef struct network_score {
+    const char *name;
+    mtf_tensor *value;
+} network_score;
+
+/* What a report shows of the first examples: f32 [batch, rows, columns]. */
+typedef struct network_picture {
+    const char *name;
+    mtf_tensor *value;
+    int64_t
+        classes; /* the elements are classes; 0: they are shades, from the least to the largest */
+} network_picture;
 
 typedef struct network {
     mtf_graph  *graph;
@@ -34,6 +48,10 @@ typedef struct network {
     mtf_tensor *token_losses, *token_counts;
     /* [batch], likewise: 1 where a row has tokens; 1 where it has tokens and all of them are right. */
     mtf_tensor *sequences, *sequences_right;
+    /* In evaluation, further figures, and pictures beside each other; those without a value are none. */
+    network_score   scores[MOST_SCORES];
+    int             nscores;
+    network_picture pictures[PICTURES];
 } network;
 
 struct model {
@@ -45,7 +63,7 @@ struct model {
     bool (*fields)(const settings *v, bool training, mtf_field fields[MOST_FIELDS]);
 };
 
-extern const model model_mnist, model_mnist_conv, model_toy;
+extern const model model_mnist, model_mnist_conv, model_toy, model_unet;
 
 /* The n-th model, NULL after the last; a model by name, NULL where there is none. */
 const model *model_nth(int n);

@@ -16,3 +16,11 @@ mtf_tensor *mtf_weights_nonzero(mtf_tensor *targets, mtf_dtype type)
     if (!g) return NULL;
     return mtf_cast(mtf_not_equal(targets, mtf_constant(g, 0, targets->type, mtf_shape())), type);
 }
+
+mtf_tensor *mtf_dice(mtf_tensor *x, mtf_tensor *y, mtf_shape over, double above, double below)
+{
+    if (!graph_of(x) || !y || !call_targets("dice", x, y, x->shape)) return NULL;
+    mtf_tensor *both = mtf_reduce_sum(mtf_multiply(x, y), over);
+    mtf_tensor *each = mtf_add(mtf_reduce_sum(x, over), mtf_reduce_sum(y, over));
+    return mtf_divide(mtf_add_scalar(mtf_scale(both, 2), above), mtf_add_scalar(each, below));
+}

@@ -23,6 +23,8 @@ struct train_report {
     history           history;
     expert_picture    experts;
     mtf_train_step    last; /* step 0: none was taken yet */
+    example_picture  *examples;
+    int               nexamples;
     double            begin;
     int64_t           first; /* the first step of this run */
 };
@@ -49,6 +51,14 @@ bool train_report_step(train_report *r, const mtf_train_step *now)
 bool train_report_evaluation(train_report *r, int64_t step, const char *name, double value)
 {
     return !r || history_add_evaluation(&r->history, step, name, value);
+}
+
+bool train_report_examples(train_report *r, int n, const example_picture *pictures)
+{
+    if (!r) return true;
+    r->examples = arena_copy(&r->session->arena, pictures, sizeof *pictures * (size_t)n);
+    r->nexamples = r->examples ? n : 0;
+    return r->examples != NULL;
 }
 
 /* ---- curves ---- */
@@ -274,6 +284,7 @@ bool train_report_write(train_report *r, const char *how)
     if (r->history.n) {
         write_figures(r, &all, &p.arena, t);
         write_curves(&all, t);
+        example_pictures_write(r->nexamples, r->examples, t);
         expert_picture_write(&r->experts, t);
     } else {
         text_add(t, "<p class=\"empty\">No step was taken.</p>\n");

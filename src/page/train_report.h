@@ -2,6 +2,7 @@
 #ifndef PAGE_TRAIN_REPORT_H
 #define PAGE_TRAIN_REPORT_H
 
+#include "page/example_picture.h"
 #include "page/history.h"
 
 typedef struct train_report_opts {
@@ -15,11 +16,13 @@ typedef struct train_report train_report;
 
 /* Lives in the session.  In the first rank, checks that the file can be written.  NULL after an error. */
 train_report *train_report_open(mtf_session *s, const train_report_opts *opts);
-/* Every rank calls these three, and the first writes.  The page is written after each step that was
+/* Every rank calls these four, and the first writes.  The page is written after each step that was
  * saved.  False after an error.  A NULL report is ignored. */
 bool train_report_step(train_report *r, const mtf_train_step *now);
 bool train_report_evaluation(train_report *r, int64_t step, const char *name, double value);
 bool train_report_write(train_report *r, const char *how); /* "finished", ... */
+/* What later pages show as examples, in place of earlier ones; the elements stay where they are. */
+bool train_report_examples(train_report *r, int n, const example_picture *pictures);
 /* After an error of the session: writes the page with the error message, but without the profile, which
  * would need communication between ranks. */
 void train_report_fail(train_report *r);

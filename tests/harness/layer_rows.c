@@ -467,6 +467,25 @@ ROW(attention_masks)
 
 /* ---- gradients, residuals, noise ---- */
 
+ROW(unet2d)
+{
+    mtf_unet_opts o = {.levels = 2, .convs = 1, .filters = 2, .no_batch_norm = true};
+    give(mtf_unet2d(IN("x", DIM(b, 1), DIM(h, 4), DIM(w, 6), DIM(c, 1)), DIM(k, 3), &o));
+}
+
+ROW(unet3d)
+{
+    mtf_unet_opts o = {.levels = 2, .convs = 1, .filters = 1};
+    give(mtf_unet3d(IN("x", DIM(b, 2), DIM(d, 2), DIM(h, 4), DIM(w, 2), DIM(c, 1)), DIM(k, 2), &o));
+}
+
+ROW(dice)
+{
+    mtf_tensor *x = IN("x", DIM(b, 3), DIM(a, 4), DIM(c, 2)),
+               *z = IN("z", DIM(b, 3), DIM(a, 4), DIM(c, 2));
+    give(mtf_dice(x, z, mtf_shape(DIM(a, 4)), 0.5, 0.25));
+}
+
 ROW(clip_activation_gradient)
 {
     mtf_tensor *x = IN("x", DIM(b, 3), DIM(a, 4)), *d = IN("d", DIM(b, 3), DIM(a, 4)), *clipped,
@@ -622,6 +641,7 @@ const layer_row layer_rows[] = {
     STORED(local_2d_attention), STORED(local_2d_attention_right), STORED(local_2d_attention_hidden), STORED(local_2d_attention_one),
     STORED(memory_compressed_attention), STORED(compress_mean), STORED(attention_masks),
     STORED(clip_activation_gradient), STORED(reversible),
+    STORED(unet2d), STORED(unet3d), STORED(dice),
     MIXED(moe_top_2), MIXED(moe_top_k), MIXED(moe_switch), MIXED(moe_switch_max), MIXED(moe_ntlb),
     MIXED(moe_expert_selection), MIXED(moe_expert_choice), MIXED(moe_one_hot), MIXED(moe_dropless),
     MIXED(moe_two_levels),

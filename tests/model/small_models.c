@@ -12,6 +12,7 @@ typedef struct small {
     mtf_talking_heads_layer talks, talks_across; /* with heads: instead of these */
     bool                    encoder;
     const char             *activation[3];
+    bool                    elsewhere; /* its values are compared by another test */
 } small;
 
 static const char *const gpt2_layers[] = {"layer_norm", "call_layer", "dropout", "residual", NULL};
@@ -20,6 +21,13 @@ static const char *const part_layers[] = {"rms_norm_subsampled(40)", "call_layer
                                           "residual", NULL};
 static const char *const part_final[] = {"rms_norm_subsampled(40,1e-6)", NULL};
 static const char *const rezero_layers[] = {"call_layer", "rezero", "residual", NULL};
+
+static const mtf_vocab_cluster input_clusters[] = {
+    {.tokens = 20, .inner = 3}, {.tokens = SMALL_VOCAB - 20, .inner = 5}, {0}};
+static const mtf_vocab_cluster softmax_clusters[] = {{.tokens = 11},
+                                                     {.tokens = 19, .inner = 5, .length = 0.4},
+                                                     {.tokens = SMALL_VOCAB - 30, .inner = 3},
+                                                     {0}};
 
 static const small smalls[] = {
     {.what = "plain"},
@@ -146,6 +154,29 @@ static const small smalls[] = {
      .opts = {.sentinels = 20, .ensemble = 2},
      .across = {.relative = MTF_RELATIVE_BIAS}},
     {.what = "encoder with a window", .encoder = true, .of_encoder = {.window = 2}},
+    {.what = "factorized vocabulary",
+     .opts = {.shared_softmax = true, .vocab = {.kind = MTF_VOCAB_FACTORS, .inner = 6}},
+     .elsewhere = true},
+    {.what = "vocabulary in clusters for the encoder, a mixture of softmaxes for the decoder",
+     .encoder = true,
+     .opts = {.separate_embedding = true,
+              .shared_softmax = true,
+              .encoder_vocab = {.kind = MTF_VOCAB_CLUSTERS, .clusters = input_clusters},
+              .vocab = {.kind = MTF_VOCAB_SOFTMAXES, .softmaxes = 2}},
+     .elsewhere = true},
+    {.what = "adaptive softmax",
+     .opts = {.shared_softmax = true,
+              .vocab = {.kind = MTF_VOCAB_ADAPTIVE_SOFTMAX, .clusters = softmax_clusters}},
+     .elsewhere = true},
+    {.what = "mixtape, ensemble",
+     .opts = {.shared_softmax = true,
+              .ensemble = 2,
+              .vocab = {.kind = MTF_VOCAB_MIXTAPE,
+                        .gate_size = 4,
+                        .last_frequent = 3,
+                        .dropout = 0.2,
+                        .noise = 0.1}},
+     .elsewhere = true},
 };
 
 int small_models(void)
@@ -156,6 +187,11 @@ int small_models(void)
 bool small_model_has_encoder(int k)
 {
     return smalls[k].encoder;
+}
+
+bool small_model_elsewhere(int k)
+{
+    return smalls[k].elsewhere;
 }
 
 mtf_transformer *small_model(mtf_session *s, int k, bool dropout, const char **what)

@@ -299,9 +299,13 @@ static void test_every_option(void **state)
 {
     reference r = {.text = read_text(MTF_SOURCE_DIR "/tests/reference/transformer_values.txt")};
     (void)state;
-    for (int k = 0; k < small_models() + MORES; k++)
+    int compared = 0;
+    for (int k = 0; k < small_models() + MORES; k++) {
+        if (!more_of(k) && small_model_elsewhere(k)) continue;
         if (share_has(mine, k)) check_model(&r, k);
-    assert_int_equal(occurrences(r.text, "\nmodel ") + 1, small_models() + MORES);
+        compared++;
+    }
+    assert_int_equal(occurrences(r.text, "\nmodel ") + 1, compared);
     free(r.text);
 }
 

@@ -559,16 +559,68 @@ def residuals():
     r.expect("y2", "b a", y2)
 
 
+# ---- U-Nets ----
+
+
+def unet(r, x, spatial, levels, filters, classes, norms):
+    """One convolution a level; with batch norm in training."""
+
+    def kernel(scope, taps, inputs, outputs, transposed=False):
+        name = "conv%dd%s" % (spatial, "_transpose" if transposed else "")
+        ends = (outputs, inputs) if transposed else (inputs, outputs)
+        return r.feed("unet/%s%s/kernel" % (scope, name), *[taps] * spatial, *ends)
+
+    def level(x, scope, outputs):
+        y = conv(x, kernel(scope, 3, x.shape[-1], outputs), [1] * spatial)
+        if norms:
+            s = r.feed("unet/%sbatch_norm/batch_norm_scale" % scope, outputs, least=0.3)
+            b = r.feed("unet/%sbatch_norm/batch_norm_bias" % scope, outputs)
+            over = tuple(range(spatial + 1))
+            mean, variance = y.mean(over), y.var(over)
+            y = (y - mean) / np.sqrt(variance + 1e-6) * s + b
+        y = away_from_0(y)
+        return np.where(y > 0, y, 0.1 * y)
+
+    def halved(x):
+        pool = (F.max_pool2d, F.max_pool3d)[spatial - 2]
+        return np.moveaxis(pool(t(np.moveaxis(x, -1, 1)), 2).numpy(), 1, -1)
+
+    def both(x, k):
+        seen = level(x, "down_%d/" % k, filters << k)
+        if k == levels - 1:
+            return seen
+        below = both(halved(seen), k + 1)
+        w = kernel("", 2, below.shape[-1], filters << k, True)
+        wide = conv_transpose(below, w, [2] * spatial)
+        return level(np.concatenate((wide, seen), -1), "up_%d/" % k, filters << k)
+
+    y = both(x, 0)
+    return conv(y, kernel("", 1, y.shape[-1], classes), [1] * spatial)
+
+
+def unets():
+    r = Row("unet2d")
+    x = r.feed("x", 1, 4, 6, 1)
+    r.expect("y", "b h w k", unet(r, x, 2, 2, 2, 3, False))
+    r = Row("unet3d")
+    x = r.feed("x", 2, 2, 4, 2, 1)
+    r.expect("y", "b d h w k", unet(r, x, 3, 2, 1, 2, True))
+    r = Row("dice")
+    x, y = r.given("x", np.round(r.rng.random((3, 4, 2)), 3)), r.given("z", np.round(r.rng.random((3, 4, 2)), 3))
+    both, each = (x * y).sum(1), x.sum(1) + y.sum(1)
+    r.expect("y", "b c", (2 * both + 0.5) / (each + 0.25))
+
+
 def main():
     for make in (dense, norms, losses, convolutions, blocks, others, attention, local,
-                 spatial_blocks, masks, residuals):
+                 spatial_blocks, masks, residuals, unets):
         make()
     with open(PATH, "w") as out:
         out.write("/* Layers and what they give, written by tests/reference/layers.py. */\n")
         out.write("/* clang-format off */\n")
-        out.write("static const struct {\n    const char *name, *lines[12];\n} layer_values[] = {\n")
+        out.write("static const struct {\n    const char *name, *lines[24];\n} layer_values[] = {\n")
         for r in ROWS:
-            assert len(r.lines) < 12 and max(map(len, r.lines)) < 4000, r.name
+            assert len(r.lines) < 24 and max(map(len, r.lines)) < 4000, r.name
             out.write('    {"%s", {\n' % r.name)
             for line in r.lines:
                 out.write('     "%s",\n' % line)

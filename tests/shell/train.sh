@@ -390,7 +390,7 @@ refuses "no steps, and no folder"     '--steps 0 saves the initial weights: say 
 # ---- words for mistakes --------------------------------------------------------------------------
 
 misused "no model"           'mtf train needs NAME|FILE.mtf'    train
-misused "unknown model"      'built-in models are mnist, mnist-conv, toy' train mnits
+misused "unknown model"      'built-in models are mnist, mnist-conv, toy, unet' train mnits
 refuses "no data"            'absent/train-images'              train mnist --data-dir absent
 refuses "not its option"     'toy has no option --dropout'      train toy --dropout 0.1
 refuses "no number"          '--hidden takes a whole number, 1 or more, not "many"' train toy --hidden many

@@ -75,25 +75,26 @@ static void check_row(mtf_vocabulary *v, mtf_text_stream *stream, char *row)
     if (!memchr(decoded, 0, decoded_size)) stream_equals(stream, want, n, decoded);
 }
 
-static bool is_built(const char *spec)
+static bool is_built(const char *kind)
 {
-    return strncmp(spec, "sentencepiece:", 14) == 0 ? MTF_HAVE_SENTENCEPIECE : MTF_HAVE_PCRE2;
+    if (strcmp(kind, "wordpiece") == 0) return true;
+    return strcmp(kind, "sentencepiece") == 0 ? MTF_HAVE_SENTENCEPIECE : MTF_HAVE_PCRE2;
 }
 
-static void as_others_do(void **state)
+/* Each row of the file; returns how many there are. */
+static int check_rows(const char *path)
 {
-    (void)state;
     mtf_session     *s = mtf_open_with(NULL);
     mtf_vocabulary  *v = NULL;
     mtf_text_stream *stream = NULL;
     char             line[40000], now[100] = "", spec[300];
     int              rows = 0;
-    gzFile           f = gzopen(HERE "vocabularies.tsv.gz", "rb");
+    gzFile           f = gzopen(path, "rb");
     assert_non_null(f);
     while (gzgets(f, line, sizeof line)) {
         char *tab = strchr(line, '\t'), *colon = strchr(line, ':');
         *tab = *colon = 0;
-        if (!is_built(colon[-1] == 'e' ? "sentencepiece:" : "gpt2:")) continue;
+        if (!is_built(line)) continue;
         if (strcmp(now, colon + 1) != 0) {
             snprintf(now, sizeof now, "%s", colon + 1);
             snprintf(spec, sizeof spec, "%.20s:%s%s", line, HERE, now);
@@ -104,8 +105,16 @@ static void as_others_do(void **state)
         rows++;
     }
     gzclose(f);
-    assert_true(rows > 250 || !MTF_HAVE_PCRE2 || !MTF_HAVE_SENTENCEPIECE);
     close_well(s);
+    return rows;
+}
+
+static void as_others_do(void **state)
+{
+    (void)state;
+    int rows = check_rows(HERE "vocabularies.tsv.gz");
+    assert_true(rows > 250 || !MTF_HAVE_PCRE2 || !MTF_HAVE_SENTENCEPIECE);
+    assert_true(check_rows(HERE "wordpieces.tsv.gz") > 700);
 }
 
 /* ---- bytes ---- */
@@ -195,6 +204,34 @@ static void words(void **state)
     close_well(s);
 }
 
+/* ---- pieces of words ---- */
+
+static void word_pieces(void **state)
+{
+    (void)state;
+    char         spec[200], text[100];
+    int32_t      ids[10];
+    mtf_session *s = mtf_open_with(NULL);
+    const char  *lines = "[PAD]\n[UNK]\n[SEP]\nwhale\n##s\n##ing\nwhal\nWhale\n";
+    snprintf(spec, sizeof spec, "wordpiece:%s:extra=2", write_text("p.txt", lines));
+    mtf_vocabulary *v = open_well(s, spec);
+    assert_int_equal(mtf_vocabulary_size(v), 10);
+    assert_int_equal(mtf_vocabulary_padding(v), 0);
+    assert_int_equal(mtf_vocabulary_unknown(v), 1);
+    assert_int_equal(mtf_vocabulary_end(v), 2);
+    /* The last word begins with a piece, and does not end with one. */
+    assert_int_equal(mtf_vocabulary_encode(v, "Whales\xff whaling WHALE whalez", -1, ids, 10), 6);
+    assert_true(ids[0] == 3 && ids[1] == 4 && ids[2] == 6 && ids[3] == 5 && ids[4] == 3 &&
+                ids[5] == 1);
+    assert_int_equal(mtf_vocabulary_decode(v, ids, 6, text, sizeof text), 26);
+    assert_string_equal(text, "whales whaling whale [UNK]");
+    snprintf(spec, sizeof spec, "wordpiece:%s:cased", scratch_path("p.txt"));
+    v = open_well(s, spec);
+    assert_int_equal(mtf_vocabulary_encode(v, "Whales WHALE", -1, ids, 10), 3);
+    assert_true(ids[0] == 7 && ids[1] == 4 && ids[2] == 1);
+    close_well(s);
+}
+
 /* ---- byte pairs ---- */
 
 /* Ids of 200 kB without a blank, whose pairs overlap everywhere, in time that is not its square. */
@@ -251,6 +288,8 @@ static void wrong_specs(void **state)
     refused_vocabulary("words:/nowhere", "No such file");
     refused_vocabulary("words:/tmp", "is a folder");
     refused_vocabulary(spec_of("words", write_text("empty", "")), "has no words");
+    refused_vocabulary("wordpiece:", "should be wordpiece:FILE");
+    refused_vocabulary(spec_of("wordpiece", write_text("none", "a\n##b\n")), "no line \"[UNK]\"");
     refused_vocabulary(spec_of("words", write_plain("nul", "a\nb\0c\n", 6)), "line 2");
 }
 
@@ -317,6 +356,7 @@ int main(void)
         cmocka_unit_test(as_others_do), cmocka_unit_test(bytes),
         cmocka_unit_test(streams),      cmocka_unit_test(words),
         cmocka_unit_test(long_words),   cmocka_unit_test(wrong_specs),
-        cmocka_unit_test(wrong_files),  cmocka_unit_test(no_such_piece)};
+        cmocka_unit_test(wrong_files),  cmocka_unit_test(no_such_piece),
+        cmocka_unit_test(word_pieces)};
     return cmocka_run_group_tests_name("vocabulary", tests, scratch_make, scratch_drop);
 }

@@ -9,9 +9,9 @@
 
 #include "data/input_file.h"
 
-static const vocabulary_kind *const kinds[] = {&vocabulary_bytes, &vocabulary_sentencepiece,
-                                               &vocabulary_gpt2, &vocabulary_subwords,
-                                               &vocabulary_words};
+static const vocabulary_kind *const kinds[] = {&vocabulary_bytes,    &vocabulary_sentencepiece,
+                                               &vocabulary_gpt2,     &vocabulary_wordpiece,
+                                               &vocabulary_subwords, &vocabulary_words};
 enum { KINDS = sizeof kinds / sizeof *kinds, MOST_EXTRA = 1 << 20 };
 
 /* ---- opening ---- */
@@ -37,7 +37,7 @@ static bool unknown_kind(mtf_session *s, const char *spec, const char *name)
     for (int i = 0; i < KINDS; i++) nearest_offer(&near, kinds[i]->name);
     return fail(&s->fault, ERR_USAGE,
                 "the vocabulary \"%s\" is none of bytes, sentencepiece:FILE, gpt2:DIR, "
-                "subwords:FILE and words:FILE%s",
+                "wordpiece:FILE, subwords:FILE and words:FILE%s",
                 spec, nearest_hint(&near, hint, sizeof hint));
 }
 

@@ -36,7 +36,7 @@ typedef struct vocabulary_kind {
 } vocabulary_kind;
 
 extern const vocabulary_kind vocabulary_bytes, vocabulary_words, vocabulary_subwords,
-    vocabulary_gpt2, vocabulary_sentencepiece;
+    vocabulary_gpt2, vocabulary_sentencepiece, vocabulary_wordpiece;
 
 struct mtf_vocabulary {
     mtf_session           *session;

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "data/text/piece_table.h"
 #include "data/text/vocabulary.h"
+#include "data/text/word_list.h"
 
 enum { RESERVED = 3 };
 
@@ -15,57 +15,27 @@ static bool is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static size_t line_size(const char *line, const char *end)
-{
-    const char *stop = memchr(line, '\n', (size_t)(end - line));
-    return (size_t)((stop ? stop : end) - line);
-}
-
 static bool line_is(const char *line, const char *end, const char *word)
 {
-    size_t n = line_size(line, end);
+    size_t n = word_list_line(line, end);
     if (n && line[n - 1] == '\r') n--;
     return n == strlen(word) && memcmp(line, word, n) == 0;
 }
 
 static bool is_numbered(const char *text, const char *end)
 {
-    const char *second = text + line_size(text, end) + 1;
+    const char *second = text + word_list_line(text, end) + 1;
     return second < end && line_is(text, end, "<pad>") &&
            (line_is(second, end, "<EOS>") || line_is(second, end, "</s>"));
-}
-
-static bool put_words(mtf_session *s, const char *path, char *text, size_t size, int32_t first,
-                      piece_table *words)
-{
-    const char *end = text + size;
-    int64_t     number = 0;
-    for (char *at = text; at < end; number++) {
-        size_t n = line_size(at, end), word = n && at[n - 1] == '\r' ? n - 1 : n;
-        if (memchr(at, 0, n) || n > 1 << 20)
-            return fail(&s->fault, ERR_FILE, "\"%s\", line %lld: that is not a word of a text file",
-                        path, (long long)number + 1);
-        if (word) piece_table_put(words, first + (int32_t)number, at, word);
-        at += n + 1;
-    }
-    return true;
 }
 
 static bool read_words(mtf_session *s, mtf_vocabulary *v, const char *path, const char *text,
                        size_t size)
 {
-    int64_t      lines = 0;
     bool         numbered = is_numbered(text, text + size);
     piece_table *words = arena_new(&s->arena, piece_table);
-    char        *copy = arena_copy(&s->arena, text, size + 1); /* words point into it */
-    TRY(words && copy);
-    for (const char *at = text; at < text + size; lines++) at += line_size(at, text + size) + 1;
-    if (lines == 0) return fail(&s->fault, ERR_FILE, "\"%s\" has no words", path);
-    if (lines > INT32_MAX - RESERVED)
-        return fail(&s->fault, ERR_FILE, "\"%s\" has too many words", path);
-    v->own = lines + (numbered ? 0 : RESERVED);
-    TRY(piece_table_make(s, v->own, words));
-    TRY(put_words(s, path, copy, size, numbered ? 0 : RESERVED, words));
+    TRY(words && word_list_read(s, path, text, size, numbered ? 0 : RESERVED, words));
+    v->own = words->count;
     v->padding = 0;
     v->end = 1;
     v->unknown = numbered ? piece_table_find(words, "<unk>", 5) : 2;

@@ -4,6 +4,7 @@
 
 #include "model/config/configurable.h"
 #include "model/config/known_model.h"
+#include "model/config/layer_class.h"
 
 /* The kind of stack that a layer belongs to. */
 typedef enum stack_kind { STACK_CAUSAL, STACK_DECODER, STACK_BIDIRECTIONAL } stack_kind;
@@ -18,12 +19,13 @@ bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o);
 enum { ACTIVATIONS = 3 };
 bool config_activation(mtf_config *c, const char *layer, const gin_value *v,
                        const char *to[ACTIVATIONS + 1]);
-/* MoE1D and MoE2D, in a file of their own; and what else has experts: values of parameters that it lacks,
- * and its experts as options. */
+/* What else has experts: values of parameters that it lacks, and its experts as options. */
 experts_args config_experts_defaults(void);
 bool         config_experts_opts(mtf_config *c, const configurable *k, const char *scope,
                                  const experts_args *a, mtf_moe_opts *o);
-bool config_experts(mtf_config *c, const configurable *k, const char *scope, const gin_value *given,
-                    mtf_transformer_layer *l);
+
+/* Readers of the classes. */
+layer_read config_attention, config_experts_attention, config_talking_heads, config_feed_forward,
+    config_experts;
 
 #endif

@@ -4,7 +4,10 @@
 
 #include "model/config/config.h"
 #include "model/config/config_layers.h"
+#include "model/config/config_vocab.h"
 #include "model/config/configurable.h"
+#include "model/config/known_vocab.h"
+#include "model/transformer/layer_kind.h"
 
 /* ---- stacks ---- */
 
@@ -100,7 +103,6 @@ static bool ensemble_output(mtf_config *c, mtf_transformer_opts *o)
 static bool common(mtf_config *c, const char *scope, const stack_build *b, mtf_transformer_opts *o)
 {
     const unitransformer_args *a = &b->args;
-    embedding_args             e = {0};
     scaling_args               s = {0};
     mtf_dtype                  master, slice;
     o->d_model = a->d_model;
@@ -122,17 +124,15 @@ static bool common(mtf_config *c, const char *scope, const stack_build *b, mtf_t
     TRY(configure(c, &known_unit_scaling, scope, NULL, &s));
     o->context.unit_scaling = s.unit;
     TRY(configure(c, &known_initializer, scope, NULL, &s));
-    TRY(configure(c, &known_embedding_class, scope, NULL, &e));
-    if (e.class->kind != GIN_NONE) {
-        const configurable *k = config_reference(c, e.class, "get_vocab_embedding_cls.cls");
-        TRY(k != NULL);
-        if (k != &known_vocab_embedding)
-            return gin_fail(&c->gin, &e.class->at, ERR_VALUE,
-                            "get_vocab_embedding_cls.cls takes @VocabEmbedding, not @%s", k->name);
-    }
-    TRY(configure(c, &known_vocab_embedding, scope, NULL, &e));
-    o->scaled_embedding = e.like_classifier;
     return o->ensemble <= 1 || ensemble_output(c, o);
+}
+
+/* The vocabulary of stacks in this scope, and the loss that the stack with logits is given. */
+static bool vocabulary(mtf_config *c, const char *scope, const stack_build *b,
+                       mtf_transformer_opts *o)
+{
+    return config_vocab(c, scope, &o->vocab, &o->scaled_embedding) &&
+           config_loss(c, b->args.loss, &o->vocab);
 }
 
 static bool vocab_sizes(mtf_config *c, const gin_place *at, int64_t input, int64_t output,
@@ -162,6 +162,20 @@ static bool agree(mtf_config *c, const char *scope, const char *parameter, int64
                     (long long)encoder, (long long)decoder);
 }
 
+/* Encoder and decoder have vocabularies of their own. */
+static bool vocabularies(mtf_config *c, const char *encoder, const char *decoder,
+                         const stack_build *b, mtf_transformer_opts *o)
+{
+    bool scaled = false;
+    TRY(config_vocab(c, encoder, &o->encoder_vocab, &scaled) && vocabulary(c, decoder, b, o));
+    gin_place at =
+        configured_at(c, &known_vocab_embedding, decoder, "scale_variable_like_classifier_weights");
+    return scaled == o->scaled_embedding ||
+           gin_fail(&c->gin, &at, ERR_VALUE,
+                    "VocabEmbedding.scale_variable_like_classifier_weights must be the same of "
+                    "encoder and decoder");
+}
+
 static const char *inner_scope(mtf_config *c, const char *scope, const char *name)
 {
     textbuf t = {.arena = &c->gin.session->arena};
@@ -169,10 +183,12 @@ static const char *inner_scope(mtf_config *c, const char *scope, const char *nam
     return text_done(&t);
 }
 
-static bool is_relative(const mtf_transformer_layer *l)
+/* The class that a layer was configured as. */
+static const configurable *class_of(const mtf_transformer_layer *l)
 {
-    return (l->kind == MTF_ENC_DEC_ATTENTION && l->attention.relative) ||
-           (l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION && l->talking_heads.relative);
+    const layer_class *own = layer_classes;
+    while (strcmp(own->as->name, l->name) != 0) own++;
+    return own->as;
 }
 
 /* Tokens that tell a decoder's places in the inputs, where a layer asks for these. */
@@ -180,7 +196,7 @@ static bool sentinels_of(mtf_config *c, const stack_build *decoder, const char *
 {
     const mtf_transformer_layer *l = decoder->opts.layers;
     span_args                    a = {0};
-    while (l->kind && !is_relative(l)) l++;
+    while (l->kind && !layer_asks_places(l)) l++;
     if (!l->kind) return true;
     TRY(configure(c, &known_enc_dec_bias, scope, NULL, &a));
     const configurable *k = config_reference(c, a.function, "relative_position_fn");
@@ -189,9 +205,7 @@ static bool sentinels_of(mtf_config *c, const stack_build *decoder, const char *
         return gin_fail(&c->gin, &a.function->at, ERR_VALUE,
                         "relative_position_fn takes @relative_position_spans, not @%s", k->name);
     TRY(configure(c, &known_spans, scope_of(a.function, scope), NULL, &a));
-    gin_place at = configured_at(
-        c, l->kind == MTF_ENC_DEC_ATTENTION ? &known_enc_dec_attention : &known_talking_enc_dec,
-        scope, "relative_attention_type");
+    gin_place at = configured_at(c, class_of(l), scope, "relative_attention_type");
     *n = a.sentinels;
     return *n > 0 || gin_fail(&c->gin, &at, ERR_VALUE,
                               "relative positions in the inputs need the number of sentinels; bind "
@@ -221,6 +235,8 @@ static bool bitransformer(mtf_config *c, const char *scope, int64_t input, int64
                                 .separate_embedding = !a.shared_embedding,
                                 .separate_positions = !a.shared_positions};
     TRY(common(c, scope, &decoder, o) && sentinels_of(c, &decoder, d, &o->sentinels));
+    TRY(a.shared_embedding ? vocabulary(c, scope, &decoder, o)
+                           : vocabularies(c, e, d, &decoder, o));
     gin_place at = configured_at(c, &known_unitransformer, d, "input_full_attention");
     if (decoder.args.full_attention || decoder.args.targets_only)
         return gin_fail(
@@ -260,7 +276,7 @@ static bool unitransformer(mtf_config *c, mtf_model_type type, int64_t input, in
                     type == MTF_MODEL_ALIGNED ? STACK_BIDIRECTIONAL : STACK_CAUSAL, &b));
     *o = (mtf_transformer_opts){.bidirectional = type == MTF_MODEL_ALIGNED,
                                 .prefix = b.args.full_attention};
-    TRY(common(c, "", &b, o));
+    TRY(common(c, "", &b, o) && vocabulary(c, "", &b, o));
     if (o->prefix || o->loss_on_targets_only) TRY(delimiter_of(c, &o->end));
     gin_place at = configured_at(c, &known_unitransformer, "", "input_vocab_size");
     return vocab_sizes(c, &at, input ? input : b.args.input_vocab,

@@ -6,6 +6,7 @@
 
 #include "model/config/known_model.h"
 #include "model/config/known_run.h"
+#include "model/config/layer_class.h"
 
 /* ---- names ---- */
 
@@ -17,14 +18,17 @@ typedef struct cursor {
 /* The next configurable, NULL after the last. */
 static const configurable *next(cursor *i)
 {
-    const configurable *const *const lists[] = {known_model, known_run, known_others};
-    for (; i->list < 3; i->list++, i->at = 0)
+    const configurable *const *const lists[] = {known_model, known_vocab, known_run, known_others};
+    enum { LISTS = sizeof lists / sizeof *lists };
+    for (; i->list < LISTS; i->list++, i->at = 0)
         if (lists[i->list][i->at]) return lists[i->list][i->at++];
-    if (i->list == 3 && known_sublayers[i->at].word) return &known_sublayers[i->at++].as;
-    if (i->list == 3) *i = (cursor){.list = 4};
-    if (i->list == 4 && known_schedules[i->at].word) return &known_schedules[i->at++].as;
-    if (i->list == 4) *i = (cursor){.list = 5};
-    return known_calls[i->at].name ? &known_calls[i->at++] : NULL;
+    if (i->list == LISTS && known_sublayers[i->at].word) return &known_sublayers[i->at++].as;
+    if (i->list == LISTS) *i = (cursor){.list = LISTS + 1};
+    if (i->list == LISTS + 1 && known_schedules[i->at].word) return &known_schedules[i->at++].as;
+    if (i->list == LISTS + 1) *i = (cursor){.list = LISTS + 2};
+    if (i->list == LISTS + 2 && known_calls[i->at].name) return &known_calls[i->at++];
+    if (i->list == LISTS + 2) *i = (cursor){.list = LISTS + 3};
+    return layer_classes[i->at].as ? layer_classes[i->at++].as : NULL;
 }
 
 static const char *last_part(const char *selector)

@@ -254,7 +254,7 @@ static const gin_parameter unitransformer[] = {
     {"z_loss",                         TAKES_LEAST_0, "0.0001", AT(z_loss)},
     {"vocab_divisor",                  TAKES_COUNT,   "128",    AT(vocab_divisor)},
     {"ensemble",                       TAKES_INT,     "None",   AT(ensemble)},
-    {"loss_fn",                        TAKES_DEFAULT, "None",   0},
+    {"loss_fn",                        TAKES_VALUE,   "None",   AT(loss)},
     {"positional_embedding",           TAKES_BOOL,    "True",   AT(positions)},
     {"sinusoid_positional_embedding",  TAKES_BOOL,    "False",  AT(sinusoid)},
     {"input_full_attention",           TAKES_BOOL,    "False",  AT(full_attention)},
@@ -318,17 +318,6 @@ static const gin_parameter student_teacher[] = {
 const configurable known_student_teacher = {TRANSFORMER, "StudentTeacher", student_teacher, NULL, 0};
 #undef AT
 
-#define AT(field) offsetof(embedding_args, field)
-static const gin_parameter vocab_embedding[] = {
-    {"scale_variable_like_classifier_weights", TAKES_BOOL, "False", AT(like_classifier)},
-    {0}};
-const configurable known_vocab_embedding = {TRANSFORMER, "VocabEmbedding", vocab_embedding, NULL, 0};
-static const gin_parameter embedding_class[] = {
-    {"cls",                            TAKES_VALUE,   "None",   AT(class)},
-    {0}};
-const configurable known_embedding_class = {TRANSFORMER, "get_vocab_embedding_cls", embedding_class, NULL, 0};
-#undef AT
-
 #define AT(field) offsetof(ensemble_args, field)
 static const gin_parameter reduce_ensemble[] = {
     {"reduce_fn",                      TAKES_VALUE,   "@reduce_ensemble_logits_mean_prob", AT(function)},
@@ -373,17 +362,7 @@ const configurable known_initializer = {"mesh_tensorflow.layers", "VarianceScali
 
 /* clang-format on */
 
-const configurable *const known_model[] = {&known_self_attention,
-                                           &known_enc_dec_attention,
-                                           &known_local_attention,
-                                           &known_talking_heads,
-                                           &known_talking_enc_dec,
-                                           &known_dense_relu_dense,
-                                           &known_experts,
-                                           &known_experts_2d,
-                                           &known_experts_attention,
-                                           &known_experts_enc_dec,
-                                           &known_layer_stack,
+const configurable *const known_model[] = {&known_layer_stack,
                                            &known_reversible_stack,
                                            &known_make_layer_stack,
                                            &known_unitransformer,
@@ -391,8 +370,6 @@ const configurable *const known_model[] = {&known_self_attention,
                                            &known_make_bitransformer,
                                            &known_make_bi_student_teacher,
                                            &known_student_teacher,
-                                           &known_vocab_embedding,
-                                           &known_embedding_class,
                                            &known_reduce_ensemble,
                                            &known_reduce_select,
                                            &reduce_prob,

@@ -63,11 +63,12 @@ typedef struct make_stack_args {
 } make_stack_args;
 
 typedef struct unitransformer_args {
-    int64_t d_model, input_vocab, output_vocab, max_length, vocab_divisor, ensemble;
-    int64_t loss_block;
-    bool    shared_softmax, positions, sinusoid, full_attention, targets_only;
-    bool    shift, scale_logits;
-    double  label_smoothing, z_loss, token_dropout, loss_denominator, initializer_range;
+    int64_t          d_model, input_vocab, output_vocab, max_length, vocab_divisor, ensemble;
+    int64_t          loss_block;
+    bool             shared_softmax, positions, sinusoid, full_attention, targets_only;
+    bool             shift, scale_logits;
+    double           label_smoothing, z_loss, token_dropout, loss_denominator, initializer_range;
+    const gin_value *loss;
 } unitransformer_args;
 
 typedef struct bitransformer_args {
@@ -84,11 +85,6 @@ typedef struct student_args {
     const char      *teacher_checkpoint;
     bool             initialize_student;
 } student_args;
-
-typedef struct embedding_args {
-    const gin_value *class;
-    bool like_classifier;
-} embedding_args;
 
 typedef struct ensemble_args {
     const gin_value *function;
@@ -119,9 +115,8 @@ extern const configurable known_self_attention, known_enc_dec_attention, known_l
     known_experts_2d, known_experts_attention, known_experts_enc_dec, known_layer_stack,
     known_reversible_stack, known_make_layer_stack, known_unitransformer, known_bitransformer,
     known_make_bitransformer, known_make_bi_student_teacher, known_student_teacher,
-    known_vocab_embedding, known_embedding_class, known_reduce_ensemble, known_unit_scaling,
-    known_initializer, known_delimiter, known_spans, known_enc_dec_bias, known_sinusoids,
-    known_shift_targets;
+    known_reduce_ensemble, known_unit_scaling, known_initializer, known_delimiter, known_spans,
+    known_enc_dec_bias, known_sinusoids, known_shift_targets;
 
 /* Sublayers and their names in mtf_sublayers; the last has none. */
 typedef struct known_sublayer {

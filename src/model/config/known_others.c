@@ -57,9 +57,7 @@ const configurable *const known_others[] = {
     ABSENT("DenseReluDenseFixup"), ABSENT("SelfAttentionFixup"), ABSENT("EncDecAttentionFixup"),
     ABSENT("AttentionParamsFixup"), ABSENT("sublayer_fixup_scale"), ABSENT("sublayer_fixup_shift"),
     ABSENT("ProductKeyValueMemory"),
-    /* embeddings, losses and functions that mtf does not have yet */
-    ABSENT("FactorizedVocabEmbedding"), ABSENT("AdaptiveVocabEmbedding"), ABSENT("AdaptiveSoftmaxVocabEmbedding"),
-    ABSENT("adaptive_softmax_loss_fn"), ABSENT("MixtureOfSoftmaxes"), ABSENT("Mixtape"),
+    /* functions that mtf does not have yet */
     ABSENT("enc_dec_attention"),
     ABSENT("attention"), ABSENT("hybrid_attention"), ABSENT("synthetic_attention"), ABSENT("local_attention_1d"),
     ABSENT("attention_params"), ABSENT("variable_filter_max_size"), ABSENT("flexible_ckpt_init_mapping"),

@@ -208,7 +208,7 @@ mtf_transformer_result mtf_transformer_apply(const mtf_transformer       *m,
     bool encoded = !transformer_has_encoder(m) || encoder_run(m, batch, mode, &c);
     c.outside = g->scope;
     mtf_scope_push(g, m->decoder.opts.name);
-    mtf_tensor            *x = encoded ? stack_run(&c, m->input_vocab, t.ids) : NULL;
+    mtf_tensor            *x = encoded ? stack_run(&c, transformer_reads(m), t.ids) : NULL;
     mtf_transformer_result r = token_loss(&c, x, &t.loss);
     r.auxiliary = c.loss;
     if (r.loss && c.loss) r.loss = mtf_add(r.loss, c.loss);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "model/transformer/decoder.h"
+#include "model/transformer/layer_kind.h"
 
 /* Prompts are processed in chunks of these lengths; a program is compiled when first needed. */
 static const int64_t chunk_lengths[CHUNKS] = {16, 64, 256, 1024, 4096};
@@ -37,12 +38,9 @@ static bool complete_opts(const mtf_transformer *m, mtf_decoder_opts *o)
                     (long long)o->max_length, (long long)m->decoder.opts.max_length);
     for (int k = 0; k < m->decoder.nlayers; k++) {
         const mtf_transformer_layer *l = &m->decoder.layers[k];
-        bool mixes = (l->kind == MTF_SELF_ATTENTION || l->kind == MTF_ENC_DEC_ATTENTION) &&
-                     l->attention.hybrid;
-        if (mixes)
-            return fail(f, ERR_USAGE,
-                        "%s: hybrid attention looks at later positions; it cannot be decoded",
-                        l->name);
+        const layer_kind            *kind = layer_kind_of(l->kind);
+        const char                  *why = kind->undecoded ? kind->undecoded(l) : NULL;
+        if (why) return fail(f, ERR_USAGE, "%s: %s; it cannot be decoded", l->name, why);
     }
     return true;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/node.h"
+#include "model/transformer/layer_kind.h"
 #include "model/transformer/span_places.h"
 #include "model/transformer/token_loss.h"
 #include "run/store.h"
@@ -190,7 +191,7 @@ bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t rows, in
     TRY(g && read_inputs(d, kind, length, to, &c));
     mtf_scope_push(g, m->decoder.opts.name);
     TRY(find_encoded(d, &c, kind));
-    mtf_tensor *x = stack_run(&c, m->input_vocab, to->ids);
+    mtf_tensor *x = stack_run(&c, transformer_reads(m), to->ids);
     TRY(x != NULL);
     if (kind == DECODE_STEP) fetches[n++] = to->logits = real_logits(&c, x);
     if (kind != DECODE_STEP && kind != DECODE_PROMPT_ROW) {
@@ -218,10 +219,7 @@ static void keep_for_layers(stack_call *c, mtf_tensor *encoded)
             const mtf_transformer_layer *l = &s->layers[k];
             const char                  *outside = stack_scope_push(c->graph, s, b, k);
             mtf_scope_push(c->graph, l->name);
-            if (l->kind == MTF_ENC_DEC_ATTENTION)
-                enc_dec_attention_keep(c, &l->attention, encoded);
-            else if (l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION)
-                talking_heads_keep(c, &l->talking_heads, encoded);
+            if (layer_attends_to_encoder(l)) layer_kind_of(l->kind)->keep(c, l, encoded);
             c->graph->scope = outside;
         }
 }

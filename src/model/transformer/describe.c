@@ -3,181 +3,18 @@
 
 #include "base/dtype.h"
 #include "base/whole.h"
+#include "model/transformer/layer_kind.h"
 #include "model/transformer/sublayers.h"
-
-/* The original's name of a layer's class. */
-static const char *transformer_layer_class(const mtf_transformer_layer *l)
-{
-    bool across = l->kind == MTF_ENC_DEC_ATTENTION;
-    if (l->kind != MTF_MOE && layer_has_experts(l))
-        return across ? "ExpertsEncDecAttention" : "ExpertsSelfAttention";
-    switch (l->kind) {
-    case MTF_MOE: return l->moe.outer ? "MoE2D" : "MoE1D";
-    case MTF_SELF_ATTENTION: return "SelfAttention";
-    case MTF_ENC_DEC_ATTENTION: return "EncDecAttention";
-    case MTF_TALKING_HEADS_SELF_ATTENTION: return "TalkingHeadsSelfAttention";
-    case MTF_TALKING_HEADS_ENC_DEC_ATTENTION: return "TalkingHeadsEncDecAttention";
-    default: return "DenseReluDense";
-    }
-}
-
-static void set_default(int64_t *value, int64_t otherwise)
-{
-    if (*value == 0) *value = otherwise;
-}
+#include "model/transformer/vocab.h"
 
 /* ---- layers ---- */
 
-static bool check_share(fault *f, const char *what, double x)
-{
-    return (x >= 0 && x < 1) ||
-           fail(f, ERR_VALUE, "%s is %g; it must be from 0 up to, not including, 1", what, x);
-}
-
-static bool check_relative(fault *f, const char *layer, mtf_relative kind, int64_t buckets,
-                           int64_t max_distance)
-{
-    if (kind == MTF_RELATIVE_NONE) return true;
-    if (buckets < 4 || max_distance <= buckets / 2)
-        return fail(
-            f, ERR_VALUE,
-            "%s: %lld buckets of relative positions up to a distance of %lld; there must be "
-            "4 buckets or more, and the distance larger than half of them",
-            layer, (long long)buckets, (long long)max_distance);
-    return true;
-}
-
-static bool complete_attention(fault *f, const char *layer, mtf_attention_layer *o)
-{
-    set_default(&o->heads, 8);
-    set_default(&o->kv, 128);
-    set_default(&o->buckets, 32);
-    set_default(&o->max_distance, 128);
-    if (o->heads < 1 || o->kv < 1)
-        return fail(f, ERR_VALUE, "%s: %lld heads of size %lld; both must be 1 or more", layer,
-                    (long long)o->heads, (long long)o->kv);
-    if (o->memory_heads < 0 || (o->memory_heads > 0 && o->heads % o->memory_heads))
-        return fail(f, ERR_VALUE, "%s: %lld memory heads do not divide %lld heads", layer,
-                    (long long)o->memory_heads, (long long)o->heads);
-    if (o->window < 0)
-        return fail(f, ERR_VALUE, "%s: the window is %lld; it must be 0 (none) or more", layer,
-                    (long long)o->window);
-    if (o->rotary_size < 0 || o->rotary_size > o->kv || o->rotary_size % 2 ||
-        (o->rotary > 0 && o->rotary_size == 0 && o->kv % 2))
-        return fail(
-            f, ERR_VALUE,
-            "%s: rotary positions rotate an even number of elements, of at most %lld, not %lld",
-            layer, (long long)o->kv, (long long)(o->rotary_size ? o->rotary_size : o->kv));
-    if (o->extra_logit && o->fixed_extra_logit)
-        return fail(f, ERR_VALUE, "%s: the extra logit is either learned or fixed", layer);
-    if (o->hybrid && (o->extra_logit || o->fixed_extra_logit))
-        return fail(f, ERR_VALUE, "%s: hybrid attention has no extra logit", layer);
-    return check_share(f, "the dropout of attention", o->dropout) &&
-           check_relative(f, layer, o->relative, o->buckets, o->max_distance);
-}
-
-/* Projections by mixtures of experts: what they need, and a copy of their options. */
-static bool complete_projections(mtf_session *s, const char *layer, mtf_attention_layer *o)
-{
-    if (!o->experts) return true;
-    const char *which = !o->shared_kv               ? "need shared_kv"
-                        : o->separate_heads         ? "need heads in one dimension"
-                        : o->bias                   ? "have no biases"
-                        : o->f8                     ? "have no products in f8"
-                        : o->experts->bias_rate > 0 ? "have no biases of balance"
-                                                    : NULL;
-    if (which)
-        return fail(&s->fault, ERR_VALUE,
-                    "%s: its queries and keys come from mixtures of experts, which %s", layer,
-                    which);
-    o->experts = arena_copy(&s->arena, o->experts, sizeof *o->experts);
-    return o->experts != NULL;
-}
-
-/* A set of heads as dimensions, with names of the session's own. */
-static bool complete_heads(mtf_session *s, const char *layer, const char *name, int64_t heads,
-                           mtf_shape *dims)
-{
-    if (dims->ndims == 0) *dims = mtf_shape((mtf_dim){name, heads});
-    for (int k = 0; k < dims->ndims; k++) {
-        if (dims->dims[k].size < 1)
-            return fail(&s->fault, ERR_VALUE,
-                        "%s: there are %lld heads \"%s\"; there must be 1 or more", layer,
-                        (long long)dims->dims[k].size, dims->dims[k].name);
-        dims->dims[k].name = arena_text(&s->arena, dims->dims[k].name);
-        TRY(dims->dims[k].name != NULL);
-    }
-    return true;
-}
-
-/* Dimensions of one name have one size. */
-static bool heads_agree(fault *f, const char *layer, const mtf_shape *a, const mtf_shape *b)
-{
-    for (int i = 0; i < a->ndims; i++)
-        for (int k = 0; k < b->ndims; k++)
-            if (strcmp(a->dims[i].name, b->dims[k].name) == 0 && a->dims[i].size != b->dims[k].size)
-                return fail(f, ERR_VALUE,
-                            "%s: two sets of heads have \"%s\", with %lld and %lld; give what "
-                            "differs different names",
-                            layer, a->dims[i].name, (long long)a->dims[i].size,
-                            (long long)b->dims[k].size);
-    return true;
-}
-
-static bool complete_talking(mtf_session *s, const char *layer, mtf_talking_heads_layer *o)
-{
-    fault *f = &s->fault;
-    set_default(&o->key_heads, 12);
-    set_default(&o->softmax_heads, 12);
-    set_default(&o->value_heads, 12);
-    set_default(&o->key_size, 64);
-    set_default(&o->value_size, 64);
-    set_default(&o->buckets, 32);
-    set_default(&o->max_distance, 128);
-    if (o->dynamic_scale == 0) o->dynamic_scale = 0.01;
-    if (o->key_size < 1 || o->value_size < 1 || o->dynamic_scale < 0)
-        return fail(
-            f, ERR_VALUE,
-            "%s: heads of size %lld and %lld, a dynamic scale of %g; they must be 1 or more, "
-            "and above 0",
-            layer, (long long)o->key_size, (long long)o->value_size, o->dynamic_scale);
-    TRY(complete_heads(s, layer, "key_heads", o->key_heads, &o->key_dims) &&
-        complete_heads(s, layer, "heads", o->softmax_heads, &o->softmax_dims) &&
-        complete_heads(s, layer, "value_heads", o->value_heads, &o->value_dims) &&
-        heads_agree(f, layer, &o->key_dims, &o->softmax_dims) &&
-        heads_agree(f, layer, &o->key_dims, &o->value_dims) &&
-        heads_agree(f, layer, &o->softmax_dims, &o->value_dims));
-    return check_share(f, "the dropout of attention", o->dropout) &&
-           check_relative(f, layer, o->relative, o->buckets, o->max_distance);
-}
-
 static bool complete_layer(mtf_session *s, mtf_transformer_layer *l)
 {
-    fault *f = &s->fault;
-    if (!l->name) l->name = transformer_layer_class(l);
-    switch (l->kind) {
-    case MTF_SELF_ATTENTION:
-    case MTF_ENC_DEC_ATTENTION:
-        return complete_attention(f, l->name, &l->attention) &&
-               complete_projections(s, l->name, &l->attention);
-    case MTF_TALKING_HEADS_SELF_ATTENTION:
-    case MTF_TALKING_HEADS_ENC_DEC_ATTENTION:
-        return complete_talking(s, l->name, &l->talking_heads);
-    case MTF_FEED_FORWARD:
-        set_default(&l->feed_forward.hidden, 4096);
-        if (!l->feed_forward.activation[0]) l->feed_forward.activation[0] = "relu";
-        if (l->feed_forward.hidden < 1)
-            return fail(f, ERR_VALUE, "%s: %lld hidden units; there must be 1 or more", l->name,
-                        (long long)l->feed_forward.hidden);
-        return check_share(f, "the dropout of the feed-forward layer", l->feed_forward.dropout);
-    case MTF_MOE: return true; /* mtf_moe checks its options */
-    default: return fail(f, ERR_VALUE, "there is no kind %d of layers", (int)l->kind);
-    }
-}
-
-static bool attends_to_encoder(mtf_layer_kind kind)
-{
-    return kind == MTF_ENC_DEC_ATTENTION || kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION;
+    const layer_kind *k = layer_kind_of(l->kind);
+    if (!k) return fail(&s->fault, ERR_VALUE, "there is no kind %d of layers", (int)l->kind);
+    if (!l->name) l->name = layer_class_name(l);
+    return k->complete(s, l);
 }
 
 /* ---- stacks ---- */
@@ -264,7 +101,7 @@ static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const ch
         l->name = arena_text(&s->arena, l->name);
         if (l->place) l->place = arena_text(&s->arena, l->place);
         TRY(l->name && (l->place || !given->layers[k].place));
-        if (attends_to_encoder(l->kind) && !has_encoder)
+        if (layer_attends_to_encoder(l) && !has_encoder)
             return fail(&s->fault, ERR_VALUE,
                         "%s: %s attends to an encoder, which the model does not have", o->name,
                         l->name);
@@ -322,7 +159,7 @@ static bool check_model(const mtf_transformer *m)
 {
     const mtf_transformer_opts *o = &m->opts;
     fault                      *f = &m->session->fault;
-    bool one_table = o->shared_softmax || (transformer_has_encoder(m) && !o->separate_embedding);
+    bool one_table = transformer_has_encoder(m) ? !o->separate_embedding : o->shared_softmax;
     if (one_table && m->input_vocab.size != m->output_vocab.size)
         return fail(
             f, ERR_VALUE,
@@ -368,7 +205,7 @@ mtf_transformer *mtf_transformer_new(mtf_session *s, const mtf_transformer_opts 
               (!encodes || complete_stack(s, &opts->encoder, "encoder", false, &m->encoder)) &&
               complete_stack(s, &opts->stack, encodes ? "decoder" : "transformer", encodes,
                              &m->decoder) &&
-              check_model(m);
+              check_model(m) && vocabs_complete(m);
     m->decoder.causal = !opts->bidirectional;
     m->decoder.has_logits = true;
     return ok ? m : NULL;

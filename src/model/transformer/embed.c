@@ -2,23 +2,8 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "base/numbers.h"
 #include "graph/node.h"
-#include "model/transformer/stack_call.h"
-
-/* A table of the stack, or one that encoder and decoder share. */
-static mtf_tensor *table_of(const stack_call *c, bool shared, const char *name, mtf_shape shape,
-                            const char *init)
-{
-    const char *inside = c->graph->scope;
-    if (shared) {
-        c->graph->scope = c->outside;
-        mtf_scope_push(c->graph, "shared");
-    }
-    mtf_tensor *table = call_weight(c, name, shape, init);
-    c->graph->scope = inside;
-    return table;
-}
+#include "model/transformer/vocab.h"
 
 static bool shares_tokens(const mtf_transformer *m)
 {
@@ -31,16 +16,6 @@ static bool shares_positions(const mtf_transformer *m)
     const mtf_stack_opts *e = &m->encoder.opts, *d = &m->decoder.opts;
     return shares_tokens(m) && !m->opts.separate_positions && e->positions != MTF_POSITIONS_NONE &&
            d->positions != MTF_POSITIONS_NONE && e->max_length == d->max_length;
-}
-
-static mtf_tensor *token_table(const stack_call *c, mtf_dim vocab)
-{
-    const mtf_transformer *m = c->model;
-    mtf_shape              shape = mtf_shape_plus(m->ensemble, mtf_shape(vocab, m->d_model));
-    double deviation = m->opts.scaled_embedding ? pow((double)m->d_model.size, -0.5) : 1;
-    char   init[40];
-    number_format(init, sizeof init, "normal(0, %.17g)", call_deviation(c, deviation, false));
-    return table_of(c, shares_tokens(m), "embedding", shape, init);
 }
 
 /* First half sines, second half cosines, of wavelengths of 2 pi times the timescales. */
@@ -61,12 +36,9 @@ static mtf_tensor *sinusoids(const stack_call *c, mtf_tensor *position)
 
 static mtf_tensor *learned_positions(const stack_call *c)
 {
-    mtf_dim   rows = {"max_length", c->stack->opts.max_length};
-    mtf_shape shape = mtf_shape_plus(c->model->ensemble, mtf_shape(rows, c->model->d_model));
-    char      init[40];
-    number_format(init, sizeof init, "normal(0, %.17g)", call_deviation(c, 1, false));
-    mtf_tensor *table =
-        table_of(c, shares_positions(c->model), "positional_embedding", shape, init);
+    mtf_dim     rows = {"max_length", c->stack->opts.max_length};
+    mtf_shape   shape = mtf_shape(rows, c->model->d_model);
+    mtf_tensor *table = call_table(c, shares_positions(c->model), "positional_embedding", shape, 1);
     if (c->position) return mtf_gather(table, c->position, rows);
     table = mtf_slice(table, rows.name, 0, c->length.size, 1);
     return table ? mtf_rename_dimension(table, rows.name, c->length.name) : NULL;
@@ -92,11 +64,11 @@ static mtf_tensor *drop_tokens(const stack_call *c, mtf_tensor *ids)
     return mtf_where(stays, ids, mtf_zeros_like(ids));
 }
 
-mtf_tensor *embed_tokens(const stack_call *c, mtf_dim vocab, mtf_tensor *ids)
+mtf_tensor *embed_tokens(const stack_call *c, mtf_dim dim, mtf_tensor *ids)
 {
-    mtf_tensor *x = mtf_gather(token_table(c, vocab), drop_tokens(c, ids), vocab);
+    token_vocab v = vocab_of(c, dim);
+    mtf_tensor *x = vocab_kind_of(v.opts->kind)->embed(&v, drop_tokens(c, ids));
     x = x ? mtf_transpose(x, call_shape(c, mtf_shape(c->model->d_model))) : NULL;
-    if (c->model->opts.scaled_embedding) x = mtf_scale(x, sqrt((double)c->model->d_model.size));
     mtf_tensor *more = positions(c);
     return more ? mtf_add(x, more) : x;
 }
@@ -104,18 +76,14 @@ mtf_tensor *embed_tokens(const stack_call *c, mtf_dim vocab, mtf_tensor *ids)
 mtf_tensor *logits_of(const stack_call *c, mtf_tensor *x)
 {
     const mtf_transformer *m = c->model;
-    mtf_shape              output = call_shape(c, mtf_shape(m->output_vocab));
+    token_vocab            v = vocab_of(c, m->output_vocab);
     char                   init[KERNEL_INIT];
-    if (!m->opts.shared_softmax)
-        return mtf_dense(x, mtf_shape(m->output_vocab),
-                         &(mtf_dense_opts){.name = "logits",
-                                           .kernel_init = call_kernel_init(c, false, init),
-                                           .reduced = mtf_shape(m->d_model),
-                                           .experts = m->ensemble,
-                                           .no_bias = true,
-                                           .context = &c->context});
-    bool scaled = m->opts.unscaled_softmax || m->opts.scaled_embedding || c->context.unit_scaling;
-    if (!scaled) x = mtf_scale(x, pow((double)m->d_model.size, -0.5));
-    return mtf_us_einsum(&c->context, output, 2,
-                         (mtf_tensor *[]){x, token_table(c, m->output_vocab)});
+    if (m->opts.shared_softmax) return vocab_kind_of(v.opts->kind)->logits(&v, x);
+    return mtf_dense(x, mtf_shape(m->output_vocab),
+                     &(mtf_dense_opts){.name = "logits",
+                                       .kernel_init = call_kernel_init(c, false, init),
+                                       .reduced = mtf_shape(m->d_model),
+                                       .experts = m->ensemble,
+                                       .no_bias = true,
+                                       .context = &c->context});
 }

@@ -5,6 +5,7 @@
 #include "base/numbers.h"
 #include "graph/node.h"
 #include "model/transformer/attend.h"
+#include "model/transformer/layer_kind.h"
 #include "model/transformer/relative.h"
 #include "model/transformer/rotary.h"
 #include "nn/layer.h"
@@ -220,16 +221,17 @@ static mtf_tensor *bias_of(stack_call *c, const mtf_attention_layer *o, const he
     return relative_bias(c, &how, q, across ? c->memory : own_memory(c));
 }
 
-void attention_shared_bias(stack_call *c, const mtf_attention_layer *o, bool across)
+static void shared_bias(stack_call *c, const mtf_attention_layer *o, bool across)
 {
     heads h = heads_of(o);
     bias_of(c, o, &h, across, NULL);
 }
 
-mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x)
+static mtf_tensor *apply_self(stack_call *c, const mtf_transformer_layer *l, mtf_tensor *x)
 {
-    heads       h = heads_of(o);
-    mtf_tensor *q = queries(c, o, &h, x), *k, *v;
+    const mtf_attention_layer *o = &l->attention;
+    heads                      h = heads_of(o);
+    mtf_tensor                *q = queries(c, o, &h, x), *k, *v;
     keys_and_values(c, o, &h, x, experts_real(c), &k, &v);
     bool one = v == k && o->rotary == 0; /* one cache holds keys and values */
     if (o->rotary > 0) {
@@ -260,19 +262,21 @@ static void encoded_keys(stack_call *c, const mtf_attention_layer *o, const head
     *v = o->shared_kv ? *k : call_kept(c, "encoded_v", c->type, rest);
 }
 
-void enc_dec_attention_keep(stack_call *c, const mtf_attention_layer *o, mtf_tensor *encoded)
+static void keep_encoded(stack_call *c, const mtf_transformer_layer *l, mtf_tensor *encoded)
 {
-    heads       h = heads_of(o);
-    mtf_tensor *k, *v;
+    const mtf_attention_layer *o = &l->attention;
+    heads                      h = heads_of(o);
+    mtf_tensor                *k, *v;
     keys_and_values(c, o, &h, encoded, c->encoded_segment, &k, &v);
     call_keep_encoded(c, "encoded_k", k);
     if (!o->shared_kv) call_keep_encoded(c, "encoded_v", v);
 }
 
-mtf_tensor *enc_dec_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x)
+static mtf_tensor *apply_enc_dec(stack_call *c, const mtf_transformer_layer *l, mtf_tensor *x)
 {
-    heads       h = heads_of(o);
-    mtf_tensor *q = queries(c, o, &h, x), *k, *v;
+    const mtf_attention_layer *o = &l->attention;
+    heads                      h = heads_of(o);
+    mtf_tensor                *q = queries(c, o, &h, x), *k, *v;
     encoded_keys(c, o, &h, &k, &v);
     attend_opts how = opts_of(c, o, &h, q, c->memory);
     if (c->segment && c->encoded_segment)
@@ -280,3 +284,108 @@ mtf_tensor *enc_dec_attention_layer(stack_call *c, const mtf_attention_layer *o,
     how.bias = bias_of(c, o, &h, true, q);
     return finish_heads(c, o, &h, &how, q, k, v);
 }
+
+/* ---- the kinds ---- */
+
+static bool complete_attention(fault *f, const char *layer, mtf_attention_layer *o)
+{
+    set_default(&o->heads, 8);
+    set_default(&o->kv, 128);
+    set_default(&o->buckets, 32);
+    set_default(&o->max_distance, 128);
+    if (o->heads < 1 || o->kv < 1)
+        return fail(f, ERR_VALUE, "%s: %lld heads of size %lld; both must be 1 or more", layer,
+                    (long long)o->heads, (long long)o->kv);
+    if (o->memory_heads < 0 || (o->memory_heads > 0 && o->heads % o->memory_heads))
+        return fail(f, ERR_VALUE, "%s: %lld memory heads do not divide %lld heads", layer,
+                    (long long)o->memory_heads, (long long)o->heads);
+    if (o->window < 0)
+        return fail(f, ERR_VALUE, "%s: the window is %lld; it must be 0 (none) or more", layer,
+                    (long long)o->window);
+    if (o->rotary_size < 0 || o->rotary_size > o->kv || o->rotary_size % 2 ||
+        (o->rotary > 0 && o->rotary_size == 0 && o->kv % 2))
+        return fail(
+            f, ERR_VALUE,
+            "%s: rotary positions rotate an even number of elements, of at most %lld, not %lld",
+            layer, (long long)o->kv, (long long)(o->rotary_size ? o->rotary_size : o->kv));
+    if (o->extra_logit && o->fixed_extra_logit)
+        return fail(f, ERR_VALUE, "%s: the extra logit is either learned or fixed", layer);
+    if (o->hybrid && (o->extra_logit || o->fixed_extra_logit))
+        return fail(f, ERR_VALUE, "%s: hybrid attention has no extra logit", layer);
+    return check_share(f, "the dropout of attention", o->dropout) &&
+           relative_check(f, layer, o->relative, o->buckets, o->max_distance);
+}
+
+/* Projections by mixtures of experts: what they need, and a copy of their options. */
+static bool complete_projections(mtf_session *s, const char *layer, mtf_attention_layer *o)
+{
+    if (!o->experts) return true;
+    const char *which = !o->shared_kv               ? "need shared_kv"
+                        : o->separate_heads         ? "need heads in one dimension"
+                        : o->bias                   ? "have no biases"
+                        : o->f8                     ? "have no products in f8"
+                        : o->experts->bias_rate > 0 ? "have no biases of balance"
+                                                    : NULL;
+    if (which)
+        return fail(&s->fault, ERR_VALUE,
+                    "%s: its queries and keys come from mixtures of experts, which %s", layer,
+                    which);
+    o->experts = arena_copy(&s->arena, o->experts, sizeof *o->experts);
+    return o->experts != NULL;
+}
+
+static bool attention_complete(mtf_session *s, mtf_transformer_layer *l)
+{
+    return complete_attention(&s->fault, l->name, &l->attention) &&
+           complete_projections(s, l->name, &l->attention);
+}
+
+static const char *self_name(const mtf_transformer_layer *l)
+{
+    return l->attention.experts ? "ExpertsSelfAttention" : "SelfAttention";
+}
+
+static const char *enc_dec_name(const mtf_transformer_layer *l)
+{
+    return l->attention.experts ? "ExpertsEncDecAttention" : "EncDecAttention";
+}
+
+static void share_self(stack_call *c, const mtf_transformer_layer *l)
+{
+    if (l->attention.relative == MTF_RELATIVE_BIAS_SHARED) shared_bias(c, &l->attention, false);
+}
+
+static void share_enc_dec(stack_call *c, const mtf_transformer_layer *l)
+{
+    if (l->attention.relative == MTF_RELATIVE_BIAS_SHARED) shared_bias(c, &l->attention, true);
+}
+
+static bool attention_has_experts(const mtf_transformer_layer *l)
+{
+    return l->attention.experts != NULL;
+}
+
+static bool attention_is_relative(const mtf_transformer_layer *l)
+{
+    return l->attention.relative != MTF_RELATIVE_NONE;
+}
+
+static const char *attention_undecoded(const mtf_transformer_layer *l)
+{
+    return l->attention.hybrid ? "hybrid attention looks at later positions" : NULL;
+}
+
+const layer_kind kind_self_attention = {.name_by = self_name,
+                                        .complete = attention_complete,
+                                        .apply = apply_self,
+                                        .share = share_self,
+                                        .has_experts = attention_has_experts,
+                                        .undecoded = attention_undecoded};
+const layer_kind kind_enc_dec_attention = {.name_by = enc_dec_name,
+                                           .complete = attention_complete,
+                                           .apply = apply_enc_dec,
+                                           .share = share_enc_dec,
+                                           .keep = keep_encoded,
+                                           .has_experts = attention_has_experts,
+                                           .asks_places = attention_is_relative,
+                                           .undecoded = attention_undecoded};

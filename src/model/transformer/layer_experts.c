@@ -1,7 +1,7 @@
 /* The mixture of experts as a layer of a stack. */
 #include "base/numbers.h"
 #include "graph/node.h"
-#include "model/transformer/stack_call.h"
+#include "model/transformer/layer_kind.h"
 
 /* In decoding nothing is padding: a prompt has none, and a single position no neighbours.  Where no segment
  * tells, padding are the zeros after all other tokens: some vocabularies have a token 0. */
@@ -18,9 +18,9 @@ static mtf_tensor *importance(mtf_tensor *real)
     return real ? mtf_weights_nonzero(real, MTF_F32) : NULL;
 }
 
-mtf_tensor *experts_layer(stack_call *c, const mtf_moe_opts *opts, mtf_tensor *x)
+static mtf_tensor *experts_apply(stack_call *c, const mtf_transformer_layer *l, mtf_tensor *x)
 {
-    mtf_moe_opts o = *opts;
+    mtf_moe_opts o = l->moe;
     char         init_in[KERNEL_INIT], init_out[KERNEL_INIT];
     o.name = "";
     o.importance = importance(experts_real(c));
@@ -64,3 +64,26 @@ void experts_settle(stack_call *c, const mtf_transformer_layer *l)
     o.name = l->name;
     if (!c->context.frozen) mtf_moe_balance(told.load, &o);
 }
+
+static const char *experts_name(const mtf_transformer_layer *l)
+{
+    return l->moe.outer ? "MoE2D" : "MoE1D";
+}
+
+/* mtf_moe checks its options. */
+static bool experts_complete(mtf_session *s, mtf_transformer_layer *l)
+{
+    (void)s, (void)l;
+    return true;
+}
+
+static bool always_has_experts(const mtf_transformer_layer *l)
+{
+    (void)l;
+    return true;
+}
+
+const layer_kind kind_experts = {.name_by = experts_name,
+                                 .complete = experts_complete,
+                                 .apply = experts_apply,
+                                 .has_experts = always_has_experts};

@@ -6,10 +6,12 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/numbers.h"
 #include "graph/node.h"
 #include "model/transformer/attend.h"
+#include "model/transformer/layer_kind.h"
 #include "model/transformer/relative.h"
 
 static mtf_dim key_of(const mtf_talking_heads_layer *o)
@@ -154,10 +156,10 @@ static mtf_dim encoded_memory(const stack_call *c, const mtf_talking_heads_layer
     return c->memory;
 }
 
-void talking_heads_keep(const stack_call *c, const mtf_talking_heads_layer *o, mtf_tensor *encoded)
+static void keep_encoded(stack_call *c, const mtf_transformer_layer *l, mtf_tensor *encoded)
 {
     mtf_tensor *part[PARTS];
-    memory_of(c, o, encoded, part);
+    memory_of(c, &l->talking_heads, encoded, part);
     for (int k = 0; k < PARTS; k++)
         if (part[k]) call_keep_encoded(c, encoded_names[k], part[k]);
 }
@@ -196,15 +198,15 @@ static mtf_tensor *bias_of(stack_call *c, const mtf_talking_heads_layer *o, bool
     return relative_bias(c, &how, q, memory);
 }
 
-void talking_heads_shared_bias(stack_call *c, const mtf_talking_heads_layer *o, bool across)
+static void shared_bias(stack_call *c, const mtf_talking_heads_layer *o, bool across)
 {
     bias_of(c, o, across, NULL, across ? c->memory : (mtf_dim){"memory_length", c->length.size});
 }
 
 /* ---- the layer ---- */
 
-mtf_tensor *talking_heads_layer(stack_call *c, const mtf_talking_heads_layer *o, bool to_encoder,
-                                mtf_tensor *x)
+static mtf_tensor *attended(stack_call *c, const mtf_talking_heads_layer *o, bool to_encoder,
+                            mtf_tensor *x)
 {
     mixing      before = mixing_of(o, false), after = mixing_of(o, true);
     mtf_tensor *part[PARTS];
@@ -233,3 +235,105 @@ mtf_tensor *talking_heads_layer(stack_call *c, const mtf_talking_heads_layer *o,
     mtf_tensor *w = kernel(c, "y", mtf_shape_plus(heads, model), deviation);
     return product(c, u, w, heads, model);
 }
+
+/* ---- the kinds ---- */
+
+/* A set of heads as dimensions, with names of the session's own. */
+static bool complete_heads(mtf_session *s, const char *layer, const char *name, int64_t heads,
+                           mtf_shape *dims)
+{
+    if (dims->ndims == 0) *dims = mtf_shape((mtf_dim){name, heads});
+    for (int k = 0; k < dims->ndims; k++) {
+        if (dims->dims[k].size < 1)
+            return fail(&s->fault, ERR_VALUE,
+                        "%s: there are %lld heads \"%s\"; there must be 1 or more", layer,
+                        (long long)dims->dims[k].size, dims->dims[k].name);
+        dims->dims[k].name = arena_text(&s->arena, dims->dims[k].name);
+        TRY(dims->dims[k].name != NULL);
+    }
+    return true;
+}
+
+/* Dimensions of one name have one size. */
+static bool heads_agree(fault *f, const char *layer, const mtf_shape *a, const mtf_shape *b)
+{
+    for (int i = 0; i < a->ndims; i++)
+        for (int k = 0; k < b->ndims; k++)
+            if (strcmp(a->dims[i].name, b->dims[k].name) == 0 && a->dims[i].size != b->dims[k].size)
+                return fail(f, ERR_VALUE,
+                            "%s: two sets of heads have \"%s\", with %lld and %lld; give what "
+                            "differs different names",
+                            layer, a->dims[i].name, (long long)a->dims[i].size,
+                            (long long)b->dims[k].size);
+    return true;
+}
+
+static bool complete_talking(mtf_session *s, const char *layer, mtf_talking_heads_layer *o)
+{
+    fault *f = &s->fault;
+    set_default(&o->key_heads, 12);
+    set_default(&o->softmax_heads, 12);
+    set_default(&o->value_heads, 12);
+    set_default(&o->key_size, 64);
+    set_default(&o->value_size, 64);
+    set_default(&o->buckets, 32);
+    set_default(&o->max_distance, 128);
+    if (o->dynamic_scale == 0) o->dynamic_scale = 0.01;
+    if (o->key_size < 1 || o->value_size < 1 || o->dynamic_scale < 0)
+        return fail(
+            f, ERR_VALUE,
+            "%s: heads of size %lld and %lld, a dynamic scale of %g; they must be 1 or more, "
+            "and above 0",
+            layer, (long long)o->key_size, (long long)o->value_size, o->dynamic_scale);
+    TRY(complete_heads(s, layer, "key_heads", o->key_heads, &o->key_dims) &&
+        complete_heads(s, layer, "heads", o->softmax_heads, &o->softmax_dims) &&
+        complete_heads(s, layer, "value_heads", o->value_heads, &o->value_dims) &&
+        heads_agree(f, layer, &o->key_dims, &o->softmax_dims) &&
+        heads_agree(f, layer, &o->key_dims, &o->value_dims) &&
+        heads_agree(f, layer, &o->softmax_dims, &o->value_dims));
+    return check_share(f, "the dropout of attention", o->dropout) &&
+           relative_check(f, layer, o->relative, o->buckets, o->max_distance);
+}
+
+static bool talking_complete(mtf_session *s, mtf_transformer_layer *l)
+{
+    return complete_talking(s, l->name, &l->talking_heads);
+}
+
+static mtf_tensor *apply_self(stack_call *c, const mtf_transformer_layer *l, mtf_tensor *x)
+{
+    return attended(c, &l->talking_heads, false, x);
+}
+
+static mtf_tensor *apply_enc_dec(stack_call *c, const mtf_transformer_layer *l, mtf_tensor *x)
+{
+    return attended(c, &l->talking_heads, true, x);
+}
+
+static void share_self(stack_call *c, const mtf_transformer_layer *l)
+{
+    if (l->talking_heads.relative == MTF_RELATIVE_BIAS_SHARED)
+        shared_bias(c, &l->talking_heads, false);
+}
+
+static void share_enc_dec(stack_call *c, const mtf_transformer_layer *l)
+{
+    if (l->talking_heads.relative == MTF_RELATIVE_BIAS_SHARED)
+        shared_bias(c, &l->talking_heads, true);
+}
+
+static bool talking_is_relative(const mtf_transformer_layer *l)
+{
+    return l->talking_heads.relative != MTF_RELATIVE_NONE;
+}
+
+const layer_kind kind_talking_self = {.name = "TalkingHeadsSelfAttention",
+                                      .complete = talking_complete,
+                                      .apply = apply_self,
+                                      .share = share_self};
+const layer_kind kind_talking_enc_dec = {.name = "TalkingHeadsEncDecAttention",
+                                         .complete = talking_complete,
+                                         .apply = apply_enc_dec,
+                                         .share = share_enc_dec,
+                                         .keep = keep_encoded,
+                                         .asks_places = talking_is_relative};

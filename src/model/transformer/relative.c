@@ -7,6 +7,19 @@
 #include "graph/node.h"
 #include "model/transformer/span_places.h"
 
+bool relative_check(fault *f, const char *layer, mtf_relative kind, int64_t buckets,
+                    int64_t max_distance)
+{
+    if (kind == MTF_RELATIVE_NONE) return true;
+    if (buckets < 4 || max_distance <= buckets / 2)
+        return fail(
+            f, ERR_VALUE,
+            "%s: %lld buckets of relative positions up to a distance of %lld; there must be "
+            "4 buckets or more, and the distance larger than half of them",
+            layer, (long long)buckets, (long long)max_distance);
+    return true;
+}
+
 /* The bucket of `relative`, the memory's position minus the query's: one for each small distance,
  * logarithmic up to max_distance, one for all longer distances.  Bidirectional: half of the buckets are
  * for memory after the query; else such memory has bucket 0. */

@@ -12,6 +12,9 @@ typedef struct relative_opts {
     bool         across; /* the memory is the encoder's output, and distances are those of spans */
 } relative_opts;
 
+/* Can there be so many buckets up to this distance?  An error if not. */
+bool relative_check(fault *f, const char *layer, mtf_relative kind, int64_t buckets,
+                    int64_t max_distance);
 /* The bias for the logits of queries q [.., length, ..], or NULL.  Where it depends only on the distance
  * it is [heads.., relative_distance]; else it is [.., length, memory], with the batch's dimensions where
  * positions have them. */

@@ -2,15 +2,12 @@
 #include "model/transformer/span_places.h"
 
 #include "graph/node.h"
+#include "model/transformer/layer_kind.h"
 
 bool span_places_needed(const mtf_transformer *m)
 {
-    for (int k = 0; k < m->decoder.nlayers; k++) {
-        const mtf_transformer_layer *l = &m->decoder.layers[k];
-        if (l->kind == MTF_ENC_DEC_ATTENTION && l->attention.relative) return true;
-        if (l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION && l->talking_heads.relative)
-            return true;
-    }
+    for (int k = 0; k < m->decoder.nlayers; k++)
+        if (layer_asks_places(&m->decoder.layers[k])) return true;
     return false;
 }
 

@@ -3,24 +3,13 @@
 #include <string.h>
 
 #include "graph/node.h"
+#include "model/transformer/layer_kind.h"
 #include "model/transformer/sublayers.h"
 
 static mtf_tensor *call_layer(stack_call *c, const mtf_transformer_layer *l, mtf_tensor *x)
 {
-    mtf_tensor *y = NULL;
     mtf_scope_push(c->graph, l->name);
-    switch (l->kind) {
-    case MTF_SELF_ATTENTION: y = self_attention_layer(c, &l->attention, x); break;
-    case MTF_ENC_DEC_ATTENTION: y = enc_dec_attention_layer(c, &l->attention, x); break;
-    case MTF_TALKING_HEADS_SELF_ATTENTION:
-        y = talking_heads_layer(c, &l->talking_heads, false, x);
-        break;
-    case MTF_TALKING_HEADS_ENC_DEC_ATTENTION:
-        y = talking_heads_layer(c, &l->talking_heads, true, x);
-        break;
-    case MTF_MOE: y = experts_layer(c, &l->moe, x); break;
-    default: y = feed_forward_layer(c, &l->feed_forward, x); break;
-    }
+    mtf_tensor *y = layer_kind_of(l->kind)->apply(c, l, x);
     mtf_scope_pop(c->graph);
     return y;
 }
@@ -80,17 +69,10 @@ static void name_told(const stack_call *c, const mtf_transformer_layer *l, const
 /* A bias that all layers share must not be part of the first layer's region. */
 static void make_shared_bias(stack_call *c, const mtf_transformer_layer *l)
 {
-    bool plain = l->kind == MTF_SELF_ATTENTION || l->kind == MTF_ENC_DEC_ATTENTION;
-    bool across =
-        l->kind == MTF_ENC_DEC_ATTENTION || l->kind == MTF_TALKING_HEADS_ENC_DEC_ATTENTION;
-    if (l->kind == MTF_FEED_FORWARD || l->kind == MTF_MOE ||
-        (plain ? l->attention.relative : l->talking_heads.relative) != MTF_RELATIVE_BIAS_SHARED)
-        return;
+    const layer_kind *k = layer_kind_of(l->kind);
+    if (!k->share) return;
     mtf_scope_push(c->graph, l->name);
-    if (plain)
-        attention_shared_bias(c, &l->attention, across);
-    else
-        talking_heads_shared_bias(c, &l->talking_heads, across);
+    k->share(c, l);
     mtf_scope_pop(c->graph);
 }
 

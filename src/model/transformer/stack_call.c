@@ -26,6 +26,22 @@ const char *call_kernel_init(const stack_call *c, bool outwards, char text[KERNE
     return text;
 }
 
+mtf_tensor *call_table(const stack_call *c, bool shared, const char *name, mtf_shape shape,
+                       double deviation)
+{
+    const char *inside = c->graph->scope;
+    char        init[KERNEL_INIT] = "zeros";
+    if (deviation > 0)
+        number_format(init, sizeof init, "normal(0, %.17g)", call_deviation(c, deviation, false));
+    if (shared) {
+        c->graph->scope = c->outside;
+        mtf_scope_push(c->graph, "shared");
+    }
+    mtf_tensor *table = call_weight(c, name, mtf_shape_plus(c->model->ensemble, shape), init);
+    c->graph->scope = inside;
+    return table;
+}
+
 mtf_shape call_shape(const stack_call *c, mtf_shape rest)
 {
     return mtf_shape_plus(mtf_shape_plus(c->batch, mtf_shape(c->length)), rest);

@@ -58,6 +58,10 @@ double call_deviation(const stack_call *c, double otherwise, bool outwards);
 /* The same for the kernel of a dense layer; NULL: its default. */
 enum { KERNEL_INIT = 40 };
 const char *call_kernel_init(const stack_call *c, bool outwards, char text[KERNEL_INIT]);
+/* A variable [ensemble.., shape..] of the stack, or one that encoder and decoder share: normal numbers of
+ * this deviation, unless the model has one for all; 0: zeros. */
+mtf_tensor *call_table(const stack_call *c, bool shared, const char *name, mtf_shape shape,
+                       double deviation);
 /* x with zeros at padding. */
 mtf_tensor *call_mask_padding(const stack_call *c, mtf_tensor *x);
 /* Dropout whose mask all positions of a sequence share. */
@@ -73,20 +77,8 @@ mtf_tensor *call_kept(const stack_call *c, const char *name, mtf_dtype type, mtf
 /* Fills that cache with `more` [batch.., length, rest..], in the rows from `row` on. */
 void call_keep_encoded(const stack_call *c, const char *name, mtf_tensor *more);
 
-/* ---- layers: x [batch.., length, d_model] to the same ---- */
+/* ---- experts ---- */
 
-mtf_tensor *self_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x);
-/* Makes the bias that such layers of a stack share, if they share one. */
-void        attention_shared_bias(stack_call *c, const mtf_attention_layer *o, bool across);
-mtf_tensor *enc_dec_attention_layer(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x);
-/* Caches the layer's keys and values of the encoder's output [batch.., length, d_model]. */
-void enc_dec_attention_keep(stack_call *c, const mtf_attention_layer *o, mtf_tensor *encoded);
-void talking_heads_shared_bias(stack_call *c, const mtf_talking_heads_layer *o, bool across);
-void talking_heads_keep(const stack_call *c, const mtf_talking_heads_layer *o, mtf_tensor *encoded);
-mtf_tensor *talking_heads_layer(stack_call *c, const mtf_talking_heads_layer *o, bool to_encoder,
-                                mtf_tensor *x);
-mtf_tensor *feed_forward_layer(stack_call *c, const mtf_feed_forward_layer *o, mtf_tensor *x);
-mtf_tensor *experts_layer(stack_call *c, const mtf_moe_opts *o, mtf_tensor *x);
 /* What experts take for padding of this stack's positions: i32, 0 there; NULL: there is none. */
 mtf_tensor *experts_real(const stack_call *c);
 /* Queries, or keys and values, by a mixture of experts in a scope `name`: x [.., channels] to [.., output].

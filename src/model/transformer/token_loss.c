@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/whole.h"
 #include "graph/node.h"
+#include "model/transformer/vocab.h"
 
 mtf_tensor *ensemble_logits(const stack_call *c, mtf_tensor *logits)
 {
@@ -25,11 +26,27 @@ mtf_tensor *ensemble_logits(const stack_call *c, mtf_tensor *logits)
 
 /* ---- losses of positions ---- */
 
+/* True at targets that carry loss. */
+static mtf_tensor *counts_of(const stack_call *c, const loss_opts *o)
+{
+    mtf_tensor *zero = mtf_constant(c->graph, 0, MTF_I32, mtf_shape());
+    mtf_tensor *counts = o->real ? mtf_logical_and(o->real, mtf_greater_equal(o->targets, zero))
+                                 : mtf_greater(o->targets, zero);
+    return o->counts ? mtf_logical_and(counts, o->counts) : counts;
+}
+
 /* Each [.., length]: cross-entropy; the same with label smoothing and z-loss, for training; 1 where the
  * most probable token is the target. */
 typedef struct token_losses {
     mtf_tensor *plain, *trained, *right;
 } token_losses;
+
+/* 1 where the most probable token is the target, else 0. */
+static mtf_tensor *right_of(const stack_call *c, mtf_tensor *logits, mtf_tensor *targets)
+{
+    mtf_tensor *best = mtf_argmax(logits, c->model->output_vocab);
+    return mtf_cast(mtf_equal(best, targets), MTF_F32);
+}
 
 static token_losses losses_of(const stack_call *c, mtf_tensor *logits, mtf_tensor *targets)
 {
@@ -50,8 +67,29 @@ static token_losses losses_of(const stack_call *c, mtf_tensor *logits, mtf_tenso
         l.trained = mtf_sub(log_z, mtf_add(mtf_scale(at_target, 1 - smoothing), mean));
     }
     if (z_loss > 0) l.trained = mtf_add(l.trained, mtf_scale(mtf_square(log_z), z_loss));
-    mtf_tensor *best = mtf_argmax(logits, m->output_vocab);
-    l.right = mtf_cast(mtf_equal(best, targets), MTF_F32);
+    l.right = right_of(c, logits, targets);
+    return l;
+}
+
+/* Are logits the vocabulary's, and has it losses of its own? */
+static bool own_losses(const stack_call *c)
+{
+    return c->model->opts.shared_softmax && vocab_kind_of(c->stack->vocab.kind)->losses;
+}
+
+/* The same by the vocabulary itself, which needs logits only to tell whether it is right. */
+static token_losses own_losses_of(const stack_call *c, mtf_tensor *x, mtf_tensor *logits,
+                                  const loss_opts *o)
+{
+    const mtf_transformer *m = c->model;
+    token_vocab            v = vocab_of(c, m->output_vocab);
+    const vocab_kind      *kind = vocab_kind_of(v.opts->kind);
+    vocab_targets          t = {.ids = mtf_maximum(o->targets, mtf_zeros_like(o->targets)),
+                                .counts = counts_of(c, o)};
+    token_losses           l = {.right = right_of(c, logits, o->targets)};
+    l.plain = l.trained = kind->losses(&v, x, &t);
+    t.z_loss = m->opts.z_loss;
+    if (t.z_loss > 0) l.trained = kind->losses(&v, x, &t);
     return l;
 }
 
@@ -100,15 +138,6 @@ static double denominator(const stack_call *c, mtf_shape positions)
     return (double)mtf_shape_size(mtf_shape_minus(positions, c->model->ensemble));
 }
 
-static mtf_tensor *count_targets(const stack_call *c, const loss_opts *o)
-{
-    mtf_tensor *zero = mtf_constant(c->graph, 0, MTF_I32, mtf_shape());
-    mtf_tensor *counts = o->real ? mtf_logical_and(o->real, mtf_greater_equal(o->targets, zero))
-                                 : mtf_greater(o->targets, zero);
-    if (o->counts) counts = mtf_logical_and(counts, o->counts);
-    return mtf_cast(counts, MTF_F32);
-}
-
 mtf_transformer_result token_loss(const stack_call *c, mtf_tensor *x, const loss_opts *o)
 {
     const mtf_transformer *m = c->model;
@@ -121,11 +150,12 @@ mtf_transformer_result token_loss(const stack_call *c, mtf_tensor *x, const loss
         r.logits = ensemble_logits(c, each);
         if (!o->targets) return r;
         /* Members of an ensemble are trained independently; their predictions are combined. */
-        l = losses_of(c, training ? each : r.logits, o->targets);
+        l = training && own_losses(c) ? own_losses_of(c, x, each, o)
+                                      : losses_of(c, training ? each : r.logits, o->targets);
     } else {
         l = losses_in_blocks(c, x, o->targets);
     }
-    r.weights = count_targets(c, o);
+    r.weights = mtf_cast(counts_of(c, o), MTF_F32);
     mtf_tensor *trained = mtf_multiply(l.trained, r.weights);
     if (!trained) return (mtf_transformer_result){0};
     bool apart = training && m->ensemble.ndims;

@@ -12,6 +12,7 @@ typedef struct stack {
     int                    nlayers; /* of one block */
     bool                   causal;  /* a position sees itself and earlier ones */
     bool                   has_logits;
+    mtf_vocab_opts vocab; /* complete; of what it reads, and of its logits if they share it */
 } stack;
 
 struct mtf_transformer {
@@ -24,16 +25,15 @@ struct mtf_transformer {
     int                 *decoders; /* how many decoders were made for it */
 };
 
-/* Does the layer have mixtures of experts, whose losses are part of the model's? */
-static inline bool layer_has_experts(const mtf_transformer_layer *l)
-{
-    bool attends = l->kind == MTF_SELF_ATTENTION || l->kind == MTF_ENC_DEC_ATTENTION;
-    return l->kind == MTF_MOE || (attends && l->attention.experts);
-}
-
 static inline bool transformer_has_encoder(const mtf_transformer *m)
 {
     return m->encoder.nlayers > 0;
+}
+
+/* The tokens that the decoder, or the only stack, reads. */
+static inline mtf_dim transformer_reads(const mtf_transformer *m)
+{
+    return transformer_has_encoder(m) ? m->output_vocab : m->input_vocab;
 }
 
 #endif

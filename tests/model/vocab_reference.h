@@ -1,0 +1,37 @@
+/* Vocabularies in plain loops and in double, from their definitions. */
+#ifndef TESTS_VOCAB_REFERENCE_H
+#define TESTS_VOCAB_REFERENCE_H
+
+#include "mtf_transformer.h"
+
+enum { VOCAB = 44, PADDED = 48, D = 6, MEMBERS = 2, MOST_WEIGHTS = 12 };
+
+/* A variable's elements; of an ensemble those of all members. */
+typedef struct weight {
+    char        name[80];
+    double     *x;
+    int64_t     n; /* of one member */
+    mtf_tensor *variable;
+} weight;
+
+typedef struct vocab_case {
+    const char    *what;
+    mtf_vocab_opts o;
+    bool           scaled;   /* the table is initialised like a classifier's weights */
+    double         z_loss;   /* 0: none */
+    bool           ensemble; /* of MEMBERS */
+} vocab_case;
+
+typedef struct weights {
+    const vocab_case *of;
+    weight            all[MOST_WEIGHTS];
+    int               n, member;
+} weights;
+
+void reference_embed(const weights *w, int id, double *x);
+/* The logits of x [D]: [PADDED]. */
+void reference_logits(const weights *w, const double *x, double *logits);
+/* The sum of the losses of one sequence, in training. */
+double reference_loss(const weights *w, int length, const double *x, const int32_t *targets);
+
+#endif
