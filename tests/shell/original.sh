@@ -77,6 +77,15 @@ for part in train t10k; do
     bytes '\0\0\x8\x3\0\0\0\x14\0\0\0\x1c\0\0\0\x1c' $((20 * 28 * 28)) | gzip >data/mnist/$part-images-idx3-ubyte.gz
     bytes '\0\0\x8\x1\0\0\0\x14' 20 | gzip >data/mnist/$part-labels-idx1-ubyte.gz
 done
+mkdir volumes
+cat >volumes.mtf <<'END'
+volumes: f32[example=2, height=8, width=8, depth=4] = random_uniform
+labels: i32[example=2, height=8, width=8, depth=4] = constant(value=1)
+END
+for part in train test; do
+    run run volumes.mtf --fetch volumes=volumes/$part-volumes.npy --fetch labels=volumes/$part-labels.npy
+    check "volumes" 0 out
+done
 printf 'a b\tA B\nc d\tC D\ne f\tE F\ng h\tG H\n' >pairs.tsv
 printf 'a b\nc d\n' >prompts
 types() {                               # types COMMAND
