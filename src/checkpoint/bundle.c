@@ -240,6 +240,7 @@ bool bundle_parse(contents *c, const char *path, const void *bytes, size_t n)
     slash = slash ? slash + 1 : path;
     text_add(&stem, "%.*s", dot && dot > slash ? (int)(dot - slash) : 0, slash);
     r.stem = text_done(&stem);
+    c->step = number_of(slash) > 0 ? number_of(slash) : 0;
     TRY(crc && r.stem && byte_order_suits(c->arena->fault, path, HOST_IS_LITTLE_ENDIAN));
     crc32c_fill(crc);
     c->crc = crc;

@@ -52,6 +52,9 @@ for name in model transformers; do
 done
 same "the same scores" scores-transformers scores-model
 run decode model --vocabulary words:words --inputs words --max-tokens 2 --threads 1; check "decode" 0 out ' '
+cp out answers
+run decode "$theirs/t5" --vocabulary words:words --inputs words --max-tokens 2 --threads 1; check "decode without an import" 0 out ' '
+same "the same answers" answers out
 
 # ---- as any checkpoint ---------------------------------------------------------------------------
 
@@ -66,6 +69,12 @@ check "training goes on" 0 out 'loaded 128 of 128 variables from '
 run ckpt show run global_step;          check "the step counts on" 0 out 'min 15, '
 refuses "import as another step" '"resumed/step_00000008" would have the checkpoint of step 7: its name should be step_00000007' \
     ckpt import "$theirs/t5" resumed/step_00000008
+run ckpt convert "$theirs/t5" short --type all=bf16; check "convert" 0 out 'short: 128 tensors'
+grep -q '"step": 7,' short/manifest.json && pass || lose "the step in a name" 7 "$(head -c 200 short/manifest.json)"
+losses() { run "${train[@]}" --gin_param "run.init_checkpoint = '$theirs/t5/model.ckpt-7'" --init-all --steps 2 --json "$@" && grep -o '"loss":[0-9.]\{5\}' out; }
+losses >whole
+losses --mesh x:2,y:2 --layout batch:x,heads:y,d_ff:y,vocab:y >parts
+grep -q loss whole && same "parts of its tensors" whole parts
 run ckpt import "$theirs/t5" resumed/step_00000007; check "import as a checkpoint of a run" 0 out 'tensors'
 run "${train[@]}" --checkpoint-dir resumed --resume --steps 8; check "resuming" 0 out 'resuming after step 7'
 run ckpt show resumed global_step;      check "one step later" 0 out 'min 8, '
