@@ -1,6 +1,7 @@
 /* Bundles: TensorFlow's checkpoints, an index and files with elements. */
 #include "checkpoint/bundle.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,6 +37,34 @@ static const char *joined(arena *a, const char *folder, const char *name, const 
     return text_done(&t);
 }
 
+static const char suffix[] = ".index";
+
+static bool is_index(const char *name)
+{
+    size_t n = strlen(name), k = sizeof suffix - 1;
+    return name[0] != '.' && n > k && strcmp(name + n - k, suffix) == 0;
+}
+
+/* The number before the suffix, as in model.ckpt-1000.index; -1: none. */
+static long long number_of(const char *name)
+{
+    const char *dash = strrchr(name, '-');
+    long long   number;
+    return dash && sscanf(dash + 1, "%18lld.index", &number) == 1 ? number : -1;
+}
+
+/* The index of the highest number in a folder; NULL: there is none. */
+static const char *last_in(arena *a, const char *folder)
+{
+    DIR        *d = opendir(folder);
+    const char *last = NULL;
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;)
+        if (is_index(e->d_name) && (!last || number_of(e->d_name) > number_of(last)))
+            last = arena_text(a, e->d_name);
+    if (d) closedir(d);
+    return last ? joined(a, folder, last, "") : NULL;
+}
+
 /* What the file "checkpoint" of a folder calls the newest, without a folder: it may have moved. */
 static const char *newest_in(arena *a, const char *folder)
 {
@@ -46,16 +75,15 @@ static const char *newest_in(arena *a, const char *folder)
         sscanf(line, "model_checkpoint_path: \"%4095[^\"\n]\"", name);
     if (file) fclose(file);
     const char *slash = strrchr(name, '/');
-    return *name ? joined(a, folder, slash ? slash + 1 : name, ".index") : NULL;
+    return *name ? joined(a, folder, slash ? slash + 1 : name, suffix) : last_in(a, folder);
 }
 
 const char *bundle_index_path(arena *a, const char *path)
 {
-    static const char suffix[] = ".index";
-    size_t            n = strlen(path), k = sizeof suffix - 1;
-    struct stat       about;
+    const char *slash = strrchr(path, '/');
+    struct stat about;
     if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) return newest_in(a, path);
-    if (n > k && strcmp(path + n - k, suffix) == 0) return path;
+    if (is_index(slash ? slash + 1 : path)) return path;
     const char *index = joined(a, "", path, suffix);
     return index && is_file(index) ? index : NULL;
 }
@@ -212,6 +240,7 @@ bool bundle_parse(contents *c, const char *path, const void *bytes, size_t n)
     slash = slash ? slash + 1 : path;
     text_add(&stem, "%.*s", dot && dot > slash ? (int)(dot - slash) : 0, slash);
     r.stem = text_done(&stem);
+    c->step = number_of(slash) > 0 ? number_of(slash) : 0;
     TRY(crc && r.stem && byte_order_suits(c->arena->fault, path, HOST_IS_LITTLE_ENDIAN));
     crc32c_fill(crc);
     c->crc = crc;

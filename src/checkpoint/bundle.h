@@ -10,10 +10,11 @@
 #include "base/byte_list.h"
 #include "checkpoint/contents.h"
 
-/* The path of the index that `path` means: an index, or what it begins with, or a folder whose file
- * "checkpoint" says which is the newest.  NULL: it means none, or an error. */
+/* The path of the index that `path` means: an index, or what it begins with, or in a folder the newest, by
+ * its file "checkpoint" or else by the numbers of steps.  NULL: it means none, or an error. */
 const char *bundle_index_path(arena *a, const char *path);
-/* Adds the tensors of an index, whose bytes are given, and the names of its files. */
+/* Adds the tensors of an index, whose bytes are given, and the names of its files; the step is the number in
+ * its name. */
 bool bundle_parse(contents *c, const char *path, const void *bytes, size_t n);
 /* Whether all tensors lie inside the files, whose lengths are known by now. */
 bool bundle_fits(const contents *c);

@@ -180,6 +180,16 @@ static bool discard(arena *a, const char *folder, int64_t step)
     return folder_remove(to, a->fault);
 }
 
+/* Under the name of another step it could not be opened afterwards. */
+bool folder_suits(const char *path, int64_t step, fault *f)
+{
+    int64_t named = folder_step(path);
+    return named < 0 || named == step ||
+           fail(f, ERR_USAGE,
+                "\"%s\" would have the checkpoint of step %lld: its name should be step_%08lld",
+                path, (long long)step, (long long)step);
+}
+
 bool folder_publish(arena *a, const char *folder, int64_t step)
 {
     const char *from = join(a, folder, writing, step), *to = join(a, folder, "", step);

@@ -21,6 +21,8 @@ bool folder_clean(arena *a, const char *folder); /* deletes what is half written
 bool folder_steps(arena *a, const char *folder, int64_t **steps, int *count);
 int64_t
 folder_step(const char *path); /* the step in its name; -1: it is not named as a checkpoint */
+/* Whether a checkpoint of this step may have this path: its name, if it is that of a step, is the right one. */
+bool folder_suits(const char *path, int64_t step, fault *f);
 /* Renames the draft to the checkpoint of its step, replacing one that exists. */
 bool folder_publish(arena *a, const char *folder, int64_t step);
 /* Keeps the newest `keep`, those that `every` divides (0: none), and `current`; deletes the rest. */

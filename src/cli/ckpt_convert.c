@@ -312,23 +312,13 @@ static bool is_foreign(mtf_session *s, const char *path)
     return false;
 }
 
-/* A folder that is named as the checkpoint of another step could not be opened afterwards. */
-static bool named_right(const conversion *v, const char *path)
-{
-    int64_t named = folder_step(path), step = v->source.contents.step;
-    return named < 0 || named == step ||
-           fail(&v->session->fault, ERR_USAGE,
-                "\"%s\" would have the checkpoint of step %lld: its name should be step_%08lld",
-                path, (long long)step, (long long)step);
-}
-
 static bool may_write(conversion *v, const char *path, bool as_file)
 {
     mtf_session *s = v->session;
     struct stat  about;
     bool         force = option_given(v->options, "force");
     TRY(!is_foreign(s, path) && output_is_other(s, v->source.contents.path, path));
-    if (!as_file) TRY(named_right(v, path));
+    if (!as_file) TRY(folder_suits(path, v->source.contents.step, &s->fault));
     if (!as_file) return whole_may_replace(&s->arena, path, manifest_name, force, &s->fault);
     if (stat(path, &about) != 0) return true;
     if (!S_ISREG(about.st_mode))

@@ -52,6 +52,9 @@ for name in model transformers; do
 done
 same "the same scores" scores-transformers scores-model
 run decode model --vocabulary words:words --inputs words --max-tokens 2 --threads 1; check "decode" 0 out ' '
+cp out answers
+run decode "$theirs/t5" --vocabulary words:words --inputs words --max-tokens 2 --threads 1; check "decode without an import" 0 out ' '
+same "the same answers" answers out
 
 # ---- as any checkpoint ---------------------------------------------------------------------------
 
@@ -64,6 +67,14 @@ train=(train --gin_file model/operative_config.gin --vocabulary words:words --te
 run "${train[@]}" --init-from "$theirs/t5/model.ckpt-7" --init-all --steps 8 --checkpoint-dir run
 check "training goes on" 0 out 'loaded 128 of 128 variables from '
 run ckpt show run global_step;          check "the step counts on" 0 out 'min 15, '
+refuses "import as another step" '"resumed/step_00000008" would have the checkpoint of step 7: its name should be step_00000007' \
+    ckpt import "$theirs/t5" resumed/step_00000008
+run ckpt convert "$theirs/t5" short --type all=bf16; check "convert" 0 out 'short: 128 tensors'
+grep -q '"step": 7,' short/manifest.json && pass || lose "the step in a name" 7 "$(head -c 200 short/manifest.json)"
+losses() { run "${train[@]}" --gin_param "run.init_checkpoint = '$theirs/t5/model.ckpt-7'" --init-all --steps 2 --json "$@" && grep -o '"loss":[0-9.]\{5\}' out; }
+losses >whole
+losses --mesh x:2,y:2 --layout batch:x,heads:y,d_ff:y,vocab:y >parts
+grep -q loss whole && same "parts of its tensors" whole parts
 run ckpt import "$theirs/t5" resumed/step_00000007; check "import as a checkpoint of a run" 0 out 'tensors'
 run "${train[@]}" --checkpoint-dir resumed --resume --steps 8; check "resuming" 0 out 'resuming after step 7'
 run ckpt show resumed global_step;      check "one step later" 0 out 'min 8, '
@@ -114,7 +125,10 @@ run ckpt import bad made;                check "the newest is not there" 1 err '
 damage t5 && echo 'model_checkpoint_path: "../../t5/model.ckpt-7"' >bad/checkpoint
 run ckpt ls bad;                        check "only in its own folder" 0 out 'bad/model.ckpt-7.index'
 damage t5 && rm bad/checkpoint
-run ckpt import bad made;                check "a folder that names none" 1 err 'bad/config.json" cannot be opened'
+for step in 10 9; do for end in index data-00000-of-00002 data-00001-of-00002; do cp bad/$file.$end bad/model.ckpt-$step.$end; done; done
+run ckpt ls bad;                        check "a folder that does not name the newest" 0 out 'bad/model.ckpt-10.index'
+rm bad/*.index
+run ckpt import bad made;                check "a folder without a checkpoint" 1 err 'bad/config.json" cannot be opened'
 run ckpt import "$theirs/partitioned/both" made; check "a partitioned variable" 1 err 'variable "w" is partitioned, and kept as slices; save it whole'
 
 printf 'bundles: %d passed, %d failed\n' $passed $failed

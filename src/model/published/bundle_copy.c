@@ -203,7 +203,7 @@ static bool copy_all(copying *v, const char *sign, bool (*write_files)(copying *
     mtf_session *s = v->session;
     whole_folder w;
     int64_t      step;
-    TRY(plan(v) && read_step(v, &step) &&
+    TRY(plan(v) && read_step(v, &step) && folder_suits(v->call->to, step, &s->fault) &&
         whole_may_replace(&s->arena, v->call->to, sign, v->call->force, &s->fault) &&
         whole_begin(&w, &s->arena, v->call->to));
     v->target.step = v->target.position = step;
