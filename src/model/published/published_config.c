@@ -1,14 +1,9 @@
 /* config.json of published models, and the models they describe. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/session.h"
+#include "checkpoint/json_file.h"
 #include "checkpoint/json_in.h"
-#include "checkpoint/opening.h"
 #include "model/published/published.h"
 
 /* ---- members of the file ---- */
@@ -245,25 +240,6 @@ static bool read_family(const config_reader *r, published_config *c)
     return wrong(r, "model_type", "\"t5\", \"mt5\", \"gpt2\" or \"mixtral\"");
 }
 
-/* The whole file as text in the arena. */
-static const char *read_text(mtf_session *s, const char *path)
-{
-    enum { MOST = 1 << 24 };
-    struct stat about;
-    int         file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    char       *text = NULL;
-    if (file < 0 || fstat(file, &about) != 0) {
-        fail(&s->fault, ERR_FILE, "\"%s\" cannot be opened: %s", path, strerror(errno));
-    } else if (!S_ISREG(about.st_mode) || about.st_size > MOST) {
-        fail(&s->fault, ERR_FILE, "\"%s\" is not a configuration of a model", path);
-    } else {
-        text = arena_alloc(&s->arena, (size_t)about.st_size + 1);
-        if (text && !file_read(file, path, 0, text, about.st_size, &s->fault)) text = NULL;
-    }
-    if (file >= 0) close(file);
-    return text;
-}
-
 bool published_parse(mtf_session *s, const char *path, const char *text, published_config *c)
 {
     *c = (published_config){.text = text};
@@ -276,7 +252,7 @@ bool published_parse(mtf_session *s, const char *path, const char *text, publish
 
 bool published_read(mtf_session *s, const char *path, published_config *c)
 {
-    const char *text = read_text(s, path);
+    const char *text = json_file_text(s, path);
     return text && published_parse(s, path, text, c);
 }
 
