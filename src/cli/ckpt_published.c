@@ -1,4 +1,4 @@
-/* mtf ckpt import and export: published weights of T5, GPT-2 and Mixtral. */
+/* mtf ckpt import and export: published weights of T5, GPT-2, Mixtral and BERT. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,8 @@ static published_call call_of(const options *o)
     return (published_call){.from = o->words[1],
                             .to = o->words[2],
                             .config = option_nth(o, "config", 0),
-                            .force = option_given(o, "force")};
+                            .force = option_given(o, "force"),
+                            .gin = option_given(o, "gin")};
 }
 
 /* Writes the model as a configuration, for --gin. */

@@ -6,7 +6,7 @@
 #include "mtf_bert.h"
 
 typedef enum bert_layer { BERT_ATTENTION, BERT_FEEDFORWARD, BERT_MOE } bert_layer;
-enum { BERT_MOST_LAYERS = 64, BERT_INIT = 80, BERT_VOCAB_DIVISOR = 128 };
+enum { BERT_MOST_LAYERS = 64, BERT_INIT = 80 };
 
 struct mtf_bert {
     mtf_session  *session;

@@ -1,4 +1,6 @@
 /* Descriptions of BERT: checked, copied, completed with defaults. */
+#include "model/bert/bert_describe.h"
+
 #include <string.h>
 
 #include "base/numbers.h"
@@ -27,7 +29,7 @@ static void set_rate(double *value, double otherwise)
     if (*value < 0) *value = 0;
 }
 
-static void complete(mtf_bert_opts *o)
+void bert_set_defaults(mtf_bert_opts *o)
 {
     set_default(&o->d_model, 768);
     set_default(&o->num_blocks, 12);
@@ -184,7 +186,7 @@ mtf_bert *mtf_bert_new(mtf_session *s, const mtf_bert_opts *opts)
     mtf_bert *m = arena_new(&s->arena, mtf_bert);
     if (!m) return NULL;
     *m = (mtf_bert){.session = s, .opts = *opts};
-    complete(&m->opts);
+    bert_set_defaults(&m->opts);
     bool ok = check_sizes(&s->fault, &m->opts) && check_rates(&s->fault, &m->opts) &&
               complete_heads(&s->fault, &m->opts) &&
               check_activation(&s->fault, m->opts.activation) && copy_texts(&s->arena, &m->opts) &&

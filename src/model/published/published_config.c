@@ -4,6 +4,8 @@
 
 #include "checkpoint/json_file.h"
 #include "checkpoint/json_in.h"
+#include "model/bert/bert_config.h"
+#include "model/bert/bert_describe.h"
 #include "model/published/published.h"
 
 /* ---- members of the file ---- */
@@ -225,10 +227,34 @@ static bool read_mixtral(const config_reader *r, published_config *c)
     return true;
 }
 
+static bool read_bert(const config_reader *r, published_config *c)
+{
+    mtf_bert_opts *o = &c->bert;
+    c->family = PUBLISHED_BERT;
+    TRY(bert_config_parse(r->session, r->path, r->root, o));
+    bert_set_defaults(o);
+    if (o->num_blocks >= 1000) return wrong(r, "num_hidden_layers", "less than 1000");
+    if (o->d_model % o->num_heads)
+        return wrong(r, "hidden_size", "a multiple of num_attention_heads");
+    c->vocab = o->vocab_size;
+    c->d_model = o->d_model;
+    c->heads = o->num_heads;
+    c->d_kv = o->d_model / o->num_heads;
+    c->d_ff = o->intermediate_size;
+    c->layers = o->num_blocks;
+    c->positions = o->max_positions;
+    c->tied = c->unscaled = true;
+    return true;
+}
+
 static const struct {
     const char *type;
     bool (*read)(const config_reader *r, published_config *c);
-} families[] = {{"t5", read_t5}, {"mt5", read_mt5}, {"gpt2", read_gpt2}, {"mixtral", read_mixtral}};
+} families[] = {{"t5", read_t5},
+                {"mt5", read_mt5},
+                {"gpt2", read_gpt2},
+                {"mixtral", read_mixtral},
+                {"bert", read_bert}};
 
 static bool read_family(const config_reader *r, published_config *c)
 {
@@ -237,7 +263,7 @@ static bool read_family(const config_reader *r, published_config *c)
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (strcmp(type, families[i].type) == 0)
             return get_size(r, "vocab_size", 0, &c->vocab) && families[i].read(r, c);
-    return wrong(r, "model_type", "\"t5\", \"mt5\", \"gpt2\" or \"mixtral\"");
+    return wrong(r, "model_type", "\"t5\", \"mt5\", \"gpt2\", \"mixtral\" or \"bert\"");
 }
 
 bool published_parse(mtf_session *s, const char *path, const char *text, published_config *c)
