@@ -93,6 +93,7 @@ says_six "$work/build/static"
 # Every macro of the headers, with lists that are empty, of one, of several, and in braces.
 cat >"$work/outside.cpp" <<'END'
 #include <mtf.h>
+#include <mtf_bert.h>
 #include <mtf_config.h>
 #include <mtf_data.h>
 #include <mtf_nn.h>

@@ -22,7 +22,7 @@ awk '
                if (!(home in layer)) print FILENAME ": folder " home " has no layer in src/LAYERS" }
     /^[ \t]*#[ \t]*include[ \t]*"/ {
         split($0, quoted, "\""); target = quoted[2]
-        if (target ~ /^mtf(_nn|_data|_text|_train|_transformer|_config|_build)?\.h$/) next
+        if (target ~ /^mtf(_nn|_data|_text|_train|_transformer|_bert|_config|_build)?\.h$/) next
         folder = room(target, 1)
         where = FILENAME ":" FNR ": "
         if (folder == target || target ~ /\.\./)

@@ -1,4 +1,4 @@
-/* mtf ckpt import and export: weights of T5, GPT-2 and Mixtral, and checkpoints of Mesh TensorFlow. */
+/* mtf ckpt import and export: weights of T5, GPT-2, Mixtral and BERT, and checkpoints of Mesh TensorFlow. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +17,8 @@ static published_call call_of(const options *o)
     return (published_call){.from = o->words[1],
                             .to = o->words[2],
                             .config = option_nth(o, "config", 0),
-                            .force = option_given(o, "force")};
+                            .force = option_given(o, "force"),
+                            .gin = option_given(o, "gin")};
 }
 
 static bool write_gin(mtf_session *s, const options *o, const char *text)

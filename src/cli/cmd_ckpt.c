@@ -89,7 +89,7 @@ const command command_ckpt = {
         "expressions, found anywhere in a name.  verify exits with 1 where one is damaged, diff "
         "where\n"
         "two differ.\n"
-        "import makes a checkpoint of T5, GPT-2 or Mixtral weights in Hugging Face's layout "
+        "import makes a checkpoint of T5, GPT-2, Mixtral or BERT weights in Hugging Face's layout "
         "(config.json\n"
         "and safetensors files), with a configuration in it, so that mtf decode TO answers with "
         "them,\n"

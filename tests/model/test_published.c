@@ -1,6 +1,7 @@
 /* Tests published models against the transformers library.
  *
- * tests/reference/published has small T5, mT5, GPT-2 and Mixtral models, made and run by the transformers library.
+ * tests/reference/published has small T5, mT5, GPT-2, Mixtral and BERT models, made and run by the transformers
+ * library.
  */
 #include <dirent.h>
 #include <unistd.h>
@@ -19,8 +20,18 @@ static share mine; /* of the models */
 
 #define FOLDER MTF_SOURCE_DIR "/tests/reference/published/"
 
-static const char *const models[] = {"t5", "t5_1_1", "mt5", "gpt2", "mixtral"};
-enum { MODELS = 5, VARIABLES = 100, PATH = 300, BEAMS = 3, NEW = 12, PROMPTS = 2 };
+static const char *const models[] = {"t5", "t5_1_1", "mt5", "gpt2", "mixtral", "bert"};
+/* The last is no Transformer of mtf_transformer.h. */
+enum {
+    MODELS = 5,
+    FOLDERS = 6,
+    BERT = 5,
+    VARIABLES = 100,
+    PATH = 300,
+    BEAMS = 3,
+    NEW = 12,
+    PROMPTS = 2
+};
 
 static const struct {
     const char *mesh, *layout;
@@ -348,6 +359,108 @@ static void test_scaled_logits(void **state)
     }
 }
 
+/* ---- BERT ---- */
+
+/* A head's loss is a mean over labels, there and here; padding of tables is not there. */
+typedef struct bert_case {
+    mtf_bert_output out;
+    mtf_bert_result words, next;
+    mtf_tensor     *loss, *inputs[5];
+} bert_case;
+
+static const char *const bert_inputs[] = {"input_ids", "input_mask", "segment_ids", "labels",
+                                          "follows"};
+
+static mtf_tensor *bert_input(known *k, mtf_graph *g, const char *name)
+{
+    mtf_dim batch = {"batch", tensor_file_size(&k->answers, name, 0)};
+    if (strcmp(name, "follows") == 0) return mtf_input(g, name, MTF_I32, mtf_shape(batch));
+    return mtf_input(g, name, MTF_I32,
+                     mtf_shape(batch, (mtf_dim){"seq", tensor_file_size(&k->answers, name, 1)}));
+}
+
+/* Every position is predicted; those without a label, -100, have no weight. */
+static bert_case make_bert(known *k, mtf_session *s, mtf_graph *g)
+{
+    bert_case c;
+    for (int i = 0; i < 5; i++) c.inputs[i] = bert_input(k, g, bert_inputs[i]);
+    mtf_tensor *ids = c.inputs[0], *labels = c.inputs[3], *zero = mtf_zeros_like(ids);
+    mtf_dim     seq = {"seq", tensor_file_size(&k->answers, "labels", 1)};
+    mtf_tensor *at = mtf_add(zero, mtf_range(g, seq, MTF_I32));
+    c.out = mtf_bert_apply(mtf_bert_new(s, &k->config.bert),
+                           &(mtf_bert_batch){ids, c.inputs[1], c.inputs[2]}, NULL);
+    at = mtf_rename_dimension(at, "seq", "predictions");
+    labels = mtf_rename_dimension(labels, "seq", "predictions");
+    mtf_tensor *none = mtf_zeros_like(labels);
+    c.words = mtf_bert_masked_words(&c.out, at, mtf_maximum(labels, none),
+                                    mtf_cast(mtf_greater_equal(labels, none), MTF_F32));
+    c.next = mtf_bert_next_sentence(&c.out, c.inputs[4]);
+    c.loss = mtf_add(c.words.loss, c.next.loss);
+    return c;
+}
+
+static void check_bert_answers(known *k, const bert_case *c, mtf_program *p)
+{
+    static float got[65536];
+    int64_t      count, vocab = k->config.vocab, rows = 128;
+    const float *want = tensor_file_get(&k->answers, "sequence", MTF_F32, &count);
+    mtf_fetch(p, c->out.sequence, got);
+    assert_alike("bert", "the last layer", count, got, want, 0);
+    want = tensor_file_get(&k->answers, "pooled", MTF_F32, &count);
+    mtf_fetch(p, c->out.pooled, got);
+    assert_alike("bert", "the pooled vector", count, got, want, 0);
+    want = tensor_file_get(&k->answers, "next", MTF_F32, &count);
+    mtf_fetch(p, c->next.logits, got);
+    assert_alike("bert", "logits of next sentences", count, got, want, 0);
+    want = tensor_file_get(&k->answers, "words", MTF_F32, &count);
+    mtf_fetch(p, c->words.logits, got);
+    for (int64_t i = 0; i < count / vocab; i++)
+        assert_alike("bert", "logits of words", vocab, got + i * rows, want + i * vocab, 0);
+}
+
+static void check_bert(known *k, const char *mesh, const char *layout)
+{
+    mtf_session *s = open_as_asked(&(mtf_session_opts){.mesh = mesh, .layout = layout});
+    mtf_graph   *g = mtf_graph_new(s);
+    bert_case    c = make_bert(k, s, g);
+    mtf_tensor  *fetches[VARIABLES + 5], *variables[VARIABLES];
+    int          n = mtf_variables(g, variables, VARIABLES);
+    assert_int_equal(n, k->gradient.contents.ntensors);
+    mtf_gradients(1, &c.loss, n, variables, NULL, fetches);
+    fetches[n] = c.loss, fetches[n + 1] = c.words.logits, fetches[n + 2] = c.next.logits;
+    fetches[n + 3] = c.out.sequence, fetches[n + 4] = c.out.pooled;
+    mtf_program *p = mtf_compile_n(g, n + 5, fetches);
+    load(s, k->weights);
+    for (int i = 0; i < 5; i++) feed(k, p, c.inputs[i], bert_inputs[i]);
+    mtf_step(p);
+    if (!mtf_ok(s)) fail_msg("bert, %s: %s", layout ? layout : "one", mtf_error(s));
+    check_bert_answers(k, &c, p);
+    float        loss = (float)mtf_fetch_scalar(p, c.loss);
+    int64_t      count;
+    static float got[65536];
+    assert_alike("bert", "the loss", 1, &loss,
+                 tensor_file_get(&k->answers, "loss", MTF_F32, &count), 0);
+    for (int i = 0; i < n; i++) {
+        const char  *name = tensor_name(variables[i]);
+        const float *want = tensor_file_get(&k->gradient, name, MTF_F32, &count);
+        mtf_fetch(p, fetches[i], got);
+        assert_alike("bert", name, count, got, want, 1e-6);
+    }
+    close_well(s);
+}
+
+static void test_bert(void **state)
+{
+    known k;
+    (void)state;
+    if (!share_has(mine, BERT)) return;
+    known_open(&k, models[BERT]);
+    check_bert(&k, NULL, NULL);
+    check_bert(&k, "a:2,b:3", "batch:a,num_heads:b,vocab:b,intermediate:b?");
+    check_bert(&k, "a:2,b:2", "memory_seq:a,hidden:b");
+    known_close(&k);
+}
+
 /* ---- decoding ---- */
 
 /* Rows [prompts, results, tokens]; -1 follows the last token. */
@@ -453,7 +566,7 @@ static void export(const char *from, const char *to)
 static void test_there_and_back(void **state)
 {
     (void)state;
-    for (int i = 0; i < MODELS; i++) {
+    for (int i = 0; i < FOLDERS; i++) {
         scratch s = scratch_make();
         char    from[PATH], file[PATH], ours[PATH], again[PATH], exported[PATH], written[PATH];
         theirs(models[i], "", from);
@@ -501,8 +614,8 @@ static void test_refusals(void **state)
         const char *weights, *config, *says;
     } cases[] = {
         {"gpt2", "[1]", "is not a JSON object"},
-        {"gpt2", "{\"model_type\":\"bert\"}",
-         "\"model_type\" must be \"t5\", \"mt5\", \"gpt2\" or \"mixtral\""},
+        {"gpt2", "{\"model_type\":\"roberta\"}",
+         "\"model_type\" must be \"t5\", \"mt5\", \"gpt2\", \"mixtral\" or \"bert\""},
         {"gpt2", "{\"model_type\":\"gpt2\"}",
          "\"vocab_size\" must be a whole number from 1 to 2147483646"},
         {"gpt2", "{\"model_type\":\"gpt2\",\"vocab_size\":60,\"n_embd\":9007199254740992}",
@@ -581,10 +694,14 @@ static void test_one_head(void **state)
 int main(int argc, char **argv)
 {
     share_read(argc > 1 ? argv[1] : NULL, &mine);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),         cmocka_unit_test(test_head_of_its_own),
-        cmocka_unit_test(test_configurations), cmocka_unit_test(test_scaled_logits),
-        cmocka_unit_test(test_decoding),       cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_one_head)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),
+                                       cmocka_unit_test(test_head_of_its_own),
+                                       cmocka_unit_test(test_configurations),
+                                       cmocka_unit_test(test_scaled_logits),
+                                       cmocka_unit_test(test_decoding),
+                                       cmocka_unit_test(test_there_and_back),
+                                       cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_one_head),
+                                       cmocka_unit_test(test_bert)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

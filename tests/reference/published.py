@@ -1,7 +1,7 @@
-"""Writes tests/reference/published: small T5, mT5, GPT-2 and Mixtral models and what they answer.
+"""Writes tests/reference/published: small T5, mT5, GPT-2, Mixtral and BERT models and what they answer.
 
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install numpy torch transformers safetensors
-    /tmp/venv/bin/python tests/reference/published.py [t5 | t5_1_1 | mt5 | gpt2 | mixtral]...
+    /tmp/venv/bin/python tests/reference/published.py [t5 | t5_1_1 | mt5 | gpt2 | mixtral | bert]...
     /tmp/venv/bin/python tests/reference/published.py opens FOLDER...   folders that mtf exported
 
 Models have random weights and are made, saved and run by Hugging Face's transformers library.  Each
@@ -22,7 +22,8 @@ import sys
 import numpy as np
 import torch
 from safetensors.numpy import load_file, save_file
-from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, GPT2Config, GPT2LMHeadModel
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, BertConfig, BertForPreTraining
+from transformers import GPT2Config, GPT2LMHeadModel
 from transformers import MixtralConfig, MixtralForCausalLM
 from transformers import MT5Config, MT5ForConditionalGeneration, T5Config, T5ForConditionalGeneration
 
@@ -37,12 +38,12 @@ def randomise(model, seed, tied_scale):
     with torch.no_grad():
         for name, p in model.named_parameters():
             x = torch.randn(p.shape, generator=g)
-            norm = "norm" in name or "ln_" in name
+            norm = "norm" in name.lower() or "ln_" in name
             if norm and name.endswith("weight"):
                 p.copy_(1 + 0.2 * x)
             elif name.endswith("bias") or norm:
                 p.copy_(0.2 * x)
-            elif "wte" in name or "shared" in name or "embed_tokens" in name:
+            elif any(w in name for w in ("wte", "shared", "embed_tokens", "_embeddings")):
                 p.copy_(tied_scale * x)
             else:
                 # What layers add outweighs the embedding, else every token repeats the one before.
@@ -184,7 +185,8 @@ def as_saved(name, x):
 
 def write(folder, model, answers, loss):
     path = os.path.join(HERE, folder)
-    model.generation_config.eos_token_id = model.config.eos_token_id
+    if model.can_generate():
+        model.generation_config.eos_token_id = model.config.eos_token_id
     loss.backward()
     gradients = {}
     for n, p in model.named_parameters():
@@ -195,7 +197,8 @@ def write(folder, model, answers, loss):
     save_file(gradients, os.path.join(path, "gradients.safetensors"))
     answers["loss"] = np.array(loss.item(), np.float32)
     save_file(answers, os.path.join(path, "answers.safetensors"))
-    os.remove(os.path.join(path, "generation_config.json"))
+    if model.can_generate():
+        os.remove(os.path.join(path, "generation_config.json"))
 
 
 def t5(folder, seed, kind=(T5Config, T5ForConditionalGeneration), **more):
@@ -252,6 +255,27 @@ def mixtral(folder, seed):
     write(folder, model, answers, out.loss)
 
 
+def bert(folder, seed):
+    config = BertConfig(vocab_size=VOCAB, hidden_size=12, num_hidden_layers=2, num_attention_heads=3,
+                        intermediate_size=20, max_position_embeddings=17, type_vocab_size=2,
+                        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    model = BertForPreTraining(config).eval()
+    randomise(model, seed, 1.0)
+    ids, mask = tokens(seed + 1, 3, 11), torch.ones(3, 11, dtype=torch.long)
+    segments, labels = (tokens(seed + 2, 3, 11) % 2), tokens(seed + 3, 3, 11)
+    mask[1, 8:], mask[2, 5:] = 0, 0
+    labels[tokens(seed + 4, 3, 11) % 4 > 0] = -100  # the others are masked words
+    follows = tokens(seed + 5, 3) % 2
+    out = model(input_ids=ids, attention_mask=mask, token_type_ids=segments, labels=labels, next_sentence_label=follows)
+    inside = model.bert(input_ids=ids, attention_mask=mask, token_type_ids=segments)
+    answers = {name: x.int().numpy() for name, x in (
+        ("input_ids", ids), ("input_mask", mask), ("segment_ids", segments), ("labels", labels), ("follows", follows))}
+    for name, x in (("words", out.prediction_logits), ("next", out.seq_relationship_logits),
+                    ("sequence", inside.last_hidden_state), ("pooled", inside.pooler_output)):
+        answers[name] = x.detach().numpy()
+    write(folder, model, answers, out.loss)
+
+
 def first_seed(make, *args, **more):
     """The first whose answers are clear."""
     for seed in range(10, 4000, 10):
@@ -280,7 +304,7 @@ if __name__ == "__main__":
         opens(sys.argv[2:])
     else:
         check_buckets()
-        wanted = sys.argv[1:] or ["t5", "t5_1_1", "mt5", "gpt2", "mixtral"]
+        wanted = sys.argv[1:] or ["t5", "t5_1_1", "mt5", "gpt2", "mixtral", "bert"]
         if "t5" in wanted:
             first_seed(t5, "t5", feed_forward_proj="relu", tie_word_embeddings=True)
         if "t5_1_1" in wanted:
@@ -292,3 +316,5 @@ if __name__ == "__main__":
             first_seed(gpt2, "gpt2")
         if "mixtral" in wanted:
             first_seed(mixtral, "mixtral")
+        if "bert" in wanted:
+            bert("bert", 10)

@@ -65,8 +65,10 @@ done
 # ---- published weights -----------------------------------------------------------------------------
 
 published=$root/tests/reference/published
-for model in t5 t5_1_1 mt5 gpt2 mixtral; do
-    run ckpt import "$published/$model" in-$model --gin $model.gin; check "import $model" 0 out "in-$model: "
+for model in t5 t5_1_1 mt5 gpt2 mixtral bert; do
+    gin=(--gin $model.gin)
+    [ $model = bert ] && gin=()
+    run ckpt import "$published/$model" in-$model "${gin[@]}"; check "import $model" 0 out "in-$model: "
     run ckpt verify in-$model;          check "import $model: the checkpoint" 0 out 'sound'
     run ckpt export in-$model out-$model; check "export $model" 0 out "out-$model: "
     run ckpt diff out-$model/model.safetensors "$published/$model/model.safetensors"; check "$model there and back" 0 out '0 of '
@@ -138,6 +140,15 @@ mkdir old && cp "$published/gpt2/config.json" old
 run ckpt convert "$published/gpt2/model.safetensors" old/model.safetensors --rename '^transformer\.=' --type all=bf16
 run ckpt import old in-old;             check "import of an older file" 0 out 'in-old: 36 tensors'
 run ckpt ls in-old;                     check "elements keep their type" 0 out 'transformer/true_layer_norm/layer_prepostprocess/layer_norm/layer_norm_scale                      bf16'
+# As the first files of BERT have it, and as models without heads: norms with gamma and beta, no word before names.
+run ckpt convert "$published/bert/model.safetensors" old/bert.safetensors --rename 'LayerNorm\.weight=LayerNorm.gamma' \
+    --rename 'LayerNorm\.bias=LayerNorm.beta'
+run ckpt import old/bert.safetensors in-first --config "$published/bert/config.json"; check "the first BERT's names" 0 out 'in-first: 46 tensors'
+run ckpt diff in-first in-bert;         check "the same BERT" 0 out '0 of 46'
+run ckpt convert "$published/bert/model.safetensors" old/encoder.safetensors --only '^bert\.(emb|enc)' --rename '^bert\.='
+run ckpt import old/encoder.safetensors in-encoder --config "$published/bert/config.json"; check "an encoder alone" 0 out 'in-encoder: 37 tensors'
+run ckpt export in-encoder out-encoder; check "an encoder goes back" 0 out 'out-encoder: 37 tensors'
+run ckpt import "$published/bert" in-gin --gin none.gin; check "a gin file of a BERT" 1 err 'described by its config.json, not by a gin file'
 # Half the width: weights are widened when they are loaded; what is converted still has its configuration.
 run score in-old --vocabulary words:words --targets words --threads 1; check "score with bf16 weights" 0 out "-"
 run decode in-old --vocabulary words:words --inputs words --max-tokens 2 --threads 1; check "decode with bf16 weights" 0 out " "

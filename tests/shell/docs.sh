@@ -104,7 +104,7 @@ every_line() {                          # every_line PLACE: each is a command
 }
 
 statements() {                          # statements PLACE PARAMETERS: they compile
-    { printf '#include <%s.h>\n' mtf mtf_config mtf_data mtf_nn mtf_text mtf_train stdio
+    { printf '#include <%s.h>\n' mtf mtf_config mtf_data mtf_nn mtf_text mtf_train mtf_bert stdio
       printf 'void block(%s);\nvoid block(%s)\n{\n' "$2" "$2"; cat "$work/block"; echo '}'; } >"$work/block.c"
     if ${CC:-cc} -std=c11 -Wall -Wno-unused -Werror -fsyntax-only "-I$root/include" "$work/block.c" 2>"$work/err"; then pass
     else lose "$1" "C that compiles" "$(head -c 900 "$work/err")"; fi

@@ -94,7 +94,7 @@ static bool same_elements(conversion *v, const kept_tensor *a, const kept_tensor
     return same;
 }
 
-bool conversion_settle_logits(conversion *v)
+static bool settle_logits(conversion *v)
 {
     published_config  *c = &v->config;
     published_logits   names = published_logits_of(c);
@@ -112,6 +112,25 @@ bool conversion_settle_logits(conversion *v)
                 "\"%s\" has a \"%s\" of its own, but config.json asks for logits divided by "
                 "sqrt(d_model), which mtf does only where they use the embedding",
                 v->source.path, head->shown);
+}
+
+/* BERT's files may lack heads: a model that only predicts masked words has no pooler. */
+static bool settle_heads(conversion *v)
+{
+    published_config *c = &v->config;
+    const contents   *from = &v->source;
+    bool              in = v->imports;
+    c->pooled = in ? published_find(c, from, "bert.pooler.dense.weight") != NULL
+                   : contents_find(from, "bert/pooler/kernel") != NULL;
+    c->masks = contents_find(from, in ? "cls.predictions.bias" : "cls/predictions/output_bias");
+    c->follows =
+        contents_find(from, in ? "cls.seq_relationship.weight" : "cls/seq_relationship/kernel");
+    return true;
+}
+
+bool conversion_settle_heads(conversion *v)
+{
+    return v->config.family == PUBLISHED_BERT ? settle_heads(v) : settle_logits(v);
 }
 
 /* A spare tensor: listed with its reason, or an error where it is not the copy that it should be. */

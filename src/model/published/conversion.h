@@ -19,9 +19,9 @@ typedef struct conversion {
 
 /* The tensor of the source with this weight; NULL where absent. */
 kept_tensor *conversion_source(const conversion *v, const published_weight *w);
-/* Configurations do not tell reliably whether the logits' weights are tied: an old one of T5 implies it by
+/* Finds out which heads a model has.  Configurations do not tell reliably whether the logits' weights are tied: an old one of T5 implies it by
  * the scaling of logits, a later one says so for all models.  So the weights themselves decide. */
-bool conversion_settle_logits(conversion *v);
+bool conversion_settle_heads(conversion *v);
 /* Whether the source has every weight in its shape, and nothing else but tensors that no variable needs,
  * which are listed in `spare`. */
 bool conversion_check(conversion *v);

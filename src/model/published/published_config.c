@@ -1,14 +1,11 @@
 /* config.json of published models, and the models they describe. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/session.h"
+#include "checkpoint/json_file.h"
 #include "checkpoint/json_in.h"
-#include "checkpoint/opening.h"
+#include "model/bert/bert_config.h"
+#include "model/bert/bert_describe.h"
 #include "model/published/published.h"
 
 /* ---- members of the file ---- */
@@ -230,10 +227,34 @@ static bool read_mixtral(const config_reader *r, published_config *c)
     return true;
 }
 
+static bool read_bert(const config_reader *r, published_config *c)
+{
+    mtf_bert_opts *o = &c->bert;
+    c->family = PUBLISHED_BERT;
+    TRY(bert_config_parse(r->session, r->path, r->root, o));
+    bert_set_defaults(o);
+    if (o->num_blocks >= 1000) return wrong(r, "num_hidden_layers", "less than 1000");
+    if (o->d_model % o->num_heads)
+        return wrong(r, "hidden_size", "a multiple of num_attention_heads");
+    c->vocab = o->vocab_size;
+    c->d_model = o->d_model;
+    c->heads = o->num_heads;
+    c->d_kv = o->d_model / o->num_heads;
+    c->d_ff = o->intermediate_size;
+    c->layers = o->num_blocks;
+    c->positions = o->max_positions;
+    c->tied = c->unscaled = true;
+    return true;
+}
+
 static const struct {
     const char *type;
     bool (*read)(const config_reader *r, published_config *c);
-} families[] = {{"t5", read_t5}, {"mt5", read_mt5}, {"gpt2", read_gpt2}, {"mixtral", read_mixtral}};
+} families[] = {{"t5", read_t5},
+                {"mt5", read_mt5},
+                {"gpt2", read_gpt2},
+                {"mixtral", read_mixtral},
+                {"bert", read_bert}};
 
 static bool read_family(const config_reader *r, published_config *c)
 {
@@ -242,26 +263,7 @@ static bool read_family(const config_reader *r, published_config *c)
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (strcmp(type, families[i].type) == 0)
             return get_size(r, "vocab_size", 0, &c->vocab) && families[i].read(r, c);
-    return wrong(r, "model_type", "\"t5\", \"mt5\", \"gpt2\" or \"mixtral\"");
-}
-
-/* The whole file as text in the arena. */
-static const char *read_text(mtf_session *s, const char *path)
-{
-    enum { MOST = 1 << 24 };
-    struct stat about;
-    int         file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    char       *text = NULL;
-    if (file < 0 || fstat(file, &about) != 0) {
-        fail(&s->fault, ERR_FILE, "\"%s\" cannot be opened: %s", path, strerror(errno));
-    } else if (!S_ISREG(about.st_mode) || about.st_size > MOST) {
-        fail(&s->fault, ERR_FILE, "\"%s\" is not a configuration of a model", path);
-    } else {
-        text = arena_alloc(&s->arena, (size_t)about.st_size + 1);
-        if (text && !file_read(file, path, 0, text, about.st_size, &s->fault)) text = NULL;
-    }
-    if (file >= 0) close(file);
-    return text;
+    return wrong(r, "model_type", "\"t5\", \"mt5\", \"gpt2\", \"mixtral\" or \"bert\"");
 }
 
 bool published_parse(mtf_session *s, const char *path, const char *text, published_config *c)
@@ -276,7 +278,7 @@ bool published_parse(mtf_session *s, const char *path, const char *text, publish
 
 bool published_read(mtf_session *s, const char *path, published_config *c)
 {
-    const char *text = read_text(s, path);
+    const char *text = json_file_text(s, path);
     return text && published_parse(s, path, text, c);
 }
 

@@ -125,6 +125,7 @@ static void add_vocabulary(textbuf *t, const published_config *c)
 const char *published_gin(arena *a, const published_config *c)
 {
     textbuf t = {.arena = a};
+    if (c->family == PUBLISHED_BERT) return NULL;
     text_add(&t, "# A published model; mtf ckpt import made this of its config.json.\n\n");
     add_sizes(&t, c);
     if (c->family == PUBLISHED_T5)

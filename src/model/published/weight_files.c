@@ -75,12 +75,12 @@ static int group_size(const conversion *v, int k)
     return v->imports ? v->weights[k].pieces : v->weights[k].parts;
 }
 
-/* Import: extracts one variable from a published tensor, or builds it from several.  Export: builds the tensor
+/* Import: extracts one variable from a published tensor, or builds it from several; what fills it is 0.  Export: builds the tensor
  * from its variables, or extracts it from one. */
 static char *make_tensor(conversion *v, int k, const kept_tensor *to)
 {
     mtf_session *s = v->session;
-    char        *made = block_alloc(&s->allocator, &s->fault, (size_t)to->bytes, false);
+    char        *made = block_alloc(&s->allocator, &s->fault, (size_t)to->bytes, true);
     int          n = group_size(v, k);
     for (int i = k; made && i < k + n; i++) {
         const published_weight *w = &v->weights[i];
@@ -163,7 +163,7 @@ static bool write_files(conversion *v)
     TRY(ok);
     if (v->imports) {
         const char *gin = published_gin(&s->arena, &v->config);
-        TRY(gin && writing_small(&v->target, CONFIG_KEPT, gin, strlen(gin)));
+        TRY(mtf_ok(s) && (!gin || writing_small(&v->target, CONFIG_KEPT, gin, strlen(gin))));
         v->target.config = text;
         text = manifest_print(&v->target);
     }
@@ -188,7 +188,7 @@ static bool convert_open(conversion *v, const published_call *call, published_do
 {
     mtf_session *s = v->session;
     const char  *sign = v->imports ? manifest_name : "config.json";
-    TRY(conversion_settle_logits(v));
+    TRY(conversion_settle_heads(v));
     v->config.legacy_names =
         v->config.family == PUBLISHED_T5 &&
         (v->imports ? !v->config.gated : contents_find(&v->source, legacy_sign) != NULL);
@@ -241,6 +241,9 @@ bool published_import(mtf_session *s, const published_call *call, published_done
                                       : NULL;
     char        whole[PATH_MAX];
     TRY(config && published_read(s, config, &v.config));
+    if (call->gin && v.config.family == PUBLISHED_BERT)
+        return fail(&s->fault, ERR_USAGE,
+                    "--gin: a BERT is described by its config.json, not by a gin file");
     if (realpath(folder, whole)) TRY((v.config.folder = arena_text(a, whole)) != NULL);
     if (folder == call->from) { /* files of a folder may hold tensors besides the weights */
         const char *usual = beside(a, folder, "model.safetensors");

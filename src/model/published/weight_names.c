@@ -1,17 +1,24 @@
 /* The names of published weights, as tables. */
 #include "model/published/weight_names.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/pattern.h"
 #include "base/textbuf.h"
+#include "base/whole.h"
+#include "model/bert/bert_describe.h"
 
-typedef enum when { ALWAYS, IF_PLAIN, IF_GATED, IF_UNTIED } when;
+enum { FIRST_NAME = 200 };
+
+typedef enum when { ALWAYS, IF_PLAIN, IF_GATED, IF_UNTIED, IF_POOLED, IF_MASKS, IF_FOLLOWS } when;
 typedef enum blocks { ONCE, ENCODER, DECODER } blocks;
 
 /* A # in a name is the number of a block, a @ that of an expert, whose tensors are pieces of one variable.
  * Letters stand for dimensions: v vocabulary, d model, h all heads in one dimension, H heads, m all heads of
- * keys and values, f hidden units, g those of an expert, x experts of the router, b buckets, p positions.  A ^
+ * keys and values, f hidden units, g those of an expert, x experts of the router, b buckets, p positions; of BERT
+ * V vocabulary, of which our table has more rows, D model, E model that is summed, A all heads in two dimensions,
+ * I hidden units, P positions, Y kinds of segments, C two classes.  A ^
  * before them: the published tensor is transposed; a digit: it holds three side by side, of which this is that
  * one. */
 typedef struct row {
@@ -97,6 +104,39 @@ static const row mixtral_rows[] = {
     {ONCE,    IF_UNTIED, "lm_head.weight",                                          "transformer/logits/kernel",                                  "^dv"},
     {0},
 };
+static const row bert_rows[] = {
+    {ONCE,    ALWAYS,     "bert.embeddings.word_embeddings.weight",                 "bert/embeddings/word_embeddings",                              "VD"},
+    {ONCE,    ALWAYS,     "bert.embeddings.position_embeddings.weight",             "bert/embeddings/position_embeddings",                          "PD"},
+    {ONCE,    ALWAYS,     "bert.embeddings.token_type_embeddings.weight",           "bert/embeddings/token_type_embeddings",                        "YD"},
+    {ONCE,    ALWAYS,     "bert.embeddings.LayerNorm.weight",                       "bert/embeddings/layer_norm/layer_norm_scale",                  "D"},
+    {ONCE,    ALWAYS,     "bert.embeddings.LayerNorm.bias",                         "bert/embeddings/layer_norm/layer_norm_bias",                   "D"},
+    {DECODER, ALWAYS,     "bert.encoder.layer.#.attention.self.query.weight",       "bert/encoder/block_#/attention/query/kernel",                  "^DA"},
+    {DECODER, ALWAYS,     "bert.encoder.layer.#.attention.self.query.bias",         "bert/encoder/block_#/attention/query/bias",                    "A"},
+    {DECODER, ALWAYS,     "bert.encoder.layer.#.attention.self.key.weight",         "bert/encoder/block_#/attention/key/kernel",                    "^DA"},
+    {DECODER, ALWAYS,     "bert.encoder.layer.#.attention.self.key.bias",           "bert/encoder/block_#/attention/key/bias",                      "A"},
+    {DECODER, ALWAYS,     "bert.encoder.layer.#.attention.self.value.weight",       "bert/encoder/block_#/attention/value/kernel",                  "^DA"},
+    {DECODER, ALWAYS,     "bert.encoder.layer.#.attention.self.value.bias",         "bert/encoder/block_#/attention/value/bias",                    "A"},
+    {DECODER, ALWAYS,     "bert.encoder.layer.#.attention.output.dense.weight",     "bert/encoder/block_#/attention/output/kernel",                 "^AD"},
+    {DECODER, ALWAYS,     "bert.encoder.layer.#.attention.output.dense.bias",       "bert/encoder/block_#/attention/output/bias",                   "D"},
+    {DECODER, ALWAYS,     "bert.encoder.layer.#.attention.output.LayerNorm.weight", "bert/encoder/block_#/attention/layer_norm/layer_norm_scale",   "D"},
+    {DECODER, ALWAYS,     "bert.encoder.layer.#.attention.output.LayerNorm.bias",   "bert/encoder/block_#/attention/layer_norm/layer_norm_bias",    "D"},
+    {DECODER, ALWAYS,     "bert.encoder.layer.#.intermediate.dense.weight",         "bert/encoder/block_#/feedforward/dense_1/kernel",              "^DI"},
+    {DECODER, ALWAYS,     "bert.encoder.layer.#.intermediate.dense.bias",           "bert/encoder/block_#/feedforward/dense_1/bias",                "I"},
+    {DECODER, ALWAYS,     "bert.encoder.layer.#.output.dense.weight",               "bert/encoder/block_#/feedforward/dense_2/kernel",              "^ID"},
+    {DECODER, ALWAYS,     "bert.encoder.layer.#.output.dense.bias",                 "bert/encoder/block_#/feedforward/dense_2/bias",                "D"},
+    {DECODER, ALWAYS,     "bert.encoder.layer.#.output.LayerNorm.weight",           "bert/encoder/block_#/feedforward/layer_norm/layer_norm_scale", "D"},
+    {DECODER, ALWAYS,     "bert.encoder.layer.#.output.LayerNorm.bias",             "bert/encoder/block_#/feedforward/layer_norm/layer_norm_bias",  "D"},
+    {ONCE,    IF_POOLED,  "bert.pooler.dense.weight",                               "bert/pooler/kernel",                                           "^ED"},
+    {ONCE,    IF_POOLED,  "bert.pooler.dense.bias",                                 "bert/pooler/bias",                                             "D"},
+    {ONCE,    IF_MASKS,   "cls.predictions.transform.dense.weight",                 "cls/predictions/transform/kernel",                             "^ED"},
+    {ONCE,    IF_MASKS,   "cls.predictions.transform.dense.bias",                   "cls/predictions/transform/bias",                               "D"},
+    {ONCE,    IF_MASKS,   "cls.predictions.transform.LayerNorm.weight",             "cls/predictions/transform/layer_norm/layer_norm_scale",        "D"},
+    {ONCE,    IF_MASKS,   "cls.predictions.transform.LayerNorm.bias",               "cls/predictions/transform/layer_norm/layer_norm_bias",         "D"},
+    {ONCE,    IF_MASKS,   "cls.predictions.bias",                                   "cls/predictions/output_bias",                                  "V"},
+    {ONCE,    IF_FOLLOWS, "cls.seq_relationship.weight",                            "cls/seq_relationship/kernel",                                  "^DC"},
+    {ONCE,    IF_FOLLOWS, "cls.seq_relationship.bias",                              "cls/seq_relationship/bias",                                    "C"},
+    {0},
+};
 /* clang-format on */
 
 static const published_spare t5_spares[] = {
@@ -114,6 +154,12 @@ static const published_spare mixtral_spares[] = {
     {"^lm_head\\.weight$", "model.embed_tokens.weight", NULL},
     {"^model\\.layers\\.[0-9]+\\.self_attn\\.rotary_emb\\.inv_freq$", NULL,
      "follows from rope_theta"},
+    {0}};
+
+static const published_spare bert_spares[] = {
+    {"^cls\\.predictions\\.decoder\\.weight$", "bert.embeddings.word_embeddings.weight", NULL},
+    {"^cls\\.predictions\\.decoder\\.bias$", "cls.predictions.bias", NULL},
+    {"^(bert\\.)?embeddings\\.position_ids$", NULL, "counts from 0"},
     {0}};
 
 /* What differs between families, besides the rows. */
@@ -136,6 +182,7 @@ static const struct {
                            mixtral_spares,
                            {"lm_head.weight", "transformer/logits/kernel",
                             "model.embed_tokens.weight"}},
+    [PUBLISHED_BERT] = {.rows = bert_rows, .prefix = "bert.", .spares = bert_spares},
 };
 
 /* ---- rows to weights ---- */
@@ -146,6 +193,9 @@ static bool applies(const row *r, const published_config *c)
     case IF_PLAIN: return !c->gated;
     case IF_GATED: return c->gated;
     case IF_UNTIED: return !c->tied;
+    case IF_POOLED: return c->pooled;
+    case IF_MASKS: return c->masks;
+    case IF_FOLLOWS: return c->follows;
     default: return true;
     }
 }
@@ -153,6 +203,21 @@ static bool applies(const row *r, const published_config *c)
 static int64_t repeats(const row *r, const published_config *c)
 {
     return r->blocks == ENCODER ? c->encoder_layers : r->blocks == DECODER ? c->layers : 1;
+}
+
+/* Those of BERT. */
+static mtf_dim bert_dim_of(char letter, const published_config *c)
+{
+    switch (letter) {
+    case 'V': return (mtf_dim){"vocab", c->vocab};
+    case 'D': return (mtf_dim){"hidden", c->d_model};
+    case 'E': return (mtf_dim){"_hidden", c->d_model};
+    case 'A': return (mtf_dim){"num_heads", c->heads * c->d_kv};
+    case 'I': return (mtf_dim){"intermediate", c->d_ff};
+    case 'P': return (mtf_dim){"max_position_embeddings", c->positions};
+    case 'Y': return (mtf_dim){"token_type_vocab", c->bert.type_vocab};
+    default: return (mtf_dim){"classes", 2};
+    }
 }
 
 /* A dimension by its letter.  A model of one head has no dimension of heads. */
@@ -168,8 +233,22 @@ static mtf_dim dim_of(char letter, const published_config *c)
     case 'x': return (mtf_dim){"expert_unsplit", c->experts};
     case 'f': return (mtf_dim){"d_ff", c->d_ff};
     case 'b': return (mtf_dim){"buckets", c->buckets};
-    default: return (mtf_dim){"max_length", c->positions};
+    case 'p': return (mtf_dim){"max_length", c->positions};
+    default: return bert_dim_of(letter, c);
     }
+}
+
+/* Our dimensions for a letter: most often one, of the same size as theirs. */
+static void add_dims(char letter, const published_config *c, mtf_shape *shape)
+{
+    mtf_dim dim = dim_of(letter, c);
+    if (letter == 'H' && c->heads == 1) return;
+    if (letter == 'V') dim.size = round_up(dim.size, BERT_VOCAB_DIVISOR);
+    if (letter == 'A') {
+        shape->dims[shape->ndims++] = (mtf_dim){"num_heads", c->heads};
+        dim = (mtf_dim){"size_per_head", c->d_kv};
+    }
+    shape->dims[shape->ndims++] = dim;
 }
 
 /* The name with a number in place of the mark, padded to `digits` digits. */
@@ -201,7 +280,7 @@ static void set_shapes(const char *dims, const published_config *c, published_we
     int     n = 0;
     for (; *dims; dims++) {
         pair[n++] = dim_of(*dims, c);
-        if (*dims != 'H' || c->heads > 1) w->shape.dims[w->shape.ndims++] = pair[n - 1];
+        add_dims(*dims, c, &w->shape);
     }
     w->rows = n == 2 ? pair[0].size : 1;
     w->columns = pair[n - 1].size;
@@ -266,13 +345,36 @@ const published_weight *published_weights(arena *a, const published_config *c, i
 
 /* ---- names in files ---- */
 
-kept_tensor *published_find(const published_config *c, const contents *file, const char *theirs)
+static kept_tensor *find_without_prefix(const published_config *c, const contents *file,
+                                        const char *theirs)
 {
     kept_tensor *t = contents_find(file, theirs);
     const char  *prefix = families[c->family].prefix;
     size_t       n = strlen(prefix);
     if (t || n == 0 || strncmp(theirs, prefix, n) != 0) return t;
     return contents_find(file, theirs + n);
+}
+
+/* The first BERT's norms have "gamma" and "beta". */
+static bool first_name(const char *theirs, char name[FIRST_NAME])
+{
+    static const char *const now[] = {"LayerNorm.weight", "LayerNorm.bias"};
+    static const char *const first[] = {"LayerNorm.gamma", "LayerNorm.beta"};
+    for (int i = 0; i < 2; i++) {
+        const char *at = strstr(theirs, now[i]);
+        if (!at) continue;
+        int n = snprintf(name, FIRST_NAME, "%.*s%s", (int)(at - theirs), theirs, first[i]);
+        return n < FIRST_NAME;
+    }
+    return false;
+}
+
+kept_tensor *published_find(const published_config *c, const contents *file, const char *theirs)
+{
+    char         name[FIRST_NAME];
+    kept_tensor *t = find_without_prefix(c, file, theirs);
+    if (t || c->family != PUBLISHED_BERT || !first_name(theirs, name)) return t;
+    return find_without_prefix(c, file, name);
 }
 
 published_logits published_logits_of(const published_config *c)

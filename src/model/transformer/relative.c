@@ -20,11 +20,7 @@ bool relative_check(fault *f, const char *layer, mtf_relative kind, int64_t buck
     return true;
 }
 
-/* The bucket of `relative`, the memory's position minus the query's: one for each small distance,
- * logarithmic up to max_distance, one for all longer distances.  Bidirectional: half of the buckets are
- * for memory after the query; else such memory has bucket 0. */
-static int64_t relative_bucket(int64_t relative, int64_t buckets, int64_t max_distance,
-                               bool bidirectional)
+int64_t relative_bucket(int64_t relative, int64_t buckets, int64_t max_distance, bool bidirectional)
 {
     int64_t first = 0, distance = -relative;
     if (bidirectional) {

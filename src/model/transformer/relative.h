@@ -15,6 +15,12 @@ typedef struct relative_opts {
 /* Can there be so many buckets up to this distance?  An error if not. */
 bool relative_check(fault *f, const char *layer, mtf_relative kind, int64_t buckets,
                     int64_t max_distance);
+/* The bucket of `relative`, the memory's position minus the query's: one for each small distance,
+ * logarithmic up to max_distance, one for all longer distances.  Bidirectional: half of the buckets are
+ * for memory after the query; else such memory has bucket 0. */
+int64_t relative_bucket(int64_t relative, int64_t buckets, int64_t max_distance,
+                        bool bidirectional);
+
 /* The bias for the logits of queries q [.., length, ..], or NULL.  Where it depends only on the distance
  * it is [heads.., relative_distance]; else it is [.., length, memory], with the batch's dimensions where
  * positions have them. */

@@ -1,0 +1,28 @@
+/* Configurations of models: the text of a JSON file. */
+#include "checkpoint/json_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "checkpoint/opening.h"
+
+const char *json_file_text(mtf_session *s, const char *path)
+{
+    enum { MOST = 1 << 24 };
+    struct stat about;
+    int         file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char       *text = NULL;
+    if (file < 0 || fstat(file, &about) != 0) {
+        fail(&s->fault, ERR_FILE, "\"%s\" cannot be opened: %s", path, strerror(errno));
+    } else if (!S_ISREG(about.st_mode) || about.st_size > MOST) {
+        fail(&s->fault, ERR_FILE, "\"%s\" is not a configuration of a model", path);
+    } else {
+        text = arena_alloc(&s->arena, (size_t)about.st_size + 1);
+        if (text && !file_read(file, path, 0, text, about.st_size, &s->fault)) text = NULL;
+    }
+    if (file >= 0) close(file);
+    return text;
+}
