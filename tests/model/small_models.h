@@ -7,6 +7,8 @@
 enum { SMALL_VOCAB = 50 };
 
 int small_models(void); /* how many there are */
+/* The first ones, of which tests/reference/transformer_values.txt has the values. */
+int small_models_by_torch(void);
 /* Model k, and what it is; it has dropout in training where `dropout`. */
 mtf_transformer *small_model(mtf_session *s, int k, bool dropout, const char **what);
 /* The same; composed: attention is made of products and a softmax. */

@@ -110,7 +110,7 @@ static mtf_transformer *more_model(mtf_session *s, const more *m)
 
 static const more *more_of(int k)
 {
-    return k >= small_models() ? &mores[k - small_models()] : NULL;
+    return k >= small_models_by_torch() ? &mores[k - small_models_by_torch()] : NULL;
 }
 
 static mtf_transformer_result apply(mtf_session *s, int k, mtf_transformer_batch *b,
@@ -299,9 +299,9 @@ static void test_every_option(void **state)
 {
     reference r = {.text = read_text(MTF_SOURCE_DIR "/tests/reference/transformer_values.txt")};
     (void)state;
-    for (int k = 0; k < small_models() + MORES; k++)
+    for (int k = 0; k < small_models_by_torch() + MORES; k++)
         if (share_has(mine, k)) check_model(&r, k);
-    assert_int_equal(occurrences(r.text, "\nmodel ") + 1, small_models() + MORES);
+    assert_int_equal(occurrences(r.text, "\nmodel ") + 1, small_models_by_torch() + MORES);
     free(r.text);
 }
 
