@@ -85,6 +85,36 @@ typedef struct mtf_feed_forward_layer {
     bool        f8; /* its products are made in f8, as those of mtf_einsum_f8                  */
 } mtf_feed_forward_layer;
 
+/* Convolutions along the length.  A position sees others of its own example alone: what would lie before
+ * the first or after the last is zero.  In an autoregressive stack it sees none that is later. */
+typedef struct mtf_convolution_layer {
+    /* MTF_CONVOLUTION: how many positions each one sums; in an autoregressive stack the last ones,
+     * itself included, else as many before as after it; default 3 */
+    int64_t     filter;
+    const char *activation; /* of the results, for mtf_activate; default none              */
+    /* The others: which neighbours, as -4 and 4; default -1 and 1, or 0 where none may be later. */
+    int64_t min_position, max_position;
+    double  depthwise_scale, pointwise_scale; /* of initial variances; default 1           */
+    int64_t filters; /* that a softmax over the neighbours makes: how many different ones, for
+                        as many channels each; a divisor of d_model; default 1             */
+    bool    dynamic; /* MTF_LOCAL_CONV_BLOCK: by MTF_DYNAMIC_CONVOLUTION; default: lightweight */
+    int64_t output;  /* channels; default, and always: d_model                             */
+} mtf_convolution_layer;
+
+/* Convolutions of the Evolved Transformer. */
+typedef struct mtf_evolved_layer {
+    double  dropout;
+    double  init_scale; /* of the variance of separable convolutions' weights; default 1    */
+    double  epsilon;    /* of the norm; default 1e-6                                        */
+    int64_t d_model;    /* default, and always: the model's                                 */
+} mtf_evolved_layer;
+
+/* The sum of attention to itself and to the encoder. */
+typedef struct mtf_two_attentions_layer {
+    mtf_attention_layer own;    /* default: twice as many heads as the other              */
+    mtf_attention_layer across; /* default: 8 heads                                       */
+} mtf_two_attentions_layer;
+
 typedef enum mtf_layer_kind {
     MTF_LAYER_END, /* ends a list */
     MTF_SELF_ATTENTION,
@@ -92,7 +122,16 @@ typedef enum mtf_layer_kind {
     MTF_TALKING_HEADS_SELF_ATTENTION,
     MTF_TALKING_HEADS_ENC_DEC_ATTENTION,
     MTF_FEED_FORWARD,
-    MTF_MOE /* a mixture of experts; its loss is part of the model's in training */
+    MTF_MOE, /* a mixture of experts; its loss is part of the model's in training */
+    MTF_CONVOLUTION,
+    MTF_SEPARABLE_CONVOLUTION,   /* neighbours summed channel by channel, then a dense layer    */
+    MTF_LIGHTWEIGHT_CONVOLUTION, /* the same, weights being a softmax over the neighbours      */
+    MTF_DYNAMIC_CONVOLUTION,     /* the same, of logits that follow from each position         */
+    MTF_LOCAL_CONV_BLOCK,        /* gated linear units, one of these two, a dense layer        */
+    MTF_GATED_LINEAR_UNIT,       /* (x W) sigmoid(x V)                                         */
+    MTF_EVOLVED_ENCODER_CONVOLUTION, /* not in autoregressive stacks                           */
+    MTF_EVOLVED_DECODER_CONVOLUTION,
+    MTF_TWO_ATTENTIONS
 } mtf_layer_kind;
 
 typedef struct mtf_transformer_layer {
@@ -100,9 +139,12 @@ typedef struct mtf_transformer_layer {
     const char    *name;  /* its inner scope; default: the original's class, as "SelfAttention" */
     const char    *place; /* its outer scope, in that of the block; default: "layer_000", ...  */
     union {
-        mtf_attention_layer     attention;
-        mtf_talking_heads_layer talking_heads;
-        mtf_feed_forward_layer  feed_forward;
+        mtf_attention_layer      attention;
+        mtf_talking_heads_layer  talking_heads;
+        mtf_feed_forward_layer   feed_forward;
+        mtf_convolution_layer    convolution; /* of MTF_CONVOLUTION to MTF_LOCAL_CONV_BLOCK */
+        mtf_evolved_layer        evolved;
+        mtf_two_attentions_layer two_attentions;
         mtf_moe_opts moe; /* name, output, importance, initialisers, context: the stack's */
     };
 } mtf_transformer_layer;

@@ -9,7 +9,8 @@ typedef struct small {
     mtf_attention_layer     attention;          /* of the decoder's first layer */
     mtf_attention_layer     of_encoder, across; /* of the encoder, and of the decoder to it */
     mtf_transformer_opts    opts;
-    mtf_talking_heads_layer talks, talks_across; /* with heads: instead of these */
+    mtf_talking_heads_layer talks, talks_across;   /* with heads: instead of these */
+    mtf_transformer_layer   more, more_of_encoder; /* of some kind: before the last one */
     bool                    encoder;
     const char             *activation[3];
     bool                    elsewhere; /* its values are compared by another test */
@@ -177,6 +178,37 @@ static const small smalls[] = {
                         .dropout = 0.2,
                         .noise = 0.1}},
      .elsewhere = true},
+    {.what = "convolution", .more = {MTF_CONVOLUTION, .convolution = {.activation = "tanh"}}},
+    {.what = "convolutions of encoder and decoder",
+     .encoder = true,
+     .more = {MTF_CONVOLUTION, .convolution = {.filter = 4}},
+     .more_of_encoder = {MTF_CONVOLUTION, .convolution = {.filter = 4}}},
+    {.what = "separable convolution",
+     .more = {MTF_SEPARABLE_CONVOLUTION, .convolution = {.min_position = -3, .max_position = -1}},
+     .opts = {.stack = {.recompute = true}}},
+    {.what = "separable convolution of an ensemble",
+     .more = {MTF_SEPARABLE_CONVOLUTION, .convolution = {.min_position = -2}},
+     .opts = {.ensemble = 2}},
+    {.what = "lightweight convolutions",
+     .encoder = true,
+     .more = {MTF_LIGHTWEIGHT_CONVOLUTION, .convolution = {.min_position = -2, .filters = 4}},
+     .more_of_encoder = {MTF_LIGHTWEIGHT_CONVOLUTION,
+                         .convolution = {.min_position = -1, .max_position = 2}}},
+    {.what = "dynamic convolution",
+     .more = {MTF_DYNAMIC_CONVOLUTION, .convolution = {.min_position = -3, .filters = 4}}},
+    {.what = "prefix, block of a dynamic convolution",
+     .more = {MTF_LOCAL_CONV_BLOCK,
+              .convolution = {.min_position = -2, .filters = 2, .dynamic = true}},
+     .opts = {.prefix = true}},
+    {.what = "Evolved Transformer",
+     .encoder = true,
+     .more = {MTF_EVOLVED_DECODER_CONVOLUTION, .evolved = {.dropout = 0}},
+     .more_of_encoder = {MTF_EVOLVED_ENCODER_CONVOLUTION, .evolved = {.dropout = 0}}},
+    {.what = "gated units and two attentions",
+     .encoder = true,
+     .more = {MTF_TWO_ATTENTIONS,
+              .two_attentions = {.own = {.kv = 4}, .across = {.heads = 2, .kv = 4}}},
+     .more_of_encoder = {MTF_GATED_LINEAR_UNIT}},
 };
 
 int small_models(void)
@@ -191,7 +223,7 @@ bool small_model_has_encoder(int k)
 
 bool small_model_elsewhere(int k)
 {
-    return smalls[k].elsewhere;
+    return smalls[k].elsewhere || smalls[k].more.kind;
 }
 
 mtf_transformer *small_model(mtf_session *s, int k, bool dropout, const char **what)
@@ -226,8 +258,9 @@ mtf_transformer *small_model_by(mtf_session *s, int k, bool dropout, bool compos
     mtf_transformer_opts  o = m->opts;
     mtf_transformer_layer encoder[] = {{.kind = MTF_SELF_ATTENTION, .attention = m->of_encoder},
                                        {.kind = MTF_FEED_FORWARD, .feed_forward = {.hidden = 24}},
+                                       m->more_of_encoder,
                                        {0}};
-    mtf_transformer_layer layers[4] = {{.kind = MTF_SELF_ATTENTION}};
+    mtf_transformer_layer layers[5] = {{.kind = MTF_SELF_ATTENTION}};
     int                   n = 1;
     if (!a.heads) a.heads = 4;
     a.kv = 8;
@@ -243,6 +276,7 @@ mtf_transformer *small_model_by(mtf_session *s, int k, bool dropout, bool compos
                                               .attention = usual_size(m->across, composed)};
     if (m->talks_across.key_size)
         layers[1] = talking(MTF_TALKING_HEADS_ENC_DEC_ATTENTION, &m->talks_across, dropout);
+    if (m->more.kind) layers[n++] = m->more;
     layers[n] = (mtf_transformer_layer){.kind = MTF_FEED_FORWARD, .feed_forward = {.hidden = 24}};
     for (int i = 0; i < 3; i++) layers[n].feed_forward.activation[i] = m->activation[i];
     o.d_model = 16;

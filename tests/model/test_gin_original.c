@@ -61,6 +61,42 @@ static void test_layer_items(void **state)
            "a layer is a class, or a class, a name and a dictionary of arguments");
 }
 
+/* Layers that mix neighbours, with the names of the original. */
+static void test_neighbours(void **state)
+{
+    (void)state;
+    opened o = open_text(
+        "d_model = 8\nBitransformer.shared_embedding = True\n"
+        "Conv1DLayer.filter_size = 5\nSeparableConv1DLayer.min_relative_pos = -2\n"
+        "Conv1DLocalAttn.min_relative_pos = -1\nConv1DLocalAttn.num_unique_depth_filters = 2\n"
+        "LocalConvAttnBlock.attention_type = 'dynamic_conv'\n"
+        "EncDecAttention.key_value_size = 4\nSelfAttention.key_value_size = 4\n"
+        "encoder/make_layer_stack.layers = [@Conv1DLayer, @EncoderConvolutionalLayer]\n"
+        "decoder/make_layer_stack.layers = [@SeparableConv1DLayer, @LightweightConv1DLocalAttn,\n"
+        "  @DynamicConv1DLocalAttn, @LocalConvAttnBlock, @GatedLinearUnitLayer,\n"
+        "  @DecoderConvolutionalLayer, [@DecoderAttentionLayer, {'base_num_heads': 3}]]");
+    mtf_graph *g = build(&o);
+    check_shape(g, "encoder/block_000/layer_001/EncoderConvolutionalLayer/conv1x1/kernel", 8, 32);
+    check_shape(g, "decoder/block_000/layer_001/LightweightConv1DLocalAttn/kernel_weights", 2, 2);
+    check_shape(g, "decoder/block_000/layer_003/LocalConvAttnBlock/projection/kernel", 8, 8);
+    check_shape(g, "decoder/block_000/layer_006/DecoderAttentionLayer/SelfAttention/q", 8, 24);
+    check_shape(g, "decoder/block_000/layer_006/DecoderAttentionLayer/EncDecAttention/q", 8, 12);
+    assert_true(has_variable(g, "encoder/block_000/layer_000/Conv1DLayer/conv1d/kernel"));
+    assert_true(has_variable(g, "decoder/block_000/layer_000/SeparableConv1DLayer/separable_conv1d/"
+                                "depthwise_dense_2/kernel"));
+    check_same_again(&o, VOCAB);
+    close_well(o.session);
+    refuse("run.model_type = 'lm'\nmake_layer_stack.layers = [@LocalConvAttnBlock]\n"
+           "LocalConvAttnBlock.attention_type = 'conv'",
+           "LocalConvAttnBlock.attention_type takes 'lightweight_conv' or 'dynamic_conv', not "
+           "'conv'");
+    refuse("run.model_type = 'lm'\nmake_layer_stack.layers = [@Conv1DLayer]\n"
+           "Conv1DLayer.activation = 'reluu'",
+           "Conv1DLayer.activation: there is no \"reluu\"; did you mean \"relu\"?");
+    refuse("run.model_type = 'lm'\nmake_layer_stack.layers = [@LayerStack]",
+           "LayerStack is not a layer; layers are SelfAttention, LocalSelfAttention, ");
+}
+
 /* Stacks with one name share the variables of layers with one name. */
 static void test_one_stack_for_both(void **state)
 {
@@ -237,10 +273,11 @@ static void test_operative_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layer_items),     cmocka_unit_test(test_one_stack_for_both),
-        cmocka_unit_test(test_shared_tables),   cmocka_unit_test(test_lengths_of_spans),
-        cmocka_unit_test(test_vocabularies),    cmocka_unit_test(test_t5_model),
-        cmocka_unit_test(test_operative_names), cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_layer_items),        cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_one_stack_for_both), cmocka_unit_test(test_shared_tables),
+        cmocka_unit_test(test_lengths_of_spans),   cmocka_unit_test(test_vocabularies),
+        cmocka_unit_test(test_t5_model),           cmocka_unit_test(test_operative_names),
+        cmocka_unit_test(test_positions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,6 +64,15 @@ const layer_class layer_classes[] = {
     {&known_experts_2d, MTF_MOE, config_experts},
     {&known_experts_attention, MTF_SELF_ATTENTION, config_experts_attention},
     {&known_experts_enc_dec, MTF_ENC_DEC_ATTENTION, config_experts_attention},
+    {&known_convolution, MTF_CONVOLUTION, config_convolution},
+    {&known_separable_convolution, MTF_SEPARABLE_CONVOLUTION, config_convolution},
+    {&known_lightweight_convolution, MTF_LIGHTWEIGHT_CONVOLUTION, config_convolution},
+    {&known_dynamic_convolution, MTF_DYNAMIC_CONVOLUTION, config_convolution},
+    {&known_local_conv_block, MTF_LOCAL_CONV_BLOCK, config_convolution},
+    {&known_gated_linear_unit, MTF_GATED_LINEAR_UNIT, config_nothing},
+    {&known_evolved_encoder, MTF_EVOLVED_ENCODER_CONVOLUTION, config_evolved},
+    {&known_evolved_decoder, MTF_EVOLVED_DECODER_CONVOLUTION, config_evolved},
+    {&known_two_attentions, MTF_TWO_ATTENTIONS, config_two_attentions},
     {0}};
 
 /* An error that lists the classes. */

@@ -26,6 +26,6 @@ bool         config_experts_opts(mtf_config *c, const configurable *k, const cha
 
 /* Readers of the classes. */
 layer_read config_attention, config_experts_attention, config_talking_heads, config_feed_forward,
-    config_experts;
+    config_experts, config_convolution, config_nothing, config_evolved, config_two_attentions;
 
 #endif

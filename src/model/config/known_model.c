@@ -1,6 +1,8 @@
 /* Parameters of models: layers, stacks, Transformers. */
 #include "model/config/known_model.h"
 
+#include "model/config/layer_class.h"
+
 #define TRANSFORMER "mesh_tensorflow.transformer.transformer"
 #define LAYERS "mesh_tensorflow.transformer.transformer_layers"
 
@@ -362,7 +364,8 @@ const configurable known_initializer = {"mesh_tensorflow.layers", "VarianceScali
 
 /* clang-format on */
 
-const configurable *const known_model[] = {&known_layer_stack,
+const configurable *const known_model[] = {&known_normalised_convolution,
+                                           &known_layer_stack,
                                            &known_reversible_stack,
                                            &known_make_layer_stack,
                                            &known_unitransformer,

@@ -49,10 +49,7 @@ const configurable *const known_others[] = {
     /* layers that mtf does not have yet */
     ABSENT("Synthesizer"), ABSENT("TransparentEncDecAttention"), ABSENT("GeneralBilinearSelfAttention"),
     ABSENT("GeneralBilinearEncDecAttention"), ABSENT("BranchedSelfAttention"), ABSENT("BranchedEncDecAttention"),
-    ABSENT("Conv1DLayer"), ABSENT("SeparableConv1DLayer"), ABSENT("Conv1DLocalAttn"),
-    ABSENT("LightweightConv1DLocalAttn"), ABSENT("DynamicConv1DLocalAttn"), ABSENT("LocalConvAttnBlock"),
-    ABSENT("ParallelLayer"), ABSENT("GatedLinearUnitLayer"), ABSENT("EncoderConvolutionalLayer"),
-    ABSENT("DecoderAttentionLayer"), ABSENT("DecoderConvolutionalLayer"), ABSENT("UTLayerStack"),
+    ABSENT("ParallelLayer"), ABSENT("UTLayerStack"),
     ABSENT("FunnelTransformerLayerStack"), ABSENT("BitransformerFunnel"),
     ABSENT("DenseReluDenseFixup"), ABSENT("SelfAttentionFixup"), ABSENT("EncDecAttentionFixup"),
     ABSENT("AttentionParamsFixup"), ABSENT("sublayer_fixup_scale"), ABSENT("sublayer_fixup_shift"),

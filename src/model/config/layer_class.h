@@ -15,4 +15,10 @@ typedef struct layer_class {
 } layer_class;
 extern const layer_class layer_classes[]; /* in config_layers.c; the last has no `as` */
 
+/* Classes of config_convolution.c. */
+extern const configurable known_convolution, known_separable_convolution,
+    known_normalised_convolution, known_lightweight_convolution, known_dynamic_convolution,
+    known_local_conv_block, known_gated_linear_unit, known_evolved_encoder, known_evolved_decoder,
+    known_two_attentions;
+
 #endif

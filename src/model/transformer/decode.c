@@ -132,6 +132,9 @@ static bool run_chunk(mtf_decoder *d, const slot *s, int64_t row, int64_t begin,
     int           size = chunk_for(count);
     decode_graph *g = &d->rows[size];
     int32_t       where = (int32_t)row, first = (int32_t)begin, seen = (int32_t)s->seen;
+    /* A prefix model reads the last input again, in its first step. */
+    int64_t before = inputs_of(d, s->job) - 1 - begin;
+    int32_t past = (int32_t)(count < before ? count : before);
     int64_t length = chunk_lengths[size] < d->sizes.length ? chunk_lengths[size] : d->sizes.length;
     TRY(g->program || decode_graph_make(&d->sizes, DECODE_PROMPT_ROW, d->sizes.rows, length, g));
     for (int64_t k = 0; k < g->length; k++)
@@ -139,6 +142,7 @@ static bool run_chunk(mtf_decoder *d, const slot *s, int64_t row, int64_t begin,
     TRY(mtf_feed(g->program, g->ids, d->ids) && mtf_feed(g->program, g->first, &first) &&
         mtf_feed(g->program, g->row, &where));
     if (g->seen) TRY(mtf_feed(g->program, g->seen, &seen));
+    if (g->past) TRY(mtf_feed(g->program, g->past, &past));
     return mtf_step(g->program);
 }
 

@@ -174,6 +174,7 @@ static bool read_inputs(const decode_sizes *d, decode_kind kind, int64_t length,
     }
     read_choices(d, kind, to, c);
     if (kind == DECODE_PROMPT_ROW) c->row = to->row = mtf_input(g, "row", MTF_I32, mtf_shape());
+    c->past = &to->past;
     if (d->beams > 1 && kind == DECODE_STEP)
         c->parent = to->parent = mtf_input(g, "parent", MTF_I32, over_rows(c, kind, mtf_shape()));
     return mtf_ok(d->model->session);

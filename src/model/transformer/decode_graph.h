@@ -24,6 +24,7 @@ typedef struct decode_graph {
     mtf_tensor  *first;  /* [rows]: position of the first; beyond the end: this row is not cached */
     mtf_tensor  *seen; /* [rows]: prefix models: how many first positions see each other; or NULL */
     mtf_tensor  *row;  /* scalar: the row, in a program for one; or NULL */
+    mtf_tensor  *past; /* scalar: how many of its ids precede the first step; or NULL */
     mtf_tensor  *parent;                  /* [rows]: the row that each continues; or NULL */
     mtf_tensor  *logits;                  /* [rows, vocab], f32, of the last position; or NULL */
     mtf_tensor  *token, *log_probability; /* [rows]: the one that was chosen; or NULL */

@@ -191,6 +191,15 @@ static bool check_model(const mtf_transformer *m)
     return check_share(f, "label smoothing", o->label_smoothing);
 }
 
+static bool check_layers(const mtf_transformer *m, const stack *s)
+{
+    for (int k = 0; k < s->nlayers; k++) {
+        const layer_kind *kind = layer_kind_of(s->layers[k].kind);
+        if (kind->fits) TRY(kind->fits(m, s, &s->layers[k]));
+    }
+    return true;
+}
+
 mtf_transformer *mtf_transformer_new(mtf_session *s, const mtf_transformer_opts *opts)
 {
     if (!s || !mtf_ok(s)) return NULL;
@@ -201,12 +210,13 @@ mtf_transformer *mtf_transformer_new(mtf_session *s, const mtf_transformer_opts 
     if (opts->scope) m->opts.scope = arena_text(&s->arena, opts->scope);
     if (opts->scope && !m->opts.scope) return NULL;
     bool encodes = opts->encoder.layers != NULL;
+    m->decoder.causal = !opts->bidirectional;
+    m->decoder.has_logits = true;
     bool ok = complete_sizes(m) &&
               (!encodes || complete_stack(s, &opts->encoder, "encoder", false, &m->encoder)) &&
               complete_stack(s, &opts->stack, encodes ? "decoder" : "transformer", encodes,
                              &m->decoder) &&
-              check_model(m) && vocabs_complete(m);
-    m->decoder.causal = !opts->bidirectional;
-    m->decoder.has_logits = true;
+              check_model(m) && check_layers(m, &m->encoder) && check_layers(m, &m->decoder) &&
+              vocabs_complete(m);
     return ok ? m : NULL;
 }

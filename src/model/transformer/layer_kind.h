@@ -10,6 +10,8 @@ typedef struct layer_kind {
     const char *(*name_by)(const mtf_transformer_layer *l); /* the same, where options decide */
     /* Fills in defaults, and copies what options point to; false after an error. */
     bool (*complete)(mtf_session *s, mtf_transformer_layer *l);
+    /* Is it right for the model and the stack?  An error if not. */
+    bool (*fits)(const mtf_transformer *m, const stack *s, const mtf_transformer_layer *l);
     /* x [batch.., length, d_model] to the same. */
     mtf_tensor *(*apply)(stack_call *c, const mtf_transformer_layer *l, mtf_tensor *x);
     /* Makes the bias that such layers of a stack share, if this one shares one. */
@@ -32,7 +34,16 @@ typedef struct layer_kind {
     ROW(MTF_TALKING_HEADS_SELF_ATTENTION,    kind_talking_self)         \
     ROW(MTF_TALKING_HEADS_ENC_DEC_ATTENTION, kind_talking_enc_dec)      \
     ROW(MTF_FEED_FORWARD,                    kind_feed_forward)         \
-    ROW(MTF_MOE,                             kind_experts)
+    ROW(MTF_MOE,                             kind_experts)              \
+    ROW(MTF_CONVOLUTION,                     kind_convolution)          \
+    ROW(MTF_SEPARABLE_CONVOLUTION,           kind_separable_convolution) \
+    ROW(MTF_LIGHTWEIGHT_CONVOLUTION,         kind_lightweight_convolution) \
+    ROW(MTF_DYNAMIC_CONVOLUTION,             kind_dynamic_convolution)  \
+    ROW(MTF_LOCAL_CONV_BLOCK,                kind_local_conv_block)     \
+    ROW(MTF_GATED_LINEAR_UNIT,               kind_gated_linear_unit)    \
+    ROW(MTF_EVOLVED_ENCODER_CONVOLUTION,     kind_evolved_encoder)      \
+    ROW(MTF_EVOLVED_DECODER_CONVOLUTION,     kind_evolved_decoder)      \
+    ROW(MTF_TWO_ATTENTIONS,                  kind_two_attentions)
 /* clang-format on */
 #define LAYER_KIND_DECLARE(number, name) extern const layer_kind name;
 LAYER_KINDS(LAYER_KIND_DECLARE)

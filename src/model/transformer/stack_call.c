@@ -83,16 +83,23 @@ static mtf_shape rest_of(const stack_call *c, const mtf_tensor *x)
     return mtf_shape_minus(x->shape, mtf_shape_plus(c->batch, mtf_shape(c->length)));
 }
 
-/* Replaces positions of the caches of one sequence by `more`; with beams its rows are equal. */
-static mtf_tensor *keep_row(const stack_call *c, mtf_tensor *kept, mtf_tensor *more,
-                            mtf_dim positions)
+/* Replaces what is kept of one sequence; with beams its rows are equal. */
+static void put_row(const stack_call *c, mtf_tensor *kept, mtf_tensor *own)
 {
-    mtf_tensor *own = mtf_gather(kept, c->row, c->rows.all), *all = kept;
-    own = mtf_update(own, more, c->first, positions.name);
+    mtf_tensor *all = kept;
     for (int64_t k = 0; k < c->row_copies; k++)
         all =
             mtf_update(all, own, k ? mtf_add_scalar(c->row, (double)k) : c->row, c->rows.all.name);
     mtf_assign(kept, all);
+}
+
+/* Replaces positions of the caches of one sequence by `more`. */
+static mtf_tensor *keep_row(const stack_call *c, mtf_tensor *kept, mtf_tensor *more,
+                            mtf_dim positions)
+{
+    mtf_tensor *own = mtf_gather(kept, c->row, c->rows.all);
+    own = mtf_update(own, more, c->first, positions.name);
+    put_row(c, kept, own);
     return own;
 }
 
@@ -114,6 +121,54 @@ mtf_tensor *call_keep(const stack_call *c, const char *name, mtf_tensor *more)
     more = kept_rows_spread(rows, more, 0);
     mtf_tensor *first = kept_rows_spread(rows, c->first, (double)c->cache.size);
     return kept_rows_take(rows, mtf_assign(kept, mtf_update(kept, more, first, c->cache.name)));
+}
+
+/* How many inputs of one sequence precede those of the next call: the others are padding. */
+static mtf_tensor *past_of(const stack_call *c)
+{
+    const char *scope = c->graph->scope;
+    if (!*c->past) {
+        c->graph->scope = c->outside;
+        *c->past = mtf_input(c->graph, "past", MTF_I32, mtf_shape());
+        c->graph->scope = scope;
+    }
+    return *c->past;
+}
+
+/* What was kept of the rows of this call; zeros where a sequence had not begun. */
+static mtf_tensor *last_kept(const stack_call *c, mtf_tensor *kept, mtf_dim last)
+{
+    mtf_dim     used = {c->rows.all.name, c->rows.used};
+    mtf_tensor *own =
+        c->row ? mtf_gather(kept, c->row, c->rows.all) : kept_rows_take(&c->rows, kept);
+    if (c->parent) own = mtf_gather(own, c->parent, used);
+    mtf_tensor *back = mtf_add_scalar(mtf_range(c->graph, last, MTF_I32), -(double)last.size);
+    mtf_tensor *place = mtf_add(c->first, back);
+    mtf_tensor *there = mtf_greater_equal(place, mtf_zeros_like(place));
+    return own ? mtf_multiply(own, mtf_cast(there, own->type)) : NULL;
+}
+
+mtf_tensor *call_keep_last(const stack_call *c, const char *name, int64_t before, mtf_tensor *x)
+{
+    if (!graph_of(x) || before == 0) return x;
+    mtf_dim     last = {"last_inputs", before};
+    mtf_shape   rest = rest_of(c, x);
+    mtf_tensor *kept = kept_variable(c, name, x->type, last, rest);
+    x = mtf_rename_dimension(mtf_broadcast(x, call_shape(c, rest)), c->length.name, last.name);
+    mtf_tensor *own = last_kept(c, kept, last);
+    mtf_tensor *both = mtf_concat(last.name, 2, (mtf_tensor *[]){own, x});
+    if (!graph_of(both)) return NULL;
+    mtf_dim all = {last.name, before + c->length.size};
+    if (c->row) {
+        mtf_tensor *at = mtf_add(mtf_range(c->graph, last, MTF_I32), past_of(c));
+        put_row(c, kept, mtf_gather(both, at, all));
+    } else {
+        mtf_tensor *next = mtf_slice(both, last.name, c->length.size, before, 1);
+        mtf_tensor *end = mtf_constant(c->graph, (double)c->cache.size, MTF_I32, mtf_shape());
+        next = mtf_where(mtf_less(c->first, end), next, own); /* beyond: the row is not in use */
+        mtf_assign(kept, kept_rows_put(&c->rows, kept, next));
+    }
+    return mtf_rename_dimension(both, last.name, c->length.name);
 }
 
 mtf_tensor *call_kept(const stack_call *c, const char *name, mtf_dtype type, mtf_shape rest)

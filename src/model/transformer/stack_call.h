@@ -48,6 +48,8 @@ typedef struct stack_call {
     mtf_tensor *parent;      /* i32 [rows]: the row whose cache each row continues; NULL: its own */
     mtf_tensor *row; /* i32 scalar: only this sequence, without batch dimensions; NULL: all */
     int64_t     row_copies; /* with `row`: rows from there on that are to hold the same */
+    /* With `row`: how many of these inputs precede the next call's, i32 scalar; made when first asked for. */
+    mtf_tensor **past;
 } stack_call;
 
 /* A variable in the current scope, of the model's types. */
@@ -72,6 +74,9 @@ mtf_shape call_shape(const stack_call *c, mtf_shape rest);
 /* CALL_DECODE: writes `more` [batch.., length, rest..] into the cache of this name, from position `first`
  * on, and returns the cache: [batch.., memory_length, rest..]. */
 mtf_tensor *call_keep(const stack_call *c, const char *name, mtf_tensor *more);
+/* CALL_DECODE: x [batch.., length, rest..] after the `before` inputs that precede it, zeros where there are
+ * none: [batch.., before + length, rest..].  Keeps the last of these. */
+mtf_tensor *call_keep_last(const stack_call *c, const char *name, int64_t before, mtf_tensor *x);
 /* CALL_DECODE: reads the cache that call_keep_encoded filled: [batch.., memory_length, rest..]. */
 mtf_tensor *call_kept(const stack_call *c, const char *name, mtf_dtype type, mtf_shape rest);
 /* Fills that cache with `more` [batch.., length, rest..], in the rows from `row` on. */
