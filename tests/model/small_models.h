@@ -13,6 +13,7 @@ mtf_transformer *small_model(mtf_session *s, int k, bool dropout, const char **w
 mtf_transformer *small_model_by(mtf_session *s, int k, bool dropout, bool composed,
                                 const char **what);
 bool             small_model_has_encoder(int k);
-bool             small_model_elsewhere(int k); /* its values are compared by another test */
+/* Its values are compared by another test, on more meshes than here. */
+bool small_model_elsewhere(int k);
 
 #endif

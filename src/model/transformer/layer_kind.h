@@ -20,6 +20,10 @@ typedef struct layer_kind {
     bool (*has_experts)(const mtf_transformer_layer *l);
     /* Does it ask for the places of a decoder's tokens in the encoder's inputs? */
     bool (*asks_places)(const mtf_transformer_layer *l);
+    /* What it asks of an encoder's layers; NULL: nothing. */
+    const mtf_transparent *(*transparent)(const mtf_transformer_layer *l);
+    /* Does it attend to an encoder?  NULL: if it keeps anything of its output. */
+    bool (*attends_to_encoder)(const mtf_transformer_layer *l);
     /* Why it cannot be decoded; NULL: it can. */
     const char *(*undecoded)(const mtf_transformer_layer *l);
 } layer_kind;
@@ -32,16 +36,24 @@ typedef struct layer_kind {
     ROW(MTF_TALKING_HEADS_SELF_ATTENTION,    kind_talking_self)         \
     ROW(MTF_TALKING_HEADS_ENC_DEC_ATTENTION, kind_talking_enc_dec)      \
     ROW(MTF_FEED_FORWARD,                    kind_feed_forward)         \
-    ROW(MTF_MOE,                             kind_experts)
+    ROW(MTF_MOE,                             kind_experts)              \
+    ROW(MTF_BILINEAR_SELF_ATTENTION,         kind_bilinear_self)        \
+    ROW(MTF_BILINEAR_ENC_DEC_ATTENTION,      kind_bilinear_enc_dec)     \
+    ROW(MTF_SYNTHESIZER,                     kind_synthesizer)          \
+    ROW(MTF_PRODUCT_KEY_MEMORY,              kind_product_key)          \
+    ROW(MTF_PARALLEL,                        kind_parallel)
 /* clang-format on */
 #define LAYER_KIND_DECLARE(number, name) extern const layer_kind name;
 LAYER_KINDS(LAYER_KIND_DECLARE)
 
-const layer_kind *layer_kind_of(mtf_layer_kind kind); /* NULL: there is none */
-const char       *layer_class_name(const mtf_transformer_layer *l);
-bool              layer_attends_to_encoder(const mtf_transformer_layer *l);
-bool              layer_has_experts(const mtf_transformer_layer *l);
-bool              layer_asks_places(const mtf_transformer_layer *l);
+const layer_kind      *layer_kind_of(mtf_layer_kind kind); /* NULL: there is none */
+const char            *layer_class_name(const mtf_transformer_layer *l);
+bool                   layer_attends_to_encoder(const mtf_transformer_layer *l);
+bool                   layer_has_experts(const mtf_transformer_layer *l);
+bool                   layer_asks_places(const mtf_transformer_layer *l);
+const mtf_transparent *layer_transparent(const mtf_transformer_layer *l);
+/* Fills in the name and what the kind has to complete. */
+bool layer_complete(mtf_session *s, mtf_transformer_layer *l);
 
 /* ---- for functions that complete layers ---- */
 
