@@ -10,7 +10,7 @@ const layer_kind *layer_kind_of(mtf_layer_kind kind)
     return k < sizeof kinds / sizeof *kinds ? kinds[k] : NULL;
 }
 
-const char *layer_class_name(const mtf_transformer_layer *l)
+static const char *layer_class_name(const mtf_transformer_layer *l)
 {
     const layer_kind *k = layer_kind_of(l->kind);
     return k->name_by ? k->name_by(l) : k->name;

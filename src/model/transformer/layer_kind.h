@@ -58,7 +58,6 @@ typedef struct layer_kind {
 LAYER_KINDS(LAYER_KIND_DECLARE)
 
 const layer_kind      *layer_kind_of(mtf_layer_kind kind); /* NULL: there is none */
-const char            *layer_class_name(const mtf_transformer_layer *l);
 bool                   layer_attends_to_encoder(const mtf_transformer_layer *l);
 bool                   layer_has_experts(const mtf_transformer_layer *l);
 bool                   layer_asks_places(const mtf_transformer_layer *l);

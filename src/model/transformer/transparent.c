@@ -55,7 +55,7 @@ bool transparent_check(const mtf_transformer *m)
                 "reversible stack does not keep");
 }
 
-bool transparent_needed(const mtf_transformer *m)
+static bool transparent_needed(const mtf_transformer *m)
 {
     for (int k = 0; k < m->decoder.nlayers; k++)
         if (asked(m, k)) return true;

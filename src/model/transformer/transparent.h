@@ -6,8 +6,6 @@
 
 /* Do the numbers of layers and modules fit both stacks?  An error if not. */
 bool transparent_check(const mtf_transformer *m);
-/* Does the decoder read outputs of the encoder's layers? */
-bool transparent_needed(const mtf_transformer *m);
 /* Room for the outputs of the encoder; NULL where nobody reads them, or after an error. */
 mtf_tensor **transparent_room(mtf_graph *g, const mtf_transformer *m);
 /* Makes c->mixed, which all layers of the stack share, in the current scope. */
