@@ -27,6 +27,33 @@ typedef enum mtf_relative {
     MTF_RELATIVE_CONTEXTUAL   /* the bias of a bucket is a linear function of the query        */
 } mtf_relative;
 
+/* Fixup: initial weights of stacks without norms.  A layer's last projection starts as 0, the others smaller
+ * the more layers there are. */
+typedef struct mtf_fixup {
+    int64_t     layers; /* of the model, encoder and decoder together; 0: no fixup               */
+    const char *init;   /* "glorot" (default of attention) or "he" (of feed-forward layers)      */
+    const char *distribution; /* "uniform" (default), "truncated_normal", "untruncated_normal"  */
+} mtf_fixup;
+
+/* Transparent attention: a decoder's module, which is some layers in a row, attends to a learned mean of the
+ * embedding and the outputs of the encoder's modules. */
+typedef struct mtf_transparent {
+    int64_t encoder_layers, encoder_modules; /* layers of a module; how many there are           */
+    int64_t decoder_layers, decoder_modules;
+    double  dropout; /* of the weights from which shares of the mean are made                    */
+} mtf_transparent;
+
+typedef struct mtf_feed_forward_layer {
+    int64_t hidden;  /* default 4096                                                           */
+    double  dropout; /* of the hidden units                                                    */
+    /* As for mtf_dense_product: {"relu"} (default), {"gelu", "linear"} (GEGLU), {"swish",
+     * "linear"} (SwiGLU), ...; ends with NULL. */
+    const char *activation[4];
+    bool        bias;
+    bool        f8;    /* its products are made in f8, as those of mtf_einsum_f8                  */
+    mtf_fixup   fixup; /* and a learned shift of the hidden units                              */
+} mtf_feed_forward_layer;
+
 /* Attention of a sequence to itself, or of a decoder to the encoder's output. */
 typedef struct mtf_attention_layer {
     int64_t      heads; /* default 8                                                         */
@@ -57,6 +84,11 @@ typedef struct mtf_attention_layer {
     /* Queries come from a mixture of experts with these options, keys and values from another; needs
      * shared_kv.  Their losses are part of the model's in training.  NULL: from single projections. */
     const mtf_moe_opts *experts;
+    /* Each head's result goes through this layer by itself before they are added, in learned shares before
+     * and after it; needs separate_heads and as many heads of keys as of queries.  NULL: no. */
+    const mtf_feed_forward_layer *branches;
+    mtf_fixup                     fixup; /* needs scale_queries                                 */
+    const mtf_transparent        *transparent; /* to an encoder's layers; NULL: to its output   */
 } mtf_attention_layer;
 
 /* Attention whose heads are mixed before and after the softmax. */
@@ -75,15 +107,49 @@ typedef struct mtf_talking_heads_layer {
     double dynamic_scale; /* of the variance with which these functions start; default 0.01    */
 } mtf_talking_heads_layer;
 
-typedef struct mtf_feed_forward_layer {
-    int64_t hidden;  /* default 4096                                                           */
-    double  dropout; /* of the hidden units                                                    */
-    /* As for mtf_dense_product: {"relu"} (default), {"gelu", "linear"} (GEGLU), {"swish",
-     * "linear"} (SwiGLU), ...; ends with NULL. */
-    const char *activation[4];
-    bool        bias;
-    bool        f8; /* its products are made in f8, as those of mtf_einsum_f8                  */
-} mtf_feed_forward_layer;
+/* Attention without projections of keys and values, which are the inputs themselves: each head's queries and
+ * results have the model's dimension. */
+typedef struct mtf_bilinear_layer {
+    int64_t      heads; /* default 12                                                          */
+    mtf_shape    dims;  /* the same as dimensions, one or more; default: "heads"               */
+    double       dropout;
+    mtf_relative relative;
+    int64_t      buckets, max_distance;
+} mtf_bilinear_layer;
+
+/* Attention whose logits do not, or do not only, come from products of queries and keys. */
+typedef enum mtf_synthesis {
+    MTF_SYNTHESIS_RANDOM_PLUS_ALPHA, /* a learned share of both                               */
+    MTF_SYNTHESIS_RANDOM_PLUS,       /* the products plus a learned table of positions         */
+    MTF_SYNTHESIS_RANDOM,            /* the table alone                                        */
+    MTF_SYNTHESIS_FACTORIZED,        /* the table is a product of two                          */
+    MTF_SYNTHESIS_DENSE_PLUS_ALPHA,
+    MTF_SYNTHESIS_DENSE_PLUS, /* the products plus a dense layer's outputs                     */
+    MTF_SYNTHESIS_DENSE_MINUS /* the dense layer alone                                         */
+} mtf_synthesis;
+
+/* Modes with products have keys and values, others one projection for the latter. */
+typedef struct mtf_synthesizer_layer {
+    mtf_synthesis       mode;
+    int64_t             length;    /* positions of its tables; default 512                     */
+    int64_t             factors;   /* of MTF_SYNTHESIS_FACTORIZED; default 16                  */
+    mtf_attention_layer attention; /* as many heads of keys as of queries; composed; without
+                                      shared_kv, hybrid, rotary, window, experts, branches     */
+} mtf_synthesizer_layer;
+
+/* A memory of keys * keys vectors.  Each head scores both halves of its query against half-keys, and reads
+ * the vectors of the best pairs. */
+typedef struct mtf_product_key_layer {
+    int64_t key_size; /* of both halves together                                               */
+    int64_t keys;     /* half-keys, of each half                                               */
+    int64_t heads;
+    int64_t nearest; /* how many vectors a head reads                                          */
+} mtf_product_key_layer;
+
+/* The sum of the results of layers with one input, divided by the root of their number. */
+typedef struct mtf_parallel_layer {
+    const struct mtf_transformer_layer *layers; /* ended by {0}                                */
+} mtf_parallel_layer;
 
 /* Convolutions along the length.  A position sees others of its own example alone: what would lie before
  * the first or after the last is zero.  In an autoregressive stack it sees none that is later. */
@@ -131,7 +197,12 @@ typedef enum mtf_layer_kind {
     MTF_GATED_LINEAR_UNIT,       /* (x W) sigmoid(x V)                                         */
     MTF_EVOLVED_ENCODER_CONVOLUTION, /* not in autoregressive stacks                           */
     MTF_EVOLVED_DECODER_CONVOLUTION,
-    MTF_TWO_ATTENTIONS
+    MTF_TWO_ATTENTIONS,
+    MTF_BILINEAR_SELF_ATTENTION,
+    MTF_BILINEAR_ENC_DEC_ATTENTION,
+    MTF_SYNTHESIZER,
+    MTF_PRODUCT_KEY_MEMORY,
+    MTF_PARALLEL
 } mtf_layer_kind;
 
 typedef struct mtf_transformer_layer {
@@ -145,6 +216,10 @@ typedef struct mtf_transformer_layer {
         mtf_convolution_layer    convolution; /* of MTF_CONVOLUTION to MTF_LOCAL_CONV_BLOCK */
         mtf_evolved_layer        evolved;
         mtf_two_attentions_layer two_attentions;
+        mtf_bilinear_layer       bilinear;
+        mtf_synthesizer_layer    synthesizer;
+        mtf_product_key_layer    product_key;
+        mtf_parallel_layer       parallel;
         mtf_moe_opts moe; /* name, output, importance, initialisers, context: the stack's */
     };
 } mtf_transformer_layer;
@@ -159,7 +234,7 @@ typedef enum mtf_positions {
 
 /* The steps around a layer, a list of names that ends with NULL: "call_layer", "residual",
  * "dropout", "rms_norm", "layer_norm", "scale_norm", "rezero", "mask_padding",
- * "clip_activation_gradient"; "legacy_rms_norm" and "legacy_final_rms_norm" are rms_norm with the
+ * "clip_activation_gradient", "fixup_scale" and "fixup_shift" (one learned number); "legacy_rms_norm" and "legacy_final_rms_norm" are rms_norm with the
  * names of older checkpoints (layer_norm/scale, final_layer_norm/scale).  A number may follow in
  * parentheses: the rate, as in "dropout(0.2)", a norm's epsilon, the initial value of rezero (default
  * 0) or the limit of clip_activation_gradient, a root mean square (default 1).

@@ -13,7 +13,8 @@ typedef struct small {
     mtf_transformer_layer   more, more_of_encoder; /* of some kind: before the last one */
     bool                    encoder;
     const char             *activation[3];
-    bool                    elsewhere; /* its values are compared by another test */
+    bool                    elsewhere;     /* its values are compared by another test */
+    mtf_transformer_layer   first, second; /* with a kind: instead of the first and second layer */
 } small;
 
 static const char *const gpt2_layers[] = {"layer_norm", "call_layer", "dropout", "residual", NULL};
@@ -22,6 +23,26 @@ static const char *const part_layers[] = {"rms_norm_subsampled(40)", "call_layer
                                           "residual", NULL};
 static const char *const part_final[] = {"rms_norm_subsampled(40,1e-6)", NULL};
 static const char *const rezero_layers[] = {"call_layer", "rezero", "residual", NULL};
+
+static const mtf_transformer_layer side_by_side[] = {
+    {.kind = MTF_FEED_FORWARD, .feed_forward = {.hidden = 24}},
+    {.kind = MTF_SELF_ATTENTION, .attention = {.heads = 4, .kv = 8}},
+    {.kind = MTF_BILINEAR_SELF_ATTENTION, .bilinear = {.heads = 2}},
+    {0}};
+static const mtf_feed_forward_layer branch = {.hidden = 24};
+static const mtf_transparent        modules = {.encoder_layers = 2,
+                                               .encoder_modules = 2,
+                                               .decoder_layers = 3,
+                                               .decoder_modules = 2,
+                                               .dropout = 0.1};
+#define SYNTHESIZER(mode_)                                                                         \
+    {                                                                                              \
+        .kind = MTF_SYNTHESIZER, .synthesizer = {                                                  \
+            .mode = mode_,                                                                         \
+            .length = 60,                                                                          \
+            .attention = {.heads = 4, .kv = 8}                                                     \
+        }                                                                                          \
+    }
 
 static const mtf_vocab_cluster input_clusters[] = {
     {.tokens = 20, .inner = 3}, {.tokens = SMALL_VOCAB - 20, .inner = 5}, {0}};
@@ -209,6 +230,42 @@ static const small smalls[] = {
      .more = {MTF_TWO_ATTENTIONS,
               .two_attentions = {.own = {.kv = 4}, .across = {.heads = 2, .kv = 4}}},
      .more_of_encoder = {MTF_GATED_LINEAR_UNIT}},
+    {.what = "bilinear attention",
+     .encoder = true,
+     .opts = {.sentinels = 20},
+     .first = {.kind = MTF_BILINEAR_SELF_ATTENTION,
+               .bilinear = {.heads = 3, .relative = MTF_RELATIVE_BIAS, .buckets = 8}},
+     .second = {.kind = MTF_BILINEAR_ENC_DEC_ATTENTION,
+                .bilinear = {.heads = 2, .relative = MTF_RELATIVE_BIAS_SHARED}},
+     .elsewhere = true},
+    {.what = "synthesizer of tables",
+     .first = SYNTHESIZER(MTF_SYNTHESIS_RANDOM_PLUS_ALPHA),
+     .elsewhere = true},
+    {.what = "synthesizer of a factorized table",
+     .first = SYNTHESIZER(MTF_SYNTHESIS_FACTORIZED),
+     .elsewhere = true},
+    {.what = "dense synthesizer, ensemble",
+     .opts = {.ensemble = 2},
+     .first = SYNTHESIZER(MTF_SYNTHESIS_DENSE_MINUS),
+     .elsewhere = true},
+    {.what = "layers in parallel",
+     .opts = {.stack = {.recompute = true}},
+     .first = {.kind = MTF_PARALLEL, .parallel = {side_by_side}},
+     .elsewhere = true},
+    {.what = "memory with product keys",
+     .first = {.kind = MTF_PRODUCT_KEY_MEMORY,
+               .product_key = {.key_size = 6, .keys = 5, .heads = 2, .nearest = 3}},
+     .elsewhere = true},
+    {.what = "branches",
+     .encoder = true,
+     .attention = {.separate_heads = true, .branches = &branch},
+     .across = {.separate_heads = true, .branches = &branch},
+     .elsewhere = true},
+    {.what = "transparent attention",
+     .encoder = true,
+     .opts = {.stack = {.recompute = true}},
+     .across = {.transparent = &modules},
+     .elsewhere = true},
 };
 
 int small_models(void)
@@ -277,6 +334,8 @@ mtf_transformer *small_model_by(mtf_session *s, int k, bool dropout, bool compos
     if (m->talks_across.key_size)
         layers[1] = talking(MTF_TALKING_HEADS_ENC_DEC_ATTENTION, &m->talks_across, dropout);
     if (m->more.kind) layers[n++] = m->more;
+    if (m->first.kind) layers[0] = m->first;
+    if (m->second.kind) layers[1] = m->second;
     layers[n] = (mtf_transformer_layer){.kind = MTF_FEED_FORWARD, .feed_forward = {.hidden = 24}};
     for (int i = 0; i < 3; i++) layers[n].feed_forward.activation[i] = m->activation[i];
     o.d_model = 16;

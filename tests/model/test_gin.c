@@ -235,7 +235,7 @@ static void test_wrong_values(void **state)
     refuse(
         LM "SelfAttention.keep_query_heads_dims = True",
         "value: parameter 1:4:39: keep_query_heads_dims leaves the heads in the result, which no "
-        "stack of layers takes; it is for BranchedSelfAttention, which is not available in mtf");
+        "stack of layers takes; BranchedSelfAttention sets it itself");
     refuse(LM "VarianceScalingInitializer.scale = 2.0",
            "value: parameter 1:4:36: VarianceScalingInitializer.scale is not available in mtf with "
            "any "

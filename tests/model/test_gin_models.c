@@ -117,6 +117,18 @@ static void test_presets(void **state)
     check_bi("tiny", 2, 128, 512, 4, 32);
 }
 
+static void test_transparent_attention(void **state)
+{
+    (void)state;
+    opened     o = open_names("transparent_attention", NULL, "d_model = 32\nd_ff = 64", 1000);
+    mtf_graph *g = build(&o);
+    check_shape(g, "decoder/block_000/layer_001/TransparentEncDecAttention/w", 7, 6);
+    check_shape(g, "decoder/block_005/layer_001/TransparentEncDecAttention/q", 32, 1024);
+    assert_int_equal(count_warnings(o.config), 0);
+    check_same_again(&o, 1000);
+    close_well(o.session);
+}
+
 /* ---- runs ---- */
 
 static void test_layouts(void **state)
@@ -419,7 +431,7 @@ static void test_all_again(void **state)
         seen++;
     }
     closedir(folder);
-    assert_int_equal(seen, 32);
+    assert_int_equal(seen, 33);
 }
 
 /* 768 Mi parameters of experts, as the original says of lm_moe; words and numbers arrive. */
@@ -652,14 +664,23 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_published_sizes), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_presets),         cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_rates),           cmocka_unit_test(test_data),
-        cmocka_unit_test(test_t5_operative),    cmocka_unit_test(test_all_again),
-        cmocka_unit_test(test_experts),         cmocka_unit_test(test_other_models),
-        cmocka_unit_test(test_sublayers),       cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_on_mesh),         cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_minimize),        cmocka_unit_test(test_all_at_once),
+        cmocka_unit_test(test_published_sizes),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_transparent_attention),
+        cmocka_unit_test(test_presets),
+        cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_data),
+        cmocka_unit_test(test_t5_operative),
+        cmocka_unit_test(test_all_again),
+        cmocka_unit_test(test_experts),
+        cmocka_unit_test(test_other_models),
+        cmocka_unit_test(test_sublayers),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_on_mesh),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_minimize),
+        cmocka_unit_test(test_all_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static void test_composed(void **state)
     (void)state;
     for (int k = 0; k < small_models(); k++)
         for (int l = 0; l < 4; l++) {
-            if (!share_has(mine, k) || !asked_takes(k, l, 4)) continue;
+            if (!share_has(mine, k) || !asked_takes(k, l, 4) || small_model_elsewhere(k)) continue;
             const char *what, *mesh = layouts[l] ? "a:2" : NULL;
             double      one[STEPS], many[STEPS];
             train_by(k, k % 2 == 0, false, mesh, layouts[l], one, &what);
@@ -86,7 +86,7 @@ static void test_layouts(void **state)
         train(k, dropout, NULL, NULL, alone, &what);
         if (!dropout) assert_true(alone[STEPS - 1] < alone[0]);
         for (int l = 0; l < 6; l++) {
-            if (!asked_takes(k, l, 6)) continue;
+            if (!asked_takes(k, l, 6) || (small_model_elsewhere(k) && l != k % 6)) continue;
             train(k, dropout, places[l].mesh, places[l].layout, spread, &what);
             for (int i = 0; i < STEPS; i++)
                 if (fabs(alone[i] - spread[i]) > 2e-5 * fabs(alone[i]))

@@ -106,26 +106,9 @@ static int64_t elements(const mtf_tensor *t)
     return mtf_shape_size(mtf_shape_of_tensor(t));
 }
 
-/* Takes the values with which the variables of the graph start. */
-static void take_weights(setup *s)
-{
-    mtf_tensor *all[MOST_WEIGHTS];
-    s->w.n = mtf_variables(s->graph, all, MOST_WEIGHTS);
-    assert_true(s->w.n >= 1 && s->w.n <= MOST_WEIGHTS);
-    for (int k = 0; k < s->w.n; k++) {
-        weight *w = &s->w.all[k];
-        snprintf(w->name, sizeof w->name, "%s", tensor_name(all[k]));
-        w->variable = all[k];
-        w->n = elements(all[k]) / s->members;
-        w->x = malloc(sizeof *w->x * (size_t)elements(all[k]));
-        assert_int_equal(mtf_dtype_of_tensor(all[k]), MTF_F64);
-        assert_true(mtf_variable_get(all[k], w->x));
-    }
-}
-
 static void end(setup *s)
 {
-    for (int k = 0; k < s->w.n; k++) free(s->w.all[k].x);
+    free_weights(&s->w.t);
     close_well(s->session);
 }
 
@@ -173,14 +156,14 @@ static void check_case(const vocab_case *k, int place)
     mtf_program *p = mtf_compile(s.graph, mtf_broadcast(embedded, in), logits);
     make_numbers(ids, x);
     feed(&s, p, ids, x);
-    take_weights(&s);
+    take_weights(s.graph, s.members, &s.w.t);
     fetch_doubles(&s, p, logits, all, got);
     mtf_program *q = mtf_compile(s.graph, embedded);
     feed(&s, q, ids, x);
     fetch_doubles(&s, q, embedded, in, y);
-    for (s.w.member = 0; s.w.member < s.members; s.w.member++)
+    for (s.w.t.member = 0; s.w.t.member < s.members; s.w.t.member++)
         for (int i = 0; i < POSITIONS; i++) {
-            int at = s.w.member * POSITIONS + i;
+            int at = s.w.t.member * POSITIONS + i;
             reference_logits(&s.w, x + at * D, want);
             check_values(&s, "logit", PADDED, got + at * PADDED, want);
             reference_embed(&s.w, abs(ids[i]), want);
@@ -204,9 +187,9 @@ static void test_embeddings_and_logits(void **state)
 static double whole_loss(setup *s, const int32_t *ids, const double *x)
 {
     double sum = 0;
-    for (s->w.member = 0; s->w.member < s->members; s->w.member++)
+    for (s->w.t.member = 0; s->w.t.member < s->members; s->w.t.member++)
         for (int b = 0; b < BATCH; b++)
-            sum += reference_loss(&s->w, LENGTH, x + (s->w.member * POSITIONS + b * LENGTH) * D,
+            sum += reference_loss(&s->w, LENGTH, x + (s->w.t.member * POSITIONS + b * LENGTH) * D,
                                   ids + b * LENGTH);
     return sum;
 }
@@ -240,10 +223,10 @@ static void check_training(const vocab_case *k, int place)
     mtf_program *p = mtf_compile_n(s.graph, n + 1, fetches);
     make_numbers(ids, x);
     feed(&s, p, ids, x);
-    take_weights(&s);
+    take_weights(s.graph, s.members, &s.w.t);
     assert_near(mtf_fetch_scalar(p, r.loss), whole_loss(&s, ids, x), 1e-5);
     for (int v = 0; v < n; v++) {
-        const weight *w = &s.w.all[v];
+        const weight *w = &s.w.t.all[v];
         int64_t       size = elements(w->variable), step = place ? 41 : 7;
         double       *g = malloc(sizeof *g * (size_t)size);
         assert_true(mtf_fetch(p, fetches[v], g));
@@ -278,7 +261,7 @@ static void test_uncounted_tokens(void **state)
     for (int i = 0; i < POSITIONS; i++) ids[i] = 11; /* of the cluster that takes 3 of 7 */
     for (int i = 0; i < POSITIONS * D; i++) x[i] = cos(i);
     feed(&s, p, ids, x);
-    take_weights(&s);
+    take_weights(s.graph, s.members, &s.w.t);
     for (int b = 0; b < BATCH; b++) {
         int32_t last[LENGTH] = {0, 0, 0, 0, 0, 11, 11};
         want += reference_loss(&s.w, LENGTH, x + b * LENGTH * D, last);

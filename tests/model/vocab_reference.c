@@ -3,17 +3,13 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- weights ---- */
 
 static const double *find(const weights *w, const char *name)
 {
-    for (int k = 0; k < w->n; k++)
-        if (strcmp(w->all[k].name, name) == 0) return w->all[k].x + w->member * w->all[k].n;
-    fprintf(stderr, "%s: there is no variable %s\n", w->of->what, name);
-    abort();
+    return weight_of(&w->t, name);
 }
 
 static double dot(const double *a, const double *b, int n)
@@ -77,7 +73,7 @@ static int clusters_of(const weights *w, cluster *to)
                           .tokens = (int)c[n].tokens,
                           .inner = c[n].inner == D ? 0 : (int)c[n].inner,
                           .length = c[n].length > 0 ? c[n].length : 1};
-        snprintf(to[n].name, sizeof to[n].name, "t/embedding_%d", n);
+        snprintf(to[n].name, sizeof to[n].name, "embedding_%d", n);
         begin += to[n].tokens;
     }
     to[n - 1].tokens += PADDED - begin;
@@ -128,9 +124,9 @@ static void context(const double *x, const double *matrix, const double *bias, d
 
 static void softmaxes_logits(const weights *w, const double *x, double *to)
 {
-    const double *table = find(w, "t/embedding_embedding_weights");
-    const double *shares = find(w, "t/embedding_mixture_weights");
-    const double *matrices = find(w, "t/embedding_context_weights");
+    const double *table = find(w, "embedding_embedding_weights");
+    const double *shares = find(w, "embedding_mixture_weights");
+    const double *matrices = find(w, "embedding_context_weights");
     int           n = (int)w->of->o.softmaxes;
     double        share[8], h[D], c[D], l[PADDED], p[PADDED] = {0};
     for (int d = 0; d < D; d++) h[d] = x[d] / sqrt(D);
@@ -160,14 +156,14 @@ static int gate_of(const weights *w, int v)
 static void mixtape_logits(const weights *w, const double *x, double *to)
 {
     const mtf_vocab_opts *o = &w->of->o;
-    const double         *table = find(w, "t/embedding_embedding_weights");
-    const double         *matrices = find(w, "t/embedding_context_weights");
-    const double         *biases = find(w, "t/embedding_context_weights_bias");
-    const double         *prior = find(w, "t/embedding_prior_weights");
-    const double         *prior_bias = find(w, "t/embedding_prior_weights_bias");
-    const double         *of = find(w, "t/embedding_prior_vocab_vector");
-    const double         *shared = find(w, "t/embedding_prior_gates_vector");
-    const double         *bias = find(w, "t/embedding_prior_bias");
+    const double         *table = find(w, "embedding_embedding_weights");
+    const double         *matrices = find(w, "embedding_context_weights");
+    const double         *biases = find(w, "embedding_context_weights_bias");
+    const double         *prior = find(w, "embedding_prior_weights");
+    const double         *prior_bias = find(w, "embedding_prior_weights_bias");
+    const double         *of = find(w, "embedding_prior_vocab_vector");
+    const double         *shared = find(w, "embedding_prior_gates_vector");
+    const double         *bias = find(w, "embedding_prior_bias");
     int                   size = (int)o->gate_size, frequent = (int)(o->frequent * PADDED);
     double                h[D], c[4][D];
     for (int d = 0; d < D; d++) h[d] = x[d] / sqrt(D);
@@ -196,14 +192,14 @@ void reference_embed(const weights *w, int id, double *x)
     const mtf_vocab_opts *o = &w->of->o;
     cluster               c[8];
     if (o->kind == MTF_VOCAB_SOFTMAXES || o->kind == MTF_VOCAB_MIXTAPE) {
-        row_of(w, "t/embedding_embedding_weights", 0, id, x);
+        row_of(w, "embedding_embedding_weights", 0, id, x);
     } else if (o->clusters) {
         int k = cluster_of(c, clusters_of(w, c), id);
         row_of(w, c[k].name, c[k].inner, id - c[k].begin, x);
         if (w->of->scaled && c[k].inner == 0)
             for (int d = 0; d < D; d++) x[d] *= sqrt(D);
     } else {
-        row_of(w, "t/embedding", (int)o->inner, id, x);
+        row_of(w, "embedding", (int)o->inner, id, x);
         if (w->of->scaled)
             for (int d = 0; d < D; d++) x[d] *= sqrt(D);
     }
@@ -216,7 +212,7 @@ void reference_logits(const weights *w, const double *x, double *to)
     case MTF_VOCAB_ADAPTIVE_SOFTMAX: adaptive_logits(w, x, to); break;
     case MTF_VOCAB_SOFTMAXES: softmaxes_logits(w, x, to); break;
     case MTF_VOCAB_MIXTAPE: mixtape_logits(w, x, to); break;
-    default: scores(w, "t/embedding", (int)w->of->o.inner, PADDED, x, to);
+    default: scores(w, "embedding", (int)w->of->o.inner, PADDED, x, to);
     }
 }
 

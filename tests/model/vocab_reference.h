@@ -3,16 +3,9 @@
 #define TESTS_VOCAB_REFERENCE_H
 
 #include "mtf_transformer.h"
+#include "taken_weights.h"
 
-enum { VOCAB = 44, PADDED = 48, D = 6, MEMBERS = 2, MOST_WEIGHTS = 12 };
-
-/* A variable's elements; of an ensemble those of all members. */
-typedef struct weight {
-    char        name[80];
-    double     *x;
-    int64_t     n; /* of one member */
-    mtf_tensor *variable;
-} weight;
+enum { VOCAB = 44, PADDED = 48, D = 6, MEMBERS = 2 };
 
 typedef struct vocab_case {
     const char    *what;
@@ -24,8 +17,7 @@ typedef struct vocab_case {
 
 typedef struct weights {
     const vocab_case *of;
-    weight            all[MOST_WEIGHTS];
-    int               n, member;
+    taken             t;
 } weights;
 
 void reference_embed(const weights *w, int id, double *x);

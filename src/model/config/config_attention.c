@@ -5,8 +5,8 @@
 #include "model/config/config_layers.h"
 #include "space/shape.h"
 
-static bool relative_kind(mtf_config *c, const configurable *k, const char *scope, const char *text,
-                          mtf_relative *to)
+bool config_relative(mtf_config *c, const configurable *k, const char *scope, const char *text,
+                     mtf_relative *to)
 {
     static const char *const words[] = {[MTF_RELATIVE_BIAS] = "bias",
                                         [MTF_RELATIVE_BIAS_SHARED] = "bias_shared",
@@ -54,9 +54,10 @@ static bool read_kwargs(mtf_config *c, const gin_value *kwargs, mtf_attention_la
 }
 
 /* What was configured, as options. */
-static bool attention_opts(mtf_config *c, const configurable *k, const char *scope,
-                           attention_args a, mtf_attention_layer *o)
+bool config_attention_opts(mtf_config *c, const configurable *k, const char *scope,
+                           const attention_args *args, mtf_attention_layer *o)
 {
+    attention_args a = *args;
     *o = (mtf_attention_layer){.heads = a.heads,
                                .memory_heads = a.memory_heads,
                                .kv = a.kv,
@@ -85,13 +86,12 @@ static bool attention_opts(mtf_config *c, const configurable *k, const char *sco
                         (long long)a.memory_heads, (long long)a.heads);
     }
     o->hybrid = a.function != NULL;
-    TRY(relative_kind(c, k, scope, a.relative, &o->relative));
+    TRY(config_relative(c, k, scope, a.relative, &o->relative));
     if (a.keep_heads) {
         gin_place at = configured_at(c, k, scope, "keep_query_heads_dims");
-        return gin_fail(
-            &c->gin, &at, ERR_VALUE,
-            "keep_query_heads_dims leaves the heads in the result, which no stack of "
-            "layers takes; it is for BranchedSelfAttention, which is not available in mtf");
+        return gin_fail(&c->gin, &at, ERR_VALUE,
+                        "keep_query_heads_dims leaves the heads in the result, which no stack of "
+                        "layers takes; BranchedSelfAttention sets it itself");
     }
     return read_kwargs(c, a.kwargs, o);
 }
@@ -100,7 +100,8 @@ bool config_attention(mtf_config *c, const configurable *k, const char *scope,
                       const gin_value *given, mtf_transformer_layer *l)
 {
     attention_args a = {0};
-    return configure(c, k, scope, given, &a) && attention_opts(c, k, scope, a, &l->attention);
+    return configure(c, k, scope, given, &a) &&
+           config_attention_opts(c, k, scope, &a, &l->attention);
 }
 
 /* One whose projections are mixtures of experts. */
@@ -110,14 +111,14 @@ bool config_experts_attention(mtf_config *c, const configurable *k, const char *
     experts_attention_args a = {.experts = config_experts_defaults()};
     mtf_moe_opts          *o = arena_array(&c->gin.session->arena, mtf_moe_opts, 1);
     TRY(o && configure(c, k, scope, given, &a) &&
-        attention_opts(c, k, scope, a.attention, &l->attention) &&
+        config_attention_opts(c, k, scope, &a.attention, &l->attention) &&
         config_experts_opts(c, k, scope, &a.experts, o));
     l->attention.experts = o;
     return true;
 }
 
 /* (("heads", 4), ("key_heads", 3)): dimensions of heads. */
-static bool read_heads(mtf_config *c, const gin_value *v, mtf_shape *dims)
+bool config_heads(mtf_config *c, const gin_value *v, mtf_shape *dims)
 {
     enum { MOST = 4 };
     bool ok = config_is_list(v) && v->n >= 1 && v->n <= MOST;
@@ -185,10 +186,10 @@ bool config_talking_heads(mtf_config *c, const configurable *k, const char *scop
                                    .buckets = a.buckets,
                                    .max_distance = a.max_distance,
                                    .dynamic_scale = a.dynamic_scale};
-    TRY(relative_kind(c, k, scope, a.relative, &o->relative));
-    return read_heads(c, a.key_heads, &o->key_dims) &&
-           read_heads(c, a.softmax_heads, &o->softmax_dims) &&
-           read_heads(c, a.value_heads, &o->value_dims) &&
+    TRY(config_relative(c, k, scope, a.relative, &o->relative));
+    return config_heads(c, a.key_heads, &o->key_dims) &&
+           config_heads(c, a.softmax_heads, &o->softmax_dims) &&
+           config_heads(c, a.value_heads, &o->value_dims) &&
            agree(c, a.key_heads, &o->key_dims, &o->softmax_dims) &&
            agree(c, a.value_heads, &o->value_dims, &o->softmax_dims) &&
            agree(c, a.key_heads, &o->key_dims, &o->value_dims) && read_dynamic(c, a.dynamic, o);

@@ -6,6 +6,7 @@
 
 #include "model/config/config.h"
 #include "model/config/configurable.h"
+#include "model/config/known_layers.h"
 #include "model/transformer/layer_kind.h"
 #include "model/transformer/sublayers.h"
 #include "nn/layer.h"
@@ -73,6 +74,17 @@ const layer_class layer_classes[] = {
     {&known_evolved_encoder, MTF_EVOLVED_ENCODER_CONVOLUTION, config_evolved},
     {&known_evolved_decoder, MTF_EVOLVED_DECODER_CONVOLUTION, config_evolved},
     {&known_two_attentions, MTF_TWO_ATTENTIONS, config_two_attentions},
+    {&known_transparent, MTF_ENC_DEC_ATTENTION, config_transparent},
+    {&known_bilinear, MTF_BILINEAR_SELF_ATTENTION, config_bilinear},
+    {&known_bilinear_enc_dec, MTF_BILINEAR_ENC_DEC_ATTENTION, config_bilinear},
+    {&known_branched, MTF_SELF_ATTENTION, config_branched},
+    {&known_branched_enc_dec, MTF_ENC_DEC_ATTENTION, config_branched},
+    {&known_synthesizer, MTF_SYNTHESIZER, config_synthesizer},
+    {&known_product_key, MTF_PRODUCT_KEY_MEMORY, config_product_key},
+    {&known_parallel, MTF_PARALLEL, config_parallel},
+    {&known_dense_fixup, MTF_FEED_FORWARD, config_dense_fixup},
+    {&known_attention_fixup, MTF_SELF_ATTENTION, config_attention_fixup},
+    {&known_enc_dec_fixup, MTF_ENC_DEC_ATTENTION, config_attention_fixup},
     {0}};
 
 /* An error that lists the classes. */

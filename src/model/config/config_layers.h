@@ -24,7 +24,16 @@ experts_args config_experts_defaults(void);
 bool         config_experts_opts(mtf_config *c, const configurable *k, const char *scope,
                                  const experts_args *a, mtf_moe_opts *o);
 
+/* What attention layers have in common: options, kinds of relative positions, dimensions of heads. */
+bool config_attention_opts(mtf_config *c, const configurable *k, const char *scope,
+                           const attention_args *args, mtf_attention_layer *o);
+bool config_relative(mtf_config *c, const configurable *k, const char *scope, const char *text,
+                     mtf_relative *to);
+bool config_heads(mtf_config *c, const gin_value *v, mtf_shape *dims);
+
 /* Readers of the classes. */
+layer_read config_transparent, config_bilinear, config_branched, config_synthesizer,
+    config_parallel, config_product_key, config_dense_fixup, config_attention_fixup;
 layer_read config_attention, config_experts_attention, config_talking_heads, config_feed_forward,
     config_experts, config_convolution, config_nothing, config_evolved, config_two_attentions;
 

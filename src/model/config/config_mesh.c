@@ -188,7 +188,13 @@ static const char *const dimensions[] = {"batch",       "outer_batch",
                                          "group",       "buckets",
                                          "query_heads", "beam",
                                          "inner_batch", "expert_x",
-                                         "expert_y",    NULL};
+                                         "expert_y",    "inner_vocab",
+                                         "gates",       "gate_embedding",
+                                         "n_heads",     "softmax_components",
+                                         "n_keys",      "n_values",
+                                         "knn",         "product_key",
+                                         "key",         "tmp",
+                                         "branch_d_ff", NULL};
 
 static void check_dimension(mtf_config *c, const gin_value *v, const pair *rule)
 {

@@ -18,7 +18,8 @@ typedef struct cursor {
 /* The next configurable, NULL after the last. */
 static const configurable *next(cursor *i)
 {
-    const configurable *const *const lists[] = {known_model, known_vocab, known_run, known_others};
+    const configurable *const *const lists[] = {known_model, known_vocab, known_layers, known_run,
+                                                known_others};
     enum { LISTS = sizeof lists / sizeof *lists };
     for (; i->list < LISTS; i->list++, i->at = 0)
         if (lists[i->list][i->at]) return lists[i->list][i->at++];

@@ -44,9 +44,9 @@ struct configurable {
 /* T5's class around models; parameters that `run` has are those of `run`. */
 extern const configurable known_t5_model;
 
-/* Lists of known_model.c, known_vocab.c, known_run.c and known_others.c, each ended by NULL.  Classes of
- * layers are in layer_classes. */
-extern const configurable *const known_model[], *const known_vocab[], *const known_run[],
-                                                                          *const known_others[];
+/* Lists of known_model.c, known_vocab.c, known_layers.c, known_run.c and known_others.c, each ended by NULL.
+ * Classes of layers are in layer_classes. */
+extern const configurable *const known_model[],
+    *const known_vocab[], *const known_layers[], *const known_run[], *const known_others[];
 
 #endif

@@ -4,6 +4,7 @@
 #include "model/config/layer_class.h"
 
 #define TRANSFORMER "mesh_tensorflow.transformer.transformer"
+#define FIXUP "mesh_tensorflow.transformer.fixup_layers"
 #define LAYERS "mesh_tensorflow.transformer.transformer_layers"
 
 /* clang-format off */
@@ -241,6 +242,8 @@ const known_sublayer known_sublayers[] = {
     {"clip_activation_gradient", {TRANSFORMER, "sublayer_clip_activation_gradient", clip,          NULL, 0}},
     {"rezero",                   {TRANSFORMER, "sublayer_rezero",                   rezero,        NULL, 0}},
     {"annealed_dropout",         {TRANSFORMER, "sublayer_annealed_dropout",         annealed,      NULL, 0}},
+    {"fixup_scale",              {FIXUP,       "sublayer_fixup_scale",              no_parameters, NULL, 0}},
+    {"fixup_shift",              {FIXUP,       "sublayer_fixup_shift",              no_parameters, NULL, 0}},
     {NULL, {0}}};
 
 /* ---- models ---- */

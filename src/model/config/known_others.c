@@ -28,7 +28,7 @@ const configurable *const known_others[] = {
     NO_EFFECT("eval_model"), NO_EFFECT("get_checkpoint_iterator"),
     NO_EFFECT("write_lines_to_file"), NO_EFFECT("mesh_eval_dataset"), NO_EFFECT("compute_log_likelihoods"),
     NO_EFFECT("rewrite_stack_variables"), NO_EFFECT("clean_decodes"), NO_EFFECT("compute_lr_for_step"),
-    NO_EFFECT("clip_activation_gradient"), /* its caller gives its argument */
+    NO_EFFECT("AttentionParamsFixup"), NO_EFFECT("clip_activation_gradient"), /* its caller gives its argument */
     /* reading of data, and T5's tasks */
     NO_EFFECT("pack_dataset"), NO_EFFECT("pack_or_pad"), NO_EFFECT("trim_and_pad_dataset"),
     NO_EFFECT("maybe_print_dataset"), NO_EFFECT("num_parallel_calls"), NO_EFFECT("denoise"),
@@ -47,16 +47,11 @@ const configurable *const known_others[] = {
     NO_EFFECT("preprocess_tsv"), NO_EFFECT("tsv_dataset_fn"), NO_EFFECT("get_mixture_or_task"),
     NO_EFFECT("get_default_spm_path"), NO_EFFECT("get_default_vocabulary"),
     /* layers that mtf does not have yet */
-    ABSENT("Synthesizer"), ABSENT("TransparentEncDecAttention"), ABSENT("GeneralBilinearSelfAttention"),
-    ABSENT("GeneralBilinearEncDecAttention"), ABSENT("BranchedSelfAttention"), ABSENT("BranchedEncDecAttention"),
-    ABSENT("ParallelLayer"), ABSENT("UTLayerStack"),
+    ABSENT("UTLayerStack"),
     ABSENT("FunnelTransformerLayerStack"), ABSENT("BitransformerFunnel"),
-    ABSENT("DenseReluDenseFixup"), ABSENT("SelfAttentionFixup"), ABSENT("EncDecAttentionFixup"),
-    ABSENT("AttentionParamsFixup"), ABSENT("sublayer_fixup_scale"), ABSENT("sublayer_fixup_shift"),
-    ABSENT("ProductKeyValueMemory"),
     /* functions that mtf does not have yet */
     ABSENT("enc_dec_attention"),
-    ABSENT("attention"), ABSENT("hybrid_attention"), ABSENT("synthetic_attention"), ABSENT("local_attention_1d"),
+    ABSENT("attention"), ABSENT("hybrid_attention"), ABSENT("local_attention_1d"),
     ABSENT("attention_params"), ABSENT("variable_filter_max_size"), ABSENT("flexible_ckpt_init_mapping"),
     ABSENT("init_checkpoint_variable_mapping"), ABSENT("should_load_variable"),
     ABSENT("beam_search"), ABSENT("greedy_decode"),

@@ -3,6 +3,7 @@
 #include "model/transformer/apply.h"
 #include "model/transformer/span_places.h"
 #include "model/transformer/token_loss.h"
+#include "model/transformer/transparent.h"
 
 /* ---- properties of sequences ---- */
 
@@ -127,12 +128,14 @@ bool encoder_run(const mtf_transformer *m, const mtf_transformer_batch *b, call_
     mtf_graph *g = graph_of(ids);
     if (!g) return false;
     c.outside = g->scope;
+    c.outputs = transparent_room(g, m);
     mtf_scope_push(g, m->encoder.opts.name);
     mtf_tensor *x = stack_run(&c, m->input_vocab, ids);
     mtf_scope_pop(g);
     TRY(x != NULL);
     decoder->memory = (mtf_dim){"memory_length", c.length.size};
     decoder->loss = c.loss;
+    decoder->encoded_layers = c.outputs;
     decoder->encoded = mtf_rename_dimension(x, c.length.name, "memory_length");
     decoder->encoded_segment = mtf_rename_dimension(c.segment, c.length.name, "memory_length");
     if (c.spans)

@@ -62,14 +62,15 @@ static mtf_tensor *as_memory(const stack_call *c, const attend_opts *o, mtf_tens
 static mtf_tensor *composed(const stack_call *c, const attend_opts *o, mtf_tensor *q, mtf_tensor *k,
                             mtf_tensor *v)
 {
-    mtf_shape   queries = mtf_shape_minus(q->shape, mtf_shape(o->key));
+    mtf_shape   queries = o->made ? o->made->rows : mtf_shape_minus(q->shape, mtf_shape(o->key));
     visibility  sees = o->sees;
     bool        one = v == k;
     mtf_tensor *keys = as_memory(c, o, k), *values = one ? keys : as_memory(c, o, v);
     sees.write = as_memory(c, o, sees.write);
     sees.memory_segment = as_memory(c, o, sees.memory_segment);
-    mtf_tensor *logits = mtf_us_einsum(&c->context, mtf_shape_plus(queries, mtf_shape(o->memory)),
-                                       2, (mtf_tensor *[]){q, keys});
+    mtf_shape   pairs = mtf_shape_plus(queries, mtf_shape(o->memory));
+    mtf_tensor *logits = o->made ? o->made->logits(c, o->made->context, q, keys, o->memory)
+                                 : mtf_us_einsum(&c->context, pairs, 2, (mtf_tensor *[]){q, keys});
     logits = mtf_cast(logits, MTF_F32);
     mtf_tensor *mask = attend_mask(c, &sees, o->memory);
     if (mask) logits = mtf_add(logits, mask);
@@ -102,7 +103,8 @@ static bool is_plain(const stack_call *c, const attend_opts *o, const mtf_tensor
     mtf_shape   rows = mtf_shape_minus(q->shape, mtf_shape(o->key));
     mtf_shape   along = mtf_shape_minus(k->shape, mtf_shape(o->key));
     const char *memory = o->self ? c->length.name : o->memory.name;
-    if (o->composed || o->hybrid || c->context.unit_scaling || q->type == MTF_F64) return false;
+    if (o->composed || o->made || o->hybrid || c->context.unit_scaling || q->type == MTF_F64)
+        return false;
     if (o->sees.window && o->sees.read) return false; /* it knows one place of each position */
     return k->type == q->type && v->type == q->type && within(k, &rows, memory, o->key.name) &&
            within(v, &rows, memory, o->value.name) &&

@@ -13,16 +13,25 @@ typedef struct visibility {
     mtf_tensor *query_segment, *memory_segment; /* must be equal; NULL: there are none */
 } visibility;
 
+/* Logits that are not, or not only, products of queries and keys. */
+typedef struct attend_made {
+    mtf_tensor *(*logits)(const stack_call *c, const void *context, mtf_tensor *q, mtf_tensor *k,
+                          mtf_dim memory); /* [.., memory] */
+    const void *context;
+    mtf_shape   rows; /* the logits' dimensions without memory */
+} attend_made;
+
 typedef struct attend_opts {
-    mtf_dim     memory, key, value; /* `memory`: as named in the bias */
-    bool        self; /* k, v and memory_segment have the query's length instead of memory */
-    visibility  sees;
-    double      scale; /* of the products of queries and keys; 0: none */
-    mtf_tensor *bias;  /* added to the logits; NULL: none */
-    mtf_tensor *extra_logit;
-    double      dropout;
-    mtf_shape   dropout_shared; /* dimensions that share the dropout mask */
-    bool        hybrid;
+    mtf_dim            memory, key, value; /* `memory`: as named in the bias */
+    bool               self; /* k, v and memory_segment have the query's length instead of memory */
+    visibility         sees;
+    double             scale; /* of the products of queries and keys; 0: none */
+    mtf_tensor        *bias;  /* added to the logits; NULL: none */
+    mtf_tensor        *extra_logit;
+    double             dropout;
+    mtf_shape          dropout_shared; /* dimensions that share the dropout mask */
+    bool               hybrid;
+    const attend_made *made; /* NULL: products */
     bool composed; /* from einsums and a softmax, even where the fused operation is possible */
 } attend_opts;
 

@@ -190,6 +190,7 @@ bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t rows, in
     int                    n = 0;
     *to = (decode_graph){.rows = rows};
     TRY(g && read_inputs(d, kind, length, to, &c));
+    mtf_zeros(g, MTF_I32, mtf_shape(c.rows.all)); /* which layouts may cut: one row lacks it */
     mtf_scope_push(g, m->decoder.opts.name);
     TRY(find_encoded(d, &c, kind));
     mtf_tensor *x = stack_run(&c, transformer_reads(m), to->ids);
@@ -220,6 +221,7 @@ static void keep_for_layers(stack_call *c, mtf_tensor *encoded)
             const mtf_transformer_layer *l = &s->layers[k];
             const char                  *outside = stack_scope_push(c->graph, s, b, k);
             mtf_scope_push(c->graph, l->name);
+            c->index = b * s->nlayers + k;
             if (layer_attends_to_encoder(l)) layer_kind_of(l->kind)->keep(c, l, encoded);
             c->graph->scope = outside;
         }
@@ -238,6 +240,7 @@ bool encode_graph_make(const decode_sizes *d, int64_t length, encode_graph *to)
     stack_call c = begin_decoding(d, &m->decoder, g, d->rows), run = {.context = {.frozen = true}};
     TRY(encoder_run(m, &(mtf_transformer_batch){.inputs = to->ids}, CALL_EVALUATE, &run));
     c.first = mtf_constant(g, 0, MTF_I32, mtf_shape());
+    c.encoded_layers = run.encoded_layers;
     c.row = to->row;
     c.row_copies = d->beams;
     c.length = part;

@@ -5,17 +5,8 @@
 #include "base/whole.h"
 #include "model/transformer/layer_kind.h"
 #include "model/transformer/sublayers.h"
+#include "model/transformer/transparent.h"
 #include "model/transformer/vocab.h"
-
-/* ---- layers ---- */
-
-static bool complete_layer(mtf_session *s, mtf_transformer_layer *l)
-{
-    const layer_kind *k = layer_kind_of(l->kind);
-    if (!k) return fail(&s->fault, ERR_VALUE, "there is no kind %d of layers", (int)l->kind);
-    if (!l->name) l->name = layer_class_name(l);
-    return k->complete(s, l);
-}
 
 /* ---- stacks ---- */
 
@@ -97,7 +88,7 @@ static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const ch
     o->layers = to->layers;
     for (int k = 0; k < to->nlayers; k++) {
         mtf_transformer_layer *l = &to->layers[k];
-        TRY(complete_layer(s, l));
+        TRY(layer_complete(s, l));
         l->name = arena_text(&s->arena, l->name);
         if (l->place) l->place = arena_text(&s->arena, l->place);
         TRY(l->name && (l->place || !given->layers[k].place));
@@ -185,6 +176,7 @@ static bool check_model(const mtf_transformer *m)
                     o->init_deviation);
     if (o->ensemble > 1 && (has_experts(&m->decoder) || has_experts(&m->encoder)))
         return fail(f, ERR_VALUE, "the members of an ensemble have no mixtures of experts");
+    if (!transparent_check(m)) return false;
     if (o->init_deviation > 0 && o->context.unit_scaling)
         return fail(f, ERR_VALUE, "with unit scaling, initial weights have the deviation 1, not %g",
                     o->init_deviation);

@@ -5,9 +5,11 @@
 #include "base/numbers.h"
 #include "graph/node.h"
 #include "model/transformer/attend.h"
-#include "model/transformer/layer_kind.h"
+#include "model/transformer/fixup.h"
+#include "model/transformer/layer_parts.h"
 #include "model/transformer/relative.h"
 #include "model/transformer/rotary.h"
+#include "model/transformer/transparent.h"
 #include "nn/layer.h"
 
 /* Dimensions of a layer's heads: those of queries, and those that keys and values have as well. */
@@ -31,6 +33,11 @@ static heads heads_of(const mtf_attention_layer *o)
     return h;
 }
 
+mtf_shape attention_heads(const mtf_attention_layer *o)
+{
+    return heads_of(o).query;
+}
+
 /* ---- projections ---- */
 
 /* One dimension for heads and head size, with the name of the heads, so that it is cut like them. */
@@ -45,6 +52,21 @@ typedef struct projection {
     double      deviation;
 } projection;
 
+/* q_fixup, ...: the last projection starts as 0. */
+static mtf_tensor *fixup_weight(const stack_call *c, const mtf_attention_layer *o,
+                                const projection *p, bool outwards, mtf_shape shape)
+{
+    char   name[24], init[FIXUP_INIT];
+    double scale = pow((double)o->fixup.layers, -1.0 / 3);
+    snprintf(name, sizeof name, "%s_fixup", p->name);
+    if (c->context.unit_scaling)
+        fail(&c->model->session->fault, ERR_VALUE,
+             "fixup gives weights their deviations, and so does unit scaling; leave one out");
+    if (outwards) return call_weight(c, name, shape, "zeros");
+    fixup_init(&o->fixup, scale, c->model->d_model.size, mtf_shape_size(p->heads), init);
+    return call_weight(c, name, shape, init);
+}
+
 static mtf_tensor *weight(const stack_call *c, const mtf_attention_layer *o, const projection *p,
                           bool outwards)
 {
@@ -52,9 +74,11 @@ static mtf_tensor *weight(const stack_call *c, const mtf_attention_layer *o, con
     mtf_shape channels = mtf_shape(c->model->d_model);
     mtf_shape shape = outwards ? mtf_shape_plus(all, channels) : mtf_shape_plus(channels, all);
     char      init[48];
+    shape = mtf_shape_plus(c->model->ensemble, shape);
+    if (o->fixup.layers > 0) return fixup_weight(c, o, p, outwards, shape);
     number_format(init, sizeof init, "normal(0, %.17g)",
                   c->context.unit_scaling ? 1.0 : p->deviation);
-    return call_weight(c, p->name, mtf_shape_plus(c->model->ensemble, shape), init);
+    return call_weight(c, p->name, shape, init);
 }
 
 static mtf_tensor *bias(const stack_call *c, const mtf_attention_layer *o, const projection *p,
@@ -165,11 +189,38 @@ static mtf_tensor *extra_logit(const stack_call *c, const mtf_attention_layer *o
     return mtf_cast(call_weight(c, "extra_logit", shape, "zeros"), MTF_F32);
 }
 
+/* Shares of heads that are not negative and whose sum is 1, from learned numbers. */
+static mtf_tensor *head_shares(const stack_call *c, const heads *h, const char *name)
+{
+    mtf_shape   shape = mtf_shape_plus(c->model->ensemble, h->query);
+    mtf_tensor *z = mtf_relu(call_weight(c, name, shape, "uniform(0, 1)"));
+    mtf_tensor *sum = mtf_add_scalar(z, 1e-4);
+    return mtf_divide(z, h->query.ndims ? mtf_reduce_sum(sum, h->query) : sum);
+}
+
+/* Each head's y goes through the feed-forward layer, in shares before and after it.  Its hidden dimension is
+ * not "d_ff", since layouts cut that along the same axis as heads. */
+static mtf_tensor *branched(stack_call *c, const mtf_attention_layer *o, const heads *h,
+                            mtf_tensor *y)
+{
+    projection p = projection_of(c, o, h, 'o');
+    mtf_shape  one = mtf_shape(h->kv), channels = mtf_shape(c->model->d_model);
+    if (!y) return NULL;
+    mtf_shape rest = mtf_shape_minus(y->shape, one);
+    y = layer_product(&c->context, o->f8, mtf_shape_plus(rest, channels), y,
+                      weight(c, o, &p, true));
+    y = mtf_multiply(y, head_shares(c, h, "kappa"));
+    y = feed_forward(c, o->branches, "branch_d_ff", y);
+    y = mtf_multiply(y, head_shares(c, h, "alpha"));
+    return h->query.ndims ? mtf_reduce_sum(y, h->query) : y;
+}
+
 static mtf_tensor *finish_heads(stack_call *c, const mtf_attention_layer *o, const heads *h,
                                 const attend_opts *how, mtf_tensor *q, mtf_tensor *k, mtf_tensor *v)
 {
-    projection p = projection_of(c, o, h, 'o');
-    return output(c, o, &p, attend(c, how, q, k, v));
+    projection  p = projection_of(c, o, h, 'o');
+    mtf_tensor *y = attend(c, how, q, k, v);
+    return o->branches ? branched(c, o, h, y) : output(c, o, &p, y);
 }
 
 static attend_opts opts_of(const stack_call *c, const mtf_attention_layer *o, const heads *h,
@@ -221,17 +272,17 @@ static mtf_tensor *bias_of(stack_call *c, const mtf_attention_layer *o, const he
     return relative_bias(c, &how, q, across ? c->memory : own_memory(c));
 }
 
-static void shared_bias(stack_call *c, const mtf_attention_layer *o, bool across)
+void attention_share(stack_call *c, const mtf_attention_layer *o, bool across)
 {
     heads h = heads_of(o);
     bias_of(c, o, &h, across, NULL);
 }
 
-static mtf_tensor *apply_self(stack_call *c, const mtf_transformer_layer *l, mtf_tensor *x)
+mtf_tensor *attention_to_itself(stack_call *c, const mtf_attention_layer *o,
+                                const attention_logits *made, mtf_tensor *x)
 {
-    const mtf_attention_layer *o = &l->attention;
-    heads                      h = heads_of(o);
-    mtf_tensor                *q = queries(c, o, &h, x), *k, *v;
+    heads       h = heads_of(o);
+    mtf_tensor *q = made && made->without_queries ? x : queries(c, o, &h, x), *k, *v;
     keys_and_values(c, o, &h, x, experts_real(c), &k, &v);
     bool one = v == k && o->rotary == 0; /* one cache holds keys and values */
     if (o->rotary > 0) {
@@ -242,6 +293,11 @@ static mtf_tensor *apply_self(stack_call *c, const mtf_transformer_layer *l, mtf
     how.self = c->mode != CALL_DECODE;
     how.sees = sees_itself(c, o);
     how.bias = bias_of(c, o, &h, false, q);
+    attend_made logits = {0};
+    if (made) {
+        logits = (attend_made){made->logits, made->context, call_shape(c, h.query)};
+        how.made = &logits;
+    }
     k = as_memory(c, "cache_k", k);
     v = one ? k : as_memory(c, "cache_v", v);
     return finish_heads(c, o, &h, &how, q, k, v);
@@ -255,28 +311,28 @@ static void encoded_keys(stack_call *c, const mtf_attention_layer *o, const head
 {
     mtf_shape rest = mtf_shape_plus(h->memory, mtf_shape(h->kv));
     if (c->mode != CALL_DECODE) {
-        keys_and_values(c, o, h, c->encoded, c->encoded_segment, k, v);
+        mtf_tensor *from = o->transparent ? transparent_memory(c, o->transparent) : c->encoded;
+        keys_and_values(c, o, h, from, c->encoded_segment, k, v);
         return;
     }
     *k = call_kept(c, "encoded_k", c->type, rest);
     *v = o->shared_kv ? *k : call_kept(c, "encoded_v", c->type, rest);
 }
 
-static void keep_encoded(stack_call *c, const mtf_transformer_layer *l, mtf_tensor *encoded)
+void attention_keep(stack_call *c, const mtf_attention_layer *o, mtf_tensor *encoded)
 {
-    const mtf_attention_layer *o = &l->attention;
-    heads                      h = heads_of(o);
-    mtf_tensor                *k, *v;
+    heads       h = heads_of(o);
+    mtf_tensor *k, *v;
+    if (o->transparent) encoded = transparent_memory(c, o->transparent);
     keys_and_values(c, o, &h, encoded, c->encoded_segment, &k, &v);
     call_keep_encoded(c, "encoded_k", k);
     if (!o->shared_kv) call_keep_encoded(c, "encoded_v", v);
 }
 
-static mtf_tensor *apply_enc_dec(stack_call *c, const mtf_transformer_layer *l, mtf_tensor *x)
+mtf_tensor *attention_to_encoder(stack_call *c, const mtf_attention_layer *o, mtf_tensor *x)
 {
-    const mtf_attention_layer *o = &l->attention;
-    heads                      h = heads_of(o);
-    mtf_tensor                *q = queries(c, o, &h, x), *k, *v;
+    heads       h = heads_of(o);
+    mtf_tensor *q = queries(c, o, &h, x), *k, *v;
     encoded_keys(c, o, &h, &k, &v);
     attend_opts how = opts_of(c, o, &h, q, c->memory);
     if (c->segment && c->encoded_segment)
@@ -284,108 +340,3 @@ static mtf_tensor *apply_enc_dec(stack_call *c, const mtf_transformer_layer *l, 
     how.bias = bias_of(c, o, &h, true, q);
     return finish_heads(c, o, &h, &how, q, k, v);
 }
-
-/* ---- the kinds ---- */
-
-static bool complete_attention(fault *f, const char *layer, mtf_attention_layer *o)
-{
-    set_default(&o->heads, 8);
-    set_default(&o->kv, 128);
-    set_default(&o->buckets, 32);
-    set_default(&o->max_distance, 128);
-    if (o->heads < 1 || o->kv < 1)
-        return fail(f, ERR_VALUE, "%s: %lld heads of size %lld; both must be 1 or more", layer,
-                    (long long)o->heads, (long long)o->kv);
-    if (o->memory_heads < 0 || (o->memory_heads > 0 && o->heads % o->memory_heads))
-        return fail(f, ERR_VALUE, "%s: %lld memory heads do not divide %lld heads", layer,
-                    (long long)o->memory_heads, (long long)o->heads);
-    if (o->window < 0)
-        return fail(f, ERR_VALUE, "%s: the window is %lld; it must be 0 (none) or more", layer,
-                    (long long)o->window);
-    if (o->rotary_size < 0 || o->rotary_size > o->kv || o->rotary_size % 2 ||
-        (o->rotary > 0 && o->rotary_size == 0 && o->kv % 2))
-        return fail(
-            f, ERR_VALUE,
-            "%s: rotary positions rotate an even number of elements, of at most %lld, not %lld",
-            layer, (long long)o->kv, (long long)(o->rotary_size ? o->rotary_size : o->kv));
-    if (o->extra_logit && o->fixed_extra_logit)
-        return fail(f, ERR_VALUE, "%s: the extra logit is either learned or fixed", layer);
-    if (o->hybrid && (o->extra_logit || o->fixed_extra_logit))
-        return fail(f, ERR_VALUE, "%s: hybrid attention has no extra logit", layer);
-    return check_share(f, "the dropout of attention", o->dropout) &&
-           relative_check(f, layer, o->relative, o->buckets, o->max_distance);
-}
-
-/* Projections by mixtures of experts: what they need, and a copy of their options. */
-static bool complete_projections(mtf_session *s, const char *layer, mtf_attention_layer *o)
-{
-    if (!o->experts) return true;
-    const char *which = !o->shared_kv               ? "need shared_kv"
-                        : o->separate_heads         ? "need heads in one dimension"
-                        : o->bias                   ? "have no biases"
-                        : o->f8                     ? "have no products in f8"
-                        : o->experts->bias_rate > 0 ? "have no biases of balance"
-                                                    : NULL;
-    if (which)
-        return fail(&s->fault, ERR_VALUE,
-                    "%s: its queries and keys come from mixtures of experts, which %s", layer,
-                    which);
-    o->experts = arena_copy(&s->arena, o->experts, sizeof *o->experts);
-    return o->experts != NULL;
-}
-
-static bool attention_complete(mtf_session *s, mtf_transformer_layer *l)
-{
-    return complete_attention(&s->fault, l->name, &l->attention) &&
-           complete_projections(s, l->name, &l->attention);
-}
-
-static const char *self_name(const mtf_transformer_layer *l)
-{
-    return l->attention.experts ? "ExpertsSelfAttention" : "SelfAttention";
-}
-
-static const char *enc_dec_name(const mtf_transformer_layer *l)
-{
-    return l->attention.experts ? "ExpertsEncDecAttention" : "EncDecAttention";
-}
-
-static void share_self(stack_call *c, const mtf_transformer_layer *l)
-{
-    if (l->attention.relative == MTF_RELATIVE_BIAS_SHARED) shared_bias(c, &l->attention, false);
-}
-
-static void share_enc_dec(stack_call *c, const mtf_transformer_layer *l)
-{
-    if (l->attention.relative == MTF_RELATIVE_BIAS_SHARED) shared_bias(c, &l->attention, true);
-}
-
-static bool attention_has_experts(const mtf_transformer_layer *l)
-{
-    return l->attention.experts != NULL;
-}
-
-static bool attention_is_relative(const mtf_transformer_layer *l)
-{
-    return l->attention.relative != MTF_RELATIVE_NONE;
-}
-
-static const char *attention_undecoded(const mtf_transformer_layer *l)
-{
-    return l->attention.hybrid ? "hybrid attention looks at later positions" : NULL;
-}
-
-const layer_kind kind_self_attention = {.name_by = self_name,
-                                        .complete = attention_complete,
-                                        .apply = apply_self,
-                                        .share = share_self,
-                                        .has_experts = attention_has_experts,
-                                        .undecoded = attention_undecoded};
-const layer_kind kind_enc_dec_attention = {.name_by = enc_dec_name,
-                                           .complete = attention_complete,
-                                           .apply = apply_enc_dec,
-                                           .share = share_enc_dec,
-                                           .keep = keep_encoded,
-                                           .has_experts = attention_has_experts,
-                                           .asks_places = attention_is_relative,
-                                           .undecoded = attention_undecoded};

@@ -18,7 +18,8 @@ const char *layer_class_name(const mtf_transformer_layer *l)
 
 bool layer_attends_to_encoder(const mtf_transformer_layer *l)
 {
-    return layer_kind_of(l->kind)->keep != NULL;
+    const layer_kind *k = layer_kind_of(l->kind);
+    return k->attends_to_encoder ? k->attends_to_encoder(l) : k->keep != NULL;
 }
 
 bool layer_has_experts(const mtf_transformer_layer *l)
@@ -31,6 +32,20 @@ bool layer_asks_places(const mtf_transformer_layer *l)
 {
     const layer_kind *k = layer_kind_of(l->kind);
     return k->asks_places && k->asks_places(l);
+}
+
+const mtf_transparent *layer_transparent(const mtf_transformer_layer *l)
+{
+    const layer_kind *k = layer_kind_of(l->kind);
+    return k->transparent ? k->transparent(l) : NULL;
+}
+
+bool layer_complete(mtf_session *s, mtf_transformer_layer *l)
+{
+    const layer_kind *k = layer_kind_of(l->kind);
+    if (!k) return fail(&s->fault, ERR_VALUE, "there is no kind %d of layers", (int)l->kind);
+    if (!l->name) l->name = layer_class_name(l);
+    return k->complete(s, l);
 }
 
 bool check_share(fault *f, const char *what, double x)

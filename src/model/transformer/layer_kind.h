@@ -22,6 +22,10 @@ typedef struct layer_kind {
     bool (*has_experts)(const mtf_transformer_layer *l);
     /* Does it ask for the places of a decoder's tokens in the encoder's inputs? */
     bool (*asks_places)(const mtf_transformer_layer *l);
+    /* What it asks of an encoder's layers; NULL: nothing. */
+    const mtf_transparent *(*transparent)(const mtf_transformer_layer *l);
+    /* Does it attend to an encoder?  NULL: if it keeps anything of its output. */
+    bool (*attends_to_encoder)(const mtf_transformer_layer *l);
     /* Why it cannot be decoded; NULL: it can. */
     const char *(*undecoded)(const mtf_transformer_layer *l);
 } layer_kind;
@@ -43,16 +47,24 @@ typedef struct layer_kind {
     ROW(MTF_GATED_LINEAR_UNIT,               kind_gated_linear_unit)    \
     ROW(MTF_EVOLVED_ENCODER_CONVOLUTION,     kind_evolved_encoder)      \
     ROW(MTF_EVOLVED_DECODER_CONVOLUTION,     kind_evolved_decoder)      \
-    ROW(MTF_TWO_ATTENTIONS,                  kind_two_attentions)
+    ROW(MTF_TWO_ATTENTIONS,                  kind_two_attentions)       \
+    ROW(MTF_BILINEAR_SELF_ATTENTION,         kind_bilinear_self)        \
+    ROW(MTF_BILINEAR_ENC_DEC_ATTENTION,      kind_bilinear_enc_dec)     \
+    ROW(MTF_SYNTHESIZER,                     kind_synthesizer)          \
+    ROW(MTF_PRODUCT_KEY_MEMORY,              kind_product_key)          \
+    ROW(MTF_PARALLEL,                        kind_parallel)
 /* clang-format on */
 #define LAYER_KIND_DECLARE(number, name) extern const layer_kind name;
 LAYER_KINDS(LAYER_KIND_DECLARE)
 
-const layer_kind *layer_kind_of(mtf_layer_kind kind); /* NULL: there is none */
-const char       *layer_class_name(const mtf_transformer_layer *l);
-bool              layer_attends_to_encoder(const mtf_transformer_layer *l);
-bool              layer_has_experts(const mtf_transformer_layer *l);
-bool              layer_asks_places(const mtf_transformer_layer *l);
+const layer_kind      *layer_kind_of(mtf_layer_kind kind); /* NULL: there is none */
+const char            *layer_class_name(const mtf_transformer_layer *l);
+bool                   layer_attends_to_encoder(const mtf_transformer_layer *l);
+bool                   layer_has_experts(const mtf_transformer_layer *l);
+bool                   layer_asks_places(const mtf_transformer_layer *l);
+const mtf_transparent *layer_transparent(const mtf_transformer_layer *l);
+/* Fills in the name and what the kind has to complete. */
+bool layer_complete(mtf_session *s, mtf_transformer_layer *l);
 
 /* ---- for functions that complete layers ---- */
 

@@ -125,6 +125,8 @@ mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x)
     const mtf_stack_opts *o = &c->stack->opts;
     x = sublayers_apply(c, o->initial, NULL, x);
     mtf_tensor *pair[2] = {x, x};
+    c->index = 0;
+    if (c->outputs) c->outputs[0] = x;
     for (int64_t b = 0; b < o->blocks && x && pair[1]; b++) {
         for (int k = 0; k < c->stack->nlayers && x && pair[1]; k++) {
             const char *outside = stack_scope_push(c->graph, c->stack, b, k);
@@ -134,9 +136,12 @@ mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x)
                 x = apply_layer(c, &c->stack->layers[k], x);
             experts_settle(c, &c->stack->layers[k]);
             c->graph->scope = outside;
+            c->index++;
+            if (c->outputs) c->outputs[c->index] = x;
         }
     }
     if (o->reversible) x = mtf_add(pair[0], pair[1]);
-    x = sublayers_apply(c, o->final, NULL, x);
-    return call_mask_padding(c, x);
+    x = call_mask_padding(c, sublayers_apply(c, o->final, NULL, x));
+    if (c->outputs) c->outputs[c->index] = x;
+    return x;
 }

@@ -32,9 +32,13 @@ typedef struct stack_call {
     mtf_tensor *priority;
     /* The encoder's output: [batch.., memory_length, d_model]; NULL in CALL_DECODE, where keys and values
      * are cached. */
-    mtf_tensor *encoded, *encoded_segment;
-    mtf_dim     memory;                /* its length */
-    mtf_tensor *spans, *encoded_spans; /* sentinels up to each position, i32; NULL: not needed */
+    mtf_tensor  *encoded, *encoded_segment;
+    mtf_dim      memory;  /* its length */
+    int64_t      index;   /* of the layer in its stack */
+    mtf_tensor **outputs; /* of an encoder: the embedding, then each layer's; NULL: not asked for */
+    mtf_tensor **encoded_layers; /* the same in its decoder's call */
+    mtf_tensor  *mixed; /* of these, what each module of the decoder sees, once it is made */
+    mtf_tensor  *spans, *encoded_spans; /* sentinels up to each position, i32; NULL: not needed */
     /* i32, 0 is padding, where no segment tells it; NULL: there is no padding */
     mtf_tensor         *tokens;
     mtf_moe_told        told;          /* of the layer's mixtures that were just applied */

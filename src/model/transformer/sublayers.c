@@ -96,6 +96,25 @@ static mtf_tensor *rezero(stack_call *c, mtf_tensor *x, const double *number)
     return mtf_multiply(x, call_weight(c, "rezero_weight", c->model->ensemble, init));
 }
 
+/* One number that multiplies x, and one that is added to it. */
+static mtf_tensor *one_number(stack_call *c, const char *name, const char *dim, const char *init)
+{
+    mtf_shape one = mtf_shape((mtf_dim){dim, 1});
+    return mtf_reduce_sum(call_weight(c, name, mtf_shape_plus(c->model->ensemble, one), init), one);
+}
+
+static mtf_tensor *fixup_scale(stack_call *c, mtf_tensor *x, const double *none)
+{
+    (void)none;
+    return mtf_multiply(x, one_number(c, "fixup_scale_weight", "single_scale", "ones"));
+}
+
+static mtf_tensor *fixup_shift(stack_call *c, mtf_tensor *x, const double *none)
+{
+    (void)none;
+    return mtf_add(x, one_number(c, "fixup_bias", "single_bias", "zeros"));
+}
+
 static mtf_tensor *mask_padding(stack_call *c, mtf_tensor *x, const double *none)
 {
     (void)none;
@@ -169,6 +188,8 @@ static const sublayer all[] = {
     {"scale_norm",               scale_norm,            0, 1, usual_epsilon, NULL},
     {"rezero",                   rezero,                0, 1, usual_zero,    NULL},
     {"clip_activation_gradient", clip_gradient,         0, 1, usual_one,     NULL},
+    {"fixup_scale",              fixup_scale,           0, 0, NULL,          NULL},
+    {"fixup_shift",              fixup_shift,           0, 0, NULL,          NULL},
     {0}};
 /* clang-format on */
 
