@@ -35,6 +35,7 @@ is_there() {                            # is_there NAME COUNTERPART
         'mtf_*') [ -n "${c[mtf_$1]}" ] ;;
         '@*')    [ -n "${gin[$1]}" ] ;;
         @*.*)    parts=${2#@} && [ -n "${gin[${parts%%.*}]}" ] && [ -n "${gin[${parts#*.}]}" ] ;;
+        @*)      [ -n "${gin[${2#@}]}" ] ;;
         mtf_*)   [ -n "${c[$2]}" ] ;;
         mtf\ *)  read -ra parts <<<"$2" && in_help "${parts[1]}" "${parts[2]}" ;;
         *)       false ;;
