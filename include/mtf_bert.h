@@ -9,6 +9,7 @@
 #define MTF_BERT_H
 
 #include "mtf_nn.h"
+#include "mtf_text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -124,6 +125,36 @@ MTF_API mtf_bert_result mtf_bert_classify(const mtf_bert_output *o, mtf_dim clas
 /* Where an answer begins and ends: logits [.., length], losses [..]; positions i32 [..], or both NULL. */
 MTF_API mtf_bert_result mtf_bert_span(const mtf_bert_output *o, mtf_tensor *first,
                                       mtf_tensor *last);
+
+/* ---- data ------------------------------------------------------------------------------ */
+
+typedef enum mtf_bert_task { MTF_BERT_PRETRAIN, MTF_BERT_CLASSIFY, MTF_BERT_SPAN } mtf_bert_task;
+
+typedef struct mtf_bert_data_opts {
+    mtf_bert_task         task;
+    const char           *files; /* a path or a pattern; may be gzip                              */
+    const mtf_vocabulary *vocabulary; /* "wordpiece:vocab.txt"; not for TFRecords                 */
+    int64_t               length;     /* of a row; required                                       */
+    /* Of pre-training: masked words of a row at most (default 20), the share of words that are masked
+     * (default 0.15), the share of pairs that are shorter than a row (default 0.1).            */
+    int64_t predictions;
+    double  masked, shorter;
+    /* TSV: columns by number from 0 or by the names in the first line, with commas between them.  Classes: a
+     * text or two, then the class; default "0,1".  Spans: question, text, answer and where in the text the
+     * answer begins, counted in characters; default "0,1,2,3".                                 */
+    const char *columns;
+    const char *labels; /* the classes in their order, with commas; default "0,1"                 */
+    int64_t     stride; /* of windows of long texts, in words; default 128                        */
+    int64_t     query;  /* words of a question at most; default 64                                */
+    uint64_t    seed;
+} mtf_bert_data_opts;
+
+/* Rows with the fields input_ids, input_mask and segment_ids.  Of pre-training also masked_lm_positions,
+ * masked_lm_ids, masked_lm_weights and next_sentence_labels, from plain text with a sentence a line and blank
+ * lines between documents; of classes label_ids; of spans start_positions and end_positions, both 0 where the
+ * row has no answer.  Files of TFRecords have features of these names.  Text is tokenised into memory.  NULL
+ * after an error. */
+MTF_API mtf_dataset *mtf_bert_data_open(mtf_session *s, const mtf_bert_data_opts *opts);
 
 #ifdef __cplusplus
 }

@@ -131,7 +131,7 @@ static bool evaluate(setup *s, evaluation *e)
     if (!e->data)
         return fail(&s->session->fault, ERR_USAGE, "%s has no data to be evaluated on%s", s->word,
                     s->config  ? "; name it with --eval-text FILES"
-                    : s->ready ? ""
+                    : s->ready ? s->settings.model->data ? "; name it with --eval-files FILES" : ""
                                : "; name it with --eval-data NAME=FILES");
     /* The network's variables must exist before a checkpoint is loaded. */
     TRY(evaluation_prepare(e, NULL) && open_decoded(e));

@@ -92,7 +92,7 @@ void setup_list_models(const command *c, const char *word)
     if (word) return;
     print_help_heading("built-in models");
     for (int i = 0; model_nth(i); i++)
-        printf("  %-10s  %s\n", model_nth(i)->name, model_nth(i)->says);
+        printf("  %-13s  %s\n", model_nth(i)->name, model_nth(i)->says);
     printf("  mtf %s NAME --help lists the options of that model.\n", c->name);
 }
 
@@ -197,6 +197,8 @@ bool setup_data(setup *s, bool training, mtf_dataset **data)
     if (s->config) return config_data(s->config, training, data);
     if (!s->ready)
         TRY(file_fields(s, training ? "data" : "eval-data", fields));
+    else if (s->settings.model->data)
+        return s->settings.model->data(&s->settings, training, data);
     else if (s->settings.model->fields)
         TRY(s->settings.model->fields(&s->settings, training, fields));
     if (!fields[0].name) return true;

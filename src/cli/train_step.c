@@ -109,6 +109,7 @@ static bool read_decay(setup *s)
     if (option_given(s->options, "weight-decay") && s->minimize.adam.decay == 0)
         s->minimize.optimizer = "adam"; /* adamw without decay */
     if (!*s->minimize.optimizer) s->minimize.optimizer = NULL;
+    if (!pattern) s->minimize.adam.undecayed = s->settings.model->undecayed;
     if (!pattern) return true;
     s->minimize.adam.undecayed = pattern;
     TRY(option_is_pattern(s->session, "no-decay", pattern));
@@ -128,7 +129,7 @@ static bool read_microbatches(setup *s)
 bool step_read_options(setup *s)
 {
     const char *type = option_nth(s->options, "dtype", 0);
-    s->minimize = (mtf_minimize_opts){0};
+    s->minimize = (mtf_minimize_opts){.clip_norm = s->settings.model->clip_norm};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) TRY(read_number(s, &numbers[i]));
     s->microbatches = 0;
     s->type = MTF_F32;

@@ -10,7 +10,9 @@
 #include "base/numbers.h"
 #include "base/textbuf.h"
 
-static const model *const all[] = {&model_mnist, &model_mnist_conv, &model_toy, &model_unet};
+static const model *const all[] = {&model_mnist,    &model_mnist_conv,    &model_toy,
+                                   &model_unet,     &model_bert_pretrain, &model_bert_classify,
+                                   &model_bert_span};
 enum { MODELS = sizeof all / sizeof *all };
 
 const model *model_nth(int n)

@@ -61,9 +61,16 @@ struct model {
     bool (*build)(const settings *v, bool training, network *n);
     /* The data for training or for evaluation; NULL: the network generates it. */
     bool (*fields)(const settings *v, bool training, mtf_field fields[MOST_FIELDS]);
+    /* The same as a dataset, which is NULL where there is none. */
+    bool (*data)(const settings *v, bool training, mtf_dataset **data);
+    /* For optimizers: which variables are not decayed, and the largest norm of all gradients; NULL and 0: all
+     * are, and any. */
+    const char *undecayed;
+    double      clip_norm;
 };
 
 extern const model model_mnist, model_mnist_conv, model_toy, model_unet;
+extern const model model_bert_pretrain, model_bert_classify, model_bert_span;
 
 /* The n-th model, NULL after the last; a model by name, NULL where there is none. */
 const model *model_nth(int n);

@@ -5,13 +5,9 @@
 #include "data/dataset.h"
 #include "data/text/section_text.h"
 #include "data/text/token_text.h"
+#include "data/text/tsv_line.h"
 
 enum { INPUTS, TARGETS, SIDES };
-
-typedef struct text_span {
-    const char *at;
-    int64_t     size;
-} text_span;
 
 /* What a reader of some format fills in. */
 typedef struct documents {

@@ -1,6 +1,4 @@
 /* Pairs of texts: a line each, with tabs between columns. */
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "data/text/documents.h"
@@ -11,34 +9,13 @@ typedef struct tsv_columns {
     bool    header;
 } tsv_columns;
 
-/* Cell number `column`; false: the line has fewer. */
-static bool take_cell(const char *line, int64_t n, int64_t column, text_span *cell)
+/* Names are those of the file's first line. */
+static bool find_column(documents *d, const input_file *f, const char *name, int64_t *column)
 {
-    const char *end = line + n;
-    for (;; column--) {
-        const char *tab = line < end ? memchr(line, '\t', (size_t)(end - line)) : NULL;
-        *cell = (text_span){line, (tab ? tab : end) - line};
-        if (column == 0) return true;
-        if (!tab) return false;
-        line = tab + 1;
-    }
-}
-
-static bool is_number(const char *text)
-{
-    return *text && strlen(text) < 10 && strspn(text, "0123456789") == strlen(text);
-}
-
-static bool find_name(documents *d, const input_file *f, const char *name, int64_t *column)
-{
-    text_span   cell;
     int64_t     n = d->head.size;
     const char *line = d->head.at ? d->head.at : f->lines.count ? lines_at(f, 0, &n) : "";
-    for (*column = 0; take_cell(line, n, *column, &cell); ++*column)
-        if ((size_t)cell.size == strlen(name) && memcmp(cell.at, name, (size_t)cell.size) == 0)
-            return true;
-    return fail(&d->dataset->session->fault, ERR_NAME, "\"%s\" has no column \"%s\"", f->path,
-                name);
+    return tsv_find(line, n, name, column) || fail(&d->dataset->session->fault, ERR_NAME,
+                                                   "\"%s\" has no column \"%s\"", f->path, name);
 }
 
 static bool find_columns(documents *d, const input_file *f, tsv_columns *c)
@@ -47,12 +24,8 @@ static bool find_columns(documents *d, const input_file *f, tsv_columns *c)
     *c = (tsv_columns){.column = {d->pairs ? 0 : -1, d->pairs ? 1 : 0}};
     for (int side = d->pairs ? INPUTS : TARGETS; side < SIDES; side++) {
         if (!asked[side]) continue;
-        if (is_number(asked[side])) {
-            c->column[side] = strtoll(asked[side], NULL, 10);
-        } else {
-            TRY(find_name(d, f, asked[side], &c->column[side]));
-            c->header = true;
-        }
+        TRY(find_column(d, f, asked[side], &c->column[side]));
+        c->header = c->header || !tsv_is_number(asked[side]);
     }
     return true;
 }
@@ -68,7 +41,7 @@ static bool add_line(documents *d, const input_file *f, const tsv_columns *c, in
         return fail(why, ERR_FILE, "\"%s\", line %lld is not text: it has a zero byte", f->path,
                     (long long)(k + 1 + f->lines_before));
     for (int side = d->pairs ? INPUTS : TARGETS; side < SIDES; side++)
-        if (!take_cell(line, n, c->column[side], &cells[side]))
+        if (!tsv_cell(line, n, c->column[side], &cells[side]))
             return fail(why, ERR_FILE,
                         "\"%s\", line %lld has no column %lld; tabs separate columns", f->path,
                         (long long)(k + 1 + f->lines_before), (long long)c->column[side]);

@@ -47,6 +47,8 @@ struct mtf_vocabulary {
     int32_t                padding, end, unknown;
 };
 
+/* The id of a word piece; -1 where BERT's vocabulary has none, or the vocabulary is of another kind. */
+int32_t word_piece_id(const mtf_vocabulary *v, const char *piece);
 /* The whole file, with a zero byte after it, in a block; NULL after an error. */
 char *vocabulary_file(mtf_session *s, const char *path, size_t *size);
 /* Appends ids, errors going to the list's fault. */

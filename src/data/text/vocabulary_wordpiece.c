@@ -65,6 +65,11 @@ static bool open_wordpiece(mtf_session *s, mtf_vocabulary *v, const char *place)
     return read_pieces(s, v, path, w);
 }
 
+int32_t word_piece_id(const mtf_vocabulary *v, const char *piece)
+{
+    return v->kind == &vocabulary_wordpiece ? find_name(v->inside, piece) : -1;
+}
+
 /* ---- pieces of a word ---- */
 
 typedef struct encoding {

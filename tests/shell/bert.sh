@@ -1,0 +1,89 @@
+#!/bin/bash
+# Tests the built-in models of BERT: pre-training, fine-tuning from it and from published weights, evaluation.
+#
+# Usage: MTF=path/to/mtf tests/shell/bert.sh      default: build/mtf
+cd "$(dirname "$0")/../.." || exit 2
+MTF=$(realpath "${MTF:-build/mtf}")
+[ -x "$MTF" ] || { echo "bert.sh: no command at $MTF"; exit 2; }
+root=$PWD
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+. "$root/tests/shell/cases.bash"
+
+# ---- texts ---------------------------------------------------------------------------------------
+
+words=(the red blue green big small dog cat bird fish runs sleeps eats here there now)
+{ printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n'; printf '%s\n' "${words[@]}" . ; } >vocab.txt
+for ((i = 0; i < 60; i++)); do
+    echo "the ${words[1 + i % 3]} ${words[6 + i % 4]} ${words[10 + i * 7 % 3]} ${words[13 + i % 3]} ."
+    [ $((i % 6)) -ne 5 ] || echo
+done >text
+for ((i = 0; i < 48; i++)); do
+    printf 'the %s dog %s\t%s\n' "${words[4 + i % 2]}" "${words[10 + i % 3]}" $((i % 2))
+done >classes.tsv
+for ((i = 0; i < 24; i++)); do
+    printf 'the dog ?\tthe cat sleeps . the dog %s .\t%s\t25\n' "${words[10 + i % 3]}" "${words[10 + i % 3]}"
+done >questions.tsv
+cat >tiny.json <<'END'
+{"vocab_size": 22, "hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 10,
+ "max_position_embeddings": 20, "type_vocab_size": 2, "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0}
+END
+cat >new.json <<'END'
+{"vocab_size": 22, "d_model": 12, "num_blocks": 2, "attention_num_heads": 3, "feedforward_intermediate_size": 10,
+ "position_signal": "relative_attention_bias", "residual_structure": "direct", "use_bias": false,
+ "block_layers": "attention,feedforward,attention,moe", "moe_num_experts": 4, "moe_intermediate_size": 6}
+END
+common=(--vocab vocab.txt --length 20 --batch 6 --threads 1)
+pretrain=(train bert-pretrain "${common[@]}" --train-files text --predictions 3)
+losses() { grep -o '"loss":[^,]*' "$1" | cut -d: -f2; }
+near() {                                # near NAME A B: losses of two runs agree
+    paste <(losses "$2") <(losses "$3") | awk -v e=1e-4 '{ d = $1 - $2; if (d > e || d < -e) bad = 1 } END { exit bad || !NR }' &&
+        pass || lose "$1" "$(losses "$2" | paste -sd ' ')" "$(losses "$3" | paste -sd ' ')"
+}
+
+# ---- pre-training --------------------------------------------------------------------------------
+
+run "${pretrain[@]}" --bert-config tiny.json --eval-files text --steps 12 --rate 0.01 --json --checkpoint-dir pre
+check "pre-training" 0 out '"step":12' '"accuracy":' '"tokens":'
+cp out one
+for place in "x:2 batch:x" "x:2,y:3 batch:x,num_heads:y,vocab:y,intermediate:y" "x:2 seq:x"; do
+    run "${pretrain[@]}" --bert-config tiny.json --steps 12 --rate 0.01 --json --mesh ${place% *} --layout ${place#* }
+    near "pre-training on $place" one out
+done
+run eval bert-pretrain "${common[@]}" --predictions 3 --bert-config tiny.json --eval-files text --checkpoint-dir pre
+check "its masked words" 0 out "accuracy" "perplexity"
+run "${pretrain[@]}" --bert-config new.json --steps 2 --json --mesh x:2 --layout batch:x,experts:x
+check "relative positions, no biases, experts" 0 out '"step":2'
+run train bert-pretrain --train-files "$root/tests/text/bert.tfrecord" --length 8 --predictions 3 --batch 3 --steps 2 --threads 1
+check "pre-training on records" 0 out "step 2 of 2"
+run "${pretrain[@]}" --steps 1;         check "a small model without a configuration" 0 out "step 1 of 1"
+
+# ---- fine-tuning ---------------------------------------------------------------------------------
+
+tune=(--bert-config tiny.json --init-from pre --rate 0.01 --json)
+run train bert-classify "${common[@]}" "${tune[@]}" --train-files classes.tsv --eval-files classes.tsv --epochs 6 --checkpoint-dir classes
+check "classes are learnt" 0 out '"accuracy":1,'
+run eval bert-classify "${common[@]}" --bert-config tiny.json --eval-files classes.tsv --checkpoint-dir classes --mesh x:2 --layout batch:x
+check "and evaluated" 0 out "accuracy 100.00 %"
+run train bert-span "${common[@]}" "${tune[@]}" --query-length 5 --train-files questions.tsv --eval-files questions.tsv --epochs 12
+check "answers are learnt" 0 out '"accuracy":1,'
+published=$root/tests/reference/published/bert
+run ckpt import "$published" imported;  check "published weights" 0 out "imported: 46 tensors"
+run train bert-classify --bert-config "$published/config.json" --vocab vocab.txt --length 17 --batch 6 --threads 1 \
+    --init-from imported --train-files classes.tsv --steps 2
+check "fine-tuning of them" 0 out "step 2 of 2"
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+refuses "no examples" "bert-pretrain needs examples: name their files with --train-files" train bert-pretrain --steps 1
+refuses "no vocabulary" 'need a vocabulary' train bert-classify --train-files classes.tsv
+echo '{"vocab_size": 9}' >small.json
+refuses "too many words" "--vocab has 22 words, and the model of --bert-config small.json only 9" \
+    train bert-classify --train-files classes.tsv --vocab vocab.txt --bert-config small.json
+refuses "too long rows" "the model learns 20 (max_positions)" train bert-pretrain --vocab vocab.txt \
+    --train-files text --predictions 3 --bert-config tiny.json --length 24 --steps 1
+refuses "no data to evaluate" "name it with --eval-files FILES" eval bert-classify "${common[@]}" --bert-config tiny.json --checkpoint-dir classes
+
+echo "bert.sh: $passed passed, $failed failed"
+[ $failed -eq 0 ]
