@@ -179,6 +179,36 @@ static const small smalls[] = {
      .more = {MTF_TWO_ATTENTIONS,
               .two_attentions = {.own = {.kv = 4}, .across = {.heads = 2, .kv = 4}}},
      .more_of_encoder = {MTF_GATED_LINEAR_UNIT}},
+    {.what = "universal, by step",
+     .attention = {.relative = MTF_RELATIVE_BIAS_SHARED, .buckets = 8, .max_distance = 12},
+     .opts = {.stack = {.recompute = true,
+                        .universal = &(mtf_universal_opts){.steps = 3,
+                                                           .start = MTF_START_BY_STEP,
+                                                           .gated = true,
+                                                           .gating = MTF_GATING_GRU}}}},
+    {.what = "universal encoder and decoder, highway",
+     .encoder = true,
+     .more = {MTF_CONVOLUTION, .convolution = {.filter = 2}},
+     .opts = {.stack = {.positions = MTF_POSITIONS_NONE,
+                        .universal = &(mtf_universal_opts){.recurrence = MTF_RECURRENCE_HIGHWAY,
+                                                           .steps = 2,
+                                                           .inner = 2,
+                                                           .before = 1,
+                                                           .after = 1,
+                                                           .concat = true,
+                                                           .sinusoid_steps = true,
+                                                           .gate_inputs = "sti",
+                                                           .uncoupled = true,
+                                                           .deep_gates = true}}}},
+    {.what = "universal, halting",
+     .opts = {.stack = {.universal = &(mtf_universal_opts){.recurrence = MTF_RECURRENCE_ACT,
+                                                           .steps = 3,
+                                                           .gated = true}}}},
+    {.what = "universal ensemble, halting globally",
+     .opts = {.ensemble = 2,
+              .stack = {.universal = &(mtf_universal_opts){.recurrence = MTF_RECURRENCE_ACT,
+                                                           .halting = MTF_HALTING_GLOBAL,
+                                                           .steps = 2}}}},
 };
 
 int small_models(void)
@@ -189,7 +219,7 @@ int small_models(void)
 int small_models_by_torch(void)
 {
     int k = 0;
-    while (!smalls[k].more.kind) k++;
+    while (!smalls[k].more.kind) k++; /* the first that has one */
     return k;
 }
 
