@@ -245,17 +245,58 @@ typedef enum mtf_positions {
  * {"rms_norm", "dropout"}. */
 typedef const char *const *mtf_sublayers;
 
+typedef enum mtf_recurrence {
+    MTF_RECURRENCE_BASIC,   /* each step's result is the next one's state                        */
+    MTF_RECURRENCE_HIGHWAY, /* learned gates mix it with the state                               */
+    MTF_RECURRENCE_ACT      /* positions halt one by one; states are weighted (adaptive computation
+                               time) */
+} mtf_recurrence;
+
+typedef enum mtf_halting {
+    MTF_HALTING_BASIC,       /* out = weight * state + (1 - weight) * out                        */
+    MTF_HALTING_ACCUMULATED, /* out = weight * state + out                                       */
+    MTF_HALTING_RANDOM, /* as the first, by probabilities that are drawn; 1/2 but in training */
+    MTF_HALTING_GLOBAL  /* as the first, by the mean of what each position sees: all of its
+                                example, in an autoregressive stack up to itself                 */
+} mtf_halting;
+
+typedef enum mtf_start { MTF_START_FIRST, MTF_START_BY_STEP, MTF_START_RANDOM } mtf_start;
+typedef enum mtf_gating { MTF_GATING_HIGHWAY, MTF_GATING_GRU } mtf_gating;
+
+/* A Universal Transformer: its steps are passes through the stack's layers with the same weights. */
+typedef struct mtf_universal_opts {
+    mtf_recurrence recurrence;
+    int64_t        steps; /* default 6; with MTF_RECURRENCE_ACT one more follows                 */
+    int64_t        inner; /* passes in a step, with weights of their own; default 1              */
+    int64_t        before, after;      /* ordinary passes with weights of their own; default none */
+    bool           no_position_signal; /* default: sinusoids are added before each step, of ...  */
+    mtf_start      start; /* ... positions from 0, from max_length * step / steps or at random on */
+    bool           no_step_signal; /* default: what is learned for each step is added before it  */
+    bool           sinusoid_steps; /* instead: the sinusoids of its number                       */
+    bool           concat; /* signals stand beside the state, and a dense layer follows          */
+    /* MTF_RECURRENCE_HIGHWAY: gates follow from s (the state), t (what the step makes of it) and i (the
+     * state before all steps), such as "st"; default "i". */
+    const char *gate_inputs;
+    bool        uncoupled;  /* carry gates of their own; default: 1 - transform gate             */
+    bool        deep_gates; /* two dense layers, with relu between; default: one                 */
+    bool        gated;      /* gates in place of residual connections as well:                   */
+    mtf_gating  gating;
+    mtf_halting halting;
+    double      epsilon; /* a position halts above 1 - epsilon; default 0.01                     */
+} mtf_universal_opts;
+
 typedef struct mtf_stack_opts {
     const char                  *name; /* its scope; default "transformer", "encoder", "decoder" */
     const mtf_transformer_layer *layers; /* of one block, ended by {0}                          */
     int64_t                      blocks; /* how often the block is repeated; default 6           */
     mtf_sublayers                initial, per_layer, final;
-    double        dropout;    /* of the sublayers                                                 */
-    double        epsilon;    /* of the norms; default 1e-6                                       */
-    bool          recompute;  /* compute layers again in the backward pass, to save memory   */
-    bool          reversible; /* layer f maps (a, b) to (b, a + f(b)), starting from (x, x), and the
+    double dropout;    /* of the sublayers                                                 */
+    double epsilon;    /* of the norms; default 1e-6                                       */
+    bool   recompute;  /* compute layers again in the backward pass, to save memory   */
+    bool   reversible; /* layer f maps (a, b) to (b, a + f(b)), starting from (x, x), and the
                                  result is the sum of both; per_layer has no "residual", and layers
                                  are computed again in the backward pass                       */
+    const mtf_universal_opts *universal; /* NULL: each layer is applied once                  */
     bool          flat_scopes; /* layer_000 instead of block_000/layer_000                    */
     mtf_positions positions;
     double        min_timescale, max_timescale; /* of sinusoids; default 1 and 10000           */

@@ -266,6 +266,36 @@ static const small smalls[] = {
      .opts = {.stack = {.recompute = true}},
      .across = {.transparent = &modules},
      .elsewhere = true},
+    {.what = "universal, by step",
+     .attention = {.relative = MTF_RELATIVE_BIAS_SHARED, .buckets = 8, .max_distance = 12},
+     .opts = {.stack = {.recompute = true,
+                        .universal = &(mtf_universal_opts){.steps = 3,
+                                                           .start = MTF_START_BY_STEP,
+                                                           .gated = true,
+                                                           .gating = MTF_GATING_GRU}}}},
+    {.what = "universal encoder and decoder, highway",
+     .encoder = true,
+     .more = {MTF_CONVOLUTION, .convolution = {.filter = 2}},
+     .opts = {.stack = {.positions = MTF_POSITIONS_NONE,
+                        .universal = &(mtf_universal_opts){.recurrence = MTF_RECURRENCE_HIGHWAY,
+                                                           .steps = 2,
+                                                           .inner = 2,
+                                                           .before = 1,
+                                                           .after = 1,
+                                                           .concat = true,
+                                                           .sinusoid_steps = true,
+                                                           .gate_inputs = "sti",
+                                                           .uncoupled = true,
+                                                           .deep_gates = true}}}},
+    {.what = "universal, halting",
+     .opts = {.stack = {.universal = &(mtf_universal_opts){.recurrence = MTF_RECURRENCE_ACT,
+                                                           .steps = 3,
+                                                           .gated = true}}}},
+    {.what = "universal ensemble, halting globally",
+     .opts = {.ensemble = 2,
+              .stack = {.universal = &(mtf_universal_opts){.recurrence = MTF_RECURRENCE_ACT,
+                                                           .halting = MTF_HALTING_GLOBAL,
+                                                           .steps = 2}}}},
 };
 
 int small_models(void)
@@ -280,7 +310,7 @@ bool small_model_has_encoder(int k)
 
 bool small_model_elsewhere(int k)
 {
-    return smalls[k].elsewhere || smalls[k].more.kind;
+    return smalls[k].elsewhere || smalls[k].more.kind || smalls[k].opts.stack.universal;
 }
 
 mtf_transformer *small_model(mtf_session *s, int k, bool dropout, const char **what)

@@ -212,8 +212,8 @@ static void test_wrong_values(void **state)
            "value: parameter 1:4:26: a value must be given here: a later binding was expected");
     refuse(LM "run.model_type = 'ml'",
            "name: parameter 1:4:18: run.model_type: there is no \"ml\"; did you mean \"lm\"?");
-    refuse(LM "make_layer_stack.layers = [@SelfAttention,\n  @UTLayerStack]",
-           "value: parameter 1:5:3: UTLayerStack is not available in mtf yet");
+    refuse(LM "make_layer_stack.layers = [@SelfAttention,\n  @local_attention_1d]",
+           "value: parameter 1:5:3: local_attention_1d is not available in mtf yet");
     refuse(
         LM "make_layer_stack.layers = [@SelfAttention, @MoE1D]\nMoE1D.moe_gating = 'top2'",
         "name: parameter 1:5:20: MoE1D.moe_gating: there is no \"top2\"; did you mean \"top_2\"?");

@@ -97,6 +97,50 @@ static void test_neighbours(void **state)
            "LayerStack is not a layer; layers are SelfAttention, LocalSelfAttention, ");
 }
 
+/* A stack whose layers recur. */
+static void test_universal(void **state)
+{
+    static const char head[] = "run.model_type = 'lm'\nd_model = 8\n"
+                               "make_layer_stack.layers = [@SelfAttention, @DenseReluDense]\n"
+                               "make_layer_stack.layer_stack_cls = @UTLayerStack\n"
+                               "make_layer_stack.num_layers = 1\n";
+    static const struct {
+        const char *line, *why;
+    } wrong[] = {{"UTLayerStack.recurrence_type = 'skip'",
+                  "UTLayerStack.recurrence_type takes 'basic', 'highway' or 'act', not 'skip'"},
+                 {"UTLayerStack.position_start_index = 'first'",
+                  "UTLayerStack.position_start_index takes None, 'step' or 'random', not 'first'"},
+                 {"UTLayerStack.gates_inputs = 'x'", "UTLayerStack.gates_inputs takes some of 's'"},
+                 {"UTLayerStack.act_epsilon = 1.5",
+                  "UTLayerStack.act_epsilon takes a number between 0 and 1, not 1.5"}};
+    char text[900];
+    (void)state;
+    snprintf(text, sizeof text,
+             "%sUTLayerStack.recurrence_type = 'act'\nUTLayerStack.act_type = 'global'\n"
+             "UTLayerStack.act_max_steps = 3\nUTLayerStack.num_inrecurrence_layers = 2\n"
+             "UTLayerStack.mix_with_transformer_before_ut = True\n"
+             "UTLayerStack.add_or_concat_timing_signal = 'concat'\n"
+             "UTLayerStack.use_gated_transformer = True\nUTLayerStack.gating_type = 'gru'\n"
+             "UTLayerStack.dropout_rate = 0.1",
+             head);
+    opened     o = open_text(text);
+    mtf_graph *g = build(&o);
+    check_shape(g, "transformer/step_embedding", 4, 8);
+    check_shape(g, "transformer/timing_projection/kernel", 24, 8);
+    check_shape(g, "transformer/halting/kernel", 8, 0);
+    check_shape(g, "transformer/before_001/block_000/layer_000/gating/update/kernel", 16, 8);
+    check_shape(g, "transformer/recurrent_001/block_000/layer_000/layer_norm/scale", 8, 0);
+    check_shape(g, "transformer/final_layer_norm/scale", 8, 0);
+    assert_true(has_variable(g, "transformer/recurrent_000/block_000/layer_000/SelfAttention/q"));
+    assert_false(has_variable(g, "transformer/after_000/block_000/layer_000/SelfAttention/q"));
+    check_same_again(&o, VOCAB);
+    close_well(o.session);
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        snprintf(text, sizeof text, "%s%s", head, wrong[k].line);
+        refuse(text, wrong[k].why);
+    }
+}
+
 /* Stacks with one name share the variables of layers with one name. */
 static void test_one_stack_for_both(void **state)
 {
@@ -273,11 +317,11 @@ static void test_operative_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layer_items),        cmocka_unit_test(test_neighbours),
-        cmocka_unit_test(test_one_stack_for_both), cmocka_unit_test(test_shared_tables),
-        cmocka_unit_test(test_lengths_of_spans),   cmocka_unit_test(test_vocabularies),
-        cmocka_unit_test(test_t5_model),           cmocka_unit_test(test_operative_names),
-        cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_layer_items),     cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_universal),       cmocka_unit_test(test_one_stack_for_both),
+        cmocka_unit_test(test_shared_tables),   cmocka_unit_test(test_lengths_of_spans),
+        cmocka_unit_test(test_vocabularies),    cmocka_unit_test(test_t5_model),
+        cmocka_unit_test(test_operative_names), cmocka_unit_test(test_positions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,9 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
 /* The settings of LayerStack in a scope: sublayers, dropout, epsilon, recomputing. */
 bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o);
 
+/* The settings of UTLayerStack. */
+bool config_universal(mtf_config *c, const char *scope, mtf_stack_opts *o);
+
 /* The activations of a layer: a name, or a list of them. */
 enum { ACTIVATIONS = 3 };
 bool config_activation(mtf_config *c, const char *layer, const gin_value *v,

@@ -59,10 +59,13 @@ static bool build_stack(mtf_config *c, const char *scope, const char *name, stac
     TRY(configure(c, &known_make_layer_stack, scope, NULL, &make));
     const configurable *class = config_reference(c, make.stack_class, "layer_stack_cls");
     TRY(class != NULL);
-    if (class != &known_layer_stack && class != &known_reversible_stack)
-        return gin_fail(&c->gin, &make.stack_class->at, ERR_VALUE,
-                        "layer_stack_cls takes @LayerStack or @ReversibleLayerStack, not @%s",
-                        class->name);
+    const bool universal = class == &known_universal_stack;
+    if (class != &known_layer_stack && class != &known_reversible_stack && !universal)
+        return gin_fail(
+            &c->gin, &make.stack_class->at, ERR_VALUE,
+            "layer_stack_cls takes @LayerStack, @ReversibleLayerStack or @UTLayerStack, "
+            "not @%s",
+            class->name);
     *o = (mtf_stack_opts){.name = name,
                           .blocks = make.blocks,
                           .flat_scopes = !make.block_scope,
@@ -73,7 +76,8 @@ static bool build_stack(mtf_config *c, const char *scope, const char *name, stac
                    : b->args.positions ? MTF_POSITIONS_LEARNED
                                        : MTF_POSITIONS_NONE;
     if (b->args.sinusoid) TRY(timescales_of(c, scope, o));
-    return config_sublayers(c, scope_of(make.stack_class, scope), o) &&
+    const char *own = scope_of(make.stack_class, scope);
+    return (universal ? config_universal(c, own, o) : config_sublayers(c, own, o)) &&
            build_layers(c, &make, scope, kind, o);
 }
 

@@ -370,6 +370,7 @@ const configurable known_initializer = {"mesh_tensorflow.layers", "VarianceScali
 const configurable *const known_model[] = {&known_normalised_convolution,
                                            &known_layer_stack,
                                            &known_reversible_stack,
+                                           &known_universal_stack,
                                            &known_make_layer_stack,
                                            &known_unitransformer,
                                            &known_bitransformer,

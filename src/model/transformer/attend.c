@@ -17,6 +17,19 @@ static mtf_tensor *number(const stack_call *c, int64_t x)
     return mtf_constant(c->graph, (double)x, MTF_I32, mtf_shape());
 }
 
+visibility attend_to_own(const stack_call *c, int64_t window)
+{
+    visibility v = {.causal = c->stack->causal, .window = window};
+    if (c->mode == CALL_DECODE) {
+        v.place = c->position;
+        v.read = c->priority;
+        return v;
+    }
+    if (c->priority) v.read = v.write = c->priority;
+    if (c->own) v.query_segment = v.memory_segment = c->own;
+    return v;
+}
+
 mtf_tensor *attend_mask(const stack_call *c, const visibility *sees, mtf_dim memory)
 {
     mtf_tensor *seen = NULL;

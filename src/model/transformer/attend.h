@@ -39,6 +39,8 @@ typedef struct attend_opts {
  * broadcast along dimensions of q that they lack. */
 mtf_tensor *attend(const stack_call *c, const attend_opts *o, mtf_tensor *q, mtf_tensor *k,
                    mtf_tensor *v);
+/* What positions of the stack see of their own sequence; in CALL_DECODE, of its cache. */
+visibility attend_to_own(const stack_call *c, int64_t window);
 /* 0 where a query sees the memory, -1e9 where not; NULL: everything is seen. */
 mtf_tensor *attend_mask(const stack_call *c, const visibility *sees, mtf_dim memory);
 

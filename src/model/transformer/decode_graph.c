@@ -7,6 +7,7 @@
 #include "model/transformer/layer_kind.h"
 #include "model/transformer/span_places.h"
 #include "model/transformer/token_loss.h"
+#include "model/transformer/universal.h"
 #include "run/store.h"
 
 static kept_rows rows_of(const decode_sizes *d, int64_t used)
@@ -212,7 +213,7 @@ bool decode_graph_make(const decode_sizes *d, decode_kind kind, int64_t rows, in
 
 /* ---- the encoder ---- */
 
-/* Stores, for each layer of the decoder, the keys and values of the encoder's output. */
+/* Stores, for each layer of the decoder in this scope, the keys and values of the encoder's output. */
 static void keep_for_layers(stack_call *c, mtf_tensor *encoded)
 {
     const stack *s = c->stack;
@@ -225,6 +226,17 @@ static void keep_for_layers(stack_call *c, mtf_tensor *encoded)
             if (layer_attends_to_encoder(l)) layer_kind_of(l->kind)->keep(c, l, encoded);
             c->graph->scope = outside;
         }
+}
+
+static void keep_for_groups(stack_call *c, mtf_tensor *encoded)
+{
+    const char *outside = c->graph->scope, *name;
+    char        text[GROUP_TEXT];
+    for (int64_t n = 0; (name = stack_group(c->stack, n, text)); n++) {
+        if (*name) mtf_scope_push(c->graph, name);
+        keep_for_layers(c, encoded);
+        c->graph->scope = outside;
+    }
 }
 
 bool encode_graph_make(const decode_sizes *d, int64_t length, encode_graph *to)
@@ -247,7 +259,7 @@ bool encode_graph_make(const decode_sizes *d, int64_t length, encode_graph *to)
     c.batch = m->ensemble;
     c.encoded_segment = mtf_rename_dimension(run.encoded_segment, "memory_length", "length");
     mtf_scope_push(g, m->decoder.opts.name);
-    keep_for_layers(&c, mtf_rename_dimension(run.encoded, "memory_length", "length"));
+    keep_for_groups(&c, mtf_rename_dimension(run.encoded, "memory_length", "length"));
     mtf_scope_push(g, "inputs");
     if (run.encoded_spans)
         call_keep_encoded(&c, "spans",

@@ -6,6 +6,7 @@
 #include "model/transformer/layer_kind.h"
 #include "model/transformer/sublayers.h"
 #include "model/transformer/transparent.h"
+#include "model/transformer/universal.h"
 #include "model/transformer/vocab.h"
 
 /* ---- stacks ---- */
@@ -102,7 +103,7 @@ static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const ch
            complete_sublayers(s, o->name, false, initial_default, &o->initial) &&
            complete_sublayers(s, o->name, true, o->reversible ? half_default : per_layer_default,
                               &o->per_layer) &&
-           check_reversible(&s->fault, to) &&
+           check_reversible(&s->fault, to) && universal_complete(s, o) &&
            complete_sublayers(s, o->name, false, final_default, &o->final);
 }
 
@@ -146,6 +147,13 @@ static bool has_experts(const stack *s)
     return false;
 }
 
+static bool has_sinusoids(const stack *s)
+{
+    const mtf_universal_opts *u = s->opts.universal;
+    return s->opts.positions == MTF_POSITIONS_SINUSOID ||
+           (u && (!u->no_position_signal || (!u->no_step_signal && u->sinusoid_steps)));
+}
+
 static bool check_model(const mtf_transformer *m)
 {
     const mtf_transformer_opts *o = &m->opts;
@@ -166,9 +174,7 @@ static bool check_model(const mtf_transformer *m)
                     (long long)o->sentinels, (long long)o->input_vocab);
     if (!dtype_is_float(o->activation) || dtype_is_f8(o->activation))
         return fail(f, ERR_TYPE, "a Transformer computes in f32, bf16, f16 or f64");
-    if (o->d_model % 2 &&
-        (m->decoder.opts.positions == MTF_POSITIONS_SINUSOID ||
-         (transformer_has_encoder(m) && m->encoder.opts.positions == MTF_POSITIONS_SINUSOID)))
+    if (o->d_model % 2 && (has_sinusoids(&m->decoder) || has_sinusoids(&m->encoder)))
         return fail(f, ERR_VALUE, "sinusoid positions need an even d_model, not %lld",
                     (long long)o->d_model);
     if (!(o->init_deviation >= 0 && o->init_deviation < 1e3))

@@ -19,7 +19,7 @@ static bool shares_positions(const mtf_transformer *m)
 }
 
 /* First half sines, second half cosines, of wavelengths of 2 pi times the timescales. */
-static mtf_tensor *sinusoids(const stack_call *c, mtf_tensor *position)
+mtf_tensor *call_sinusoids(const stack_call *c, mtf_tensor *position)
 {
     mtf_dim half = c->model->d_model;
     half.size /= 2;
@@ -49,7 +49,8 @@ static mtf_tensor *positions(const stack_call *c)
     switch (c->stack->opts.positions) {
     case MTF_POSITIONS_LEARNED: return learned_positions(c);
     case MTF_POSITIONS_SINUSOID:
-        return sinusoids(c, c->position ? c->position : mtf_range(c->graph, c->length, MTF_I32));
+        return call_sinusoids(c,
+                              c->position ? c->position : mtf_range(c->graph, c->length, MTF_I32));
     default: return NULL;
     }
 }

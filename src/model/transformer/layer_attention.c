@@ -252,19 +252,6 @@ static mtf_dim own_memory(const stack_call *c)
     return c->mode == CALL_DECODE ? c->cache : (mtf_dim){"memory_length", c->length.size};
 }
 
-static visibility sees_itself(const stack_call *c, const mtf_attention_layer *o)
-{
-    visibility v = {.causal = c->stack->causal, .window = o->window};
-    if (c->mode == CALL_DECODE) {
-        v.place = c->position;
-        v.read = c->priority;
-        return v;
-    }
-    if (c->priority) v.read = v.write = c->priority;
-    if (c->own) v.query_segment = v.memory_segment = c->own;
-    return v;
-}
-
 static mtf_tensor *bias_of(stack_call *c, const mtf_attention_layer *o, const heads *h, bool across,
                            mtf_tensor *q)
 {
@@ -291,7 +278,7 @@ mtf_tensor *attention_to_itself(stack_call *c, const mtf_attention_layer *o,
     }
     attend_opts how = opts_of(c, o, &h, q, own_memory(c));
     how.self = c->mode != CALL_DECODE;
-    how.sees = sees_itself(c, o);
+    how.sees = attend_to_own(c, o->window);
     how.bias = bias_of(c, o, &h, false, q);
     attend_made logits = {0};
     if (made) {

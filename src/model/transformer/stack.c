@@ -5,6 +5,7 @@
 #include "graph/node.h"
 #include "model/transformer/layer_kind.h"
 #include "model/transformer/sublayers.h"
+#include "model/transformer/universal.h"
 
 static mtf_tensor *call_layer(stack_call *c, const mtf_transformer_layer *l, mtf_tensor *x)
 {
@@ -18,12 +19,14 @@ static mtf_tensor *call_layer(stack_call *c, const mtf_transformer_layer *l, mtf
 static mtf_tensor *sublayers_apply(stack_call *c, mtf_sublayers list,
                                    const mtf_transformer_layer *layer, mtf_tensor *x)
 {
-    mtf_tensor *before = x;
+    const mtf_universal_opts *u = c->stack->opts.universal;
+    mtf_tensor               *before = x;
+    bool                      gates = u && u->gated;
     for (int i = 0; list[i] && x; i++) {
         if (strcmp(list[i], "call_layer") == 0)
             x = call_layer(c, layer, call_mask_padding(c, x));
         else if (strcmp(list[i], "residual") == 0)
-            x = mtf_add(x, before);
+            x = gates ? universal_gate(c, "gating", before, x) : mtf_add(x, before);
         else
             x = sublayer_apply(c, list[i], x);
     }
@@ -120,11 +123,10 @@ const char *stack_scope_push(mtf_graph *g, const stack *s, int64_t number, int l
     return outside;
 }
 
-mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x)
+mtf_tensor *stack_blocks(stack_call *c, mtf_tensor *x)
 {
     const mtf_stack_opts *o = &c->stack->opts;
-    x = sublayers_apply(c, o->initial, NULL, x);
-    mtf_tensor *pair[2] = {x, x};
+    mtf_tensor           *pair[2] = {x, x};
     c->index = 0;
     if (c->outputs) c->outputs[0] = x;
     for (int64_t b = 0; b < o->blocks && x && pair[1]; b++) {
@@ -140,7 +142,14 @@ mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x)
             if (c->outputs) c->outputs[c->index] = x;
         }
     }
-    if (o->reversible) x = mtf_add(pair[0], pair[1]);
+    return o->reversible ? mtf_add(pair[0], pair[1]) : x;
+}
+
+mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x)
+{
+    const mtf_stack_opts *o = &c->stack->opts;
+    x = sublayers_apply(c, o->initial, NULL, x);
+    x = o->universal ? universal_apply(c, x) : stack_blocks(c, x);
     x = call_mask_padding(c, sublayers_apply(c, o->final, NULL, x));
     if (c->outputs) c->outputs[c->index] = x;
     return x;

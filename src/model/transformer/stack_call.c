@@ -62,14 +62,14 @@ mtf_tensor *call_dropout(const stack_call *c, mtf_tensor *x, double rate)
 /* ---- decoding ---- */
 
 /* A cache variable of the decoder: [rows, positions, rest..], with the ensemble first. */
-static mtf_tensor *kept_variable(const stack_call *c, const char *name, mtf_dtype type,
-                                 mtf_dim positions, mtf_shape rest)
+static mtf_tensor *kept_variable(const stack_call *c, const char *pass, const char *name,
+                                 mtf_dtype type, mtf_dim positions, mtf_shape rest)
 {
     mtf_graph  *g = c->graph;
     const char *scope = g->scope;
     textbuf     full = {.arena = &g->arena};
     mtf_shape   shape = mtf_shape_plus(c->model->ensemble, mtf_shape(c->rows.all, positions));
-    text_add(&full, "%s/%s%s", c->cache_scope, scope, name);
+    text_add(&full, "%s/%s%s%s", c->cache_scope, pass ? pass : "", scope, name);
     g->scope = ""; /* the name already contains the scope */
     mtf_tensor *kept =
         mtf_variable(g, text_done(&full), mtf_shape_plus(shape, rest),
@@ -107,7 +107,7 @@ mtf_tensor *call_keep(const stack_call *c, const char *name, mtf_tensor *more)
 {
     if (!graph_of(more)) return NULL;
     const kept_rows *rows = &c->rows;
-    mtf_tensor      *kept = kept_variable(c, name, more->type, c->cache, rest_of(c, more));
+    mtf_tensor      *kept = kept_variable(c, c->pass, name, more->type, c->cache, rest_of(c, more));
     more = mtf_rename_dimension(more, c->length.name, c->cache.name);
     if (c->row) return keep_row(c, kept, more, c->cache);
     if (c->parent) {
@@ -153,7 +153,7 @@ mtf_tensor *call_keep_last(const stack_call *c, const char *name, int64_t before
     if (!graph_of(x) || before == 0) return x;
     mtf_dim     last = {"last_inputs", before};
     mtf_shape   rest = rest_of(c, x);
-    mtf_tensor *kept = kept_variable(c, name, x->type, last, rest);
+    mtf_tensor *kept = kept_variable(c, c->pass, name, x->type, last, rest);
     x = mtf_rename_dimension(mtf_broadcast(x, call_shape(c, rest)), c->length.name, last.name);
     mtf_tensor *own = last_kept(c, kept, last);
     mtf_tensor *both = mtf_concat(last.name, 2, (mtf_tensor *[]){own, x});
@@ -173,7 +173,7 @@ mtf_tensor *call_keep_last(const stack_call *c, const char *name, int64_t before
 
 mtf_tensor *call_kept(const stack_call *c, const char *name, mtf_dtype type, mtf_shape rest)
 {
-    mtf_tensor *kept = kept_variable(c, name, type, c->memory, rest);
+    mtf_tensor *kept = kept_variable(c, NULL, name, type, c->memory, rest);
     return c->row ? mtf_gather(kept, c->row, c->rows.all) : kept_rows_take(&c->rows, kept);
 }
 
@@ -181,7 +181,7 @@ void call_keep_encoded(const stack_call *c, const char *name, mtf_tensor *more)
 {
     if (!graph_of(more)) return;
     mtf_shape   rest = rest_of(c, more);
-    mtf_tensor *kept = kept_variable(c, name, more->type, c->memory, rest);
+    mtf_tensor *kept = kept_variable(c, NULL, name, more->type, c->memory, rest);
     more = mtf_broadcast(more, call_shape(c, rest)); /* tokens are those of all members */
     keep_row(c, kept, mtf_rename_dimension(more, c->length.name, c->memory.name), c->memory);
 }

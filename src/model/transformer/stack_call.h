@@ -46,11 +46,13 @@ typedef struct stack_call {
     struct shared_bias *shared_biases; /* relative biases that layers share, made so far */
     /* CALL_DECODE */
     const char *cache_scope; /* of the cache variables */
-    mtf_dim     cache;       /* cached positions of each sequence */
-    kept_rows   rows;        /* cached sequences, and those that this call computes */
-    mtf_tensor *first;       /* i32 [rows], or scalar with `row`: the position of the first input */
-    mtf_tensor *parent;      /* i32 [rows]: the row whose cache each row continues; NULL: its own */
-    mtf_tensor *row; /* i32 scalar: only this sequence, without batch dimensions; NULL: all */
+    const char
+           *pass; /* further scope of what is kept of the stack's own positions; "" or NULL: none */
+    mtf_dim cache;      /* cached positions of each sequence */
+    kept_rows   rows;   /* cached sequences, and those that this call computes */
+    mtf_tensor *first;  /* i32 [rows], or scalar with `row`: the position of the first input */
+    mtf_tensor *parent; /* i32 [rows]: the row whose cache each row continues; NULL: its own */
+    mtf_tensor *row;    /* i32 scalar: only this sequence, without batch dimensions; NULL: all */
     int64_t     row_copies; /* with `row`: rows from there on that are to hold the same */
     /* With `row`: how many of these inputs precede the next call's, i32 scalar; made when first asked for. */
     mtf_tensor **past;
@@ -108,9 +110,13 @@ void experts_settle(stack_call *c, const mtf_transformer_layer *l);
 const char *stack_scope_push(mtf_graph *g, const stack *s, int64_t number, int layer);
 /* The layers of the stack with their sublayers. */
 mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x);
+/* The same without what stands before and after them, in the current scope. */
+mtf_tensor *stack_blocks(stack_call *c, mtf_tensor *x);
 
 /* ---- around the layers ---- */
 
+/* Sinusoids of positions i32, in d_model. */
+mtf_tensor *call_sinusoids(const stack_call *c, mtf_tensor *position);
 mtf_tensor *embed_tokens(const stack_call *c, mtf_dim vocab, mtf_tensor *ids);
 mtf_tensor *logits_of(const stack_call *c, mtf_tensor *x); /* [.., vocab] */
 

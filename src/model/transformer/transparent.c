@@ -49,6 +49,10 @@ bool transparent_check(const mtf_transformer *m)
                         "need the same numbers");
         first = o;
     }
+    if (first && (m->encoder.opts.universal || m->decoder.opts.universal))
+        return fail(f, ERR_VALUE,
+                    "transparent attention tells the layers of both stacks apart, which a "
+                    "universal stack repeats");
     return !first || !m->encoder.opts.reversible ||
            fail(f, ERR_VALUE,
                 "transparent attention reads the outputs of the encoder's layers, which a "
