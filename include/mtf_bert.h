@@ -67,7 +67,8 @@ typedef struct mtf_bert mtf_bert;
 /* Checks and copies the options; NULL after an error.  The model lives as long as the session. */
 MTF_API mtf_bert *mtf_bert_new(mtf_session *s, const mtf_bert_opts *opts);
 /* Reads options from a JSON file: the original's, with its names or those of the first BERT, or Hugging Face's
- * config.json.  Its texts live as long as the session.  False after an error. */
+ * config.json.  `path` may also be the name of one of the original's: "base", "large", "base_v2", ...
+ * (docs/bert.md).  Texts live as long as the session.  False after an error. */
 MTF_API bool mtf_bert_read_config(mtf_session *s, const char *path, mtf_bert_opts *opts);
 
 /* What a model reads, i32 [batch dims.., length]. */

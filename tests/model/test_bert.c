@@ -4,6 +4,7 @@
  * sum and the size.  Variables have values that follow from their names.
  */
 #include "graph/node.h"
+#include "model/bert/bert_presets.h"
 #include "mtf_bert.h"
 #include "stored_values.h"
 
@@ -340,6 +341,31 @@ static void test_configurations(void **state)
     close_well(s);
 }
 
+/* The original's, by name: heads of 64 each. */
+static void test_presets(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t     d_model, blocks;
+    } known[] = {{"base", 768, 12}, {"large", 1024, 24}, {"xl_v2", 2048, 24}, {"xxl_v2", 4096, 24}};
+    mtf_session  *s = mtf_open_with(NULL);
+    mtf_bert_opts o;
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        assert_true(mtf_bert_read_config(s, known[i].name, &o));
+        assert_true(o.d_model == known[i].d_model && o.num_blocks == known[i].blocks);
+        assert_int_equal(o.d_model / o.num_heads, 64);
+        assert_int_equal(o.no_bias, i > 1);
+    }
+    for (int i = 0; bert_preset_nth(i); i++) {
+        assert_true(mtf_bert_read_config(s, bert_preset_nth(i), &o));
+        assert_non_null(mtf_bert_new(s, &o));
+    }
+    assert_false(mtf_bert_read_config(s, "bas", &o));
+    assert_contains(mtf_error(s), "did you mean \"base\"?");
+    mtf_close(s);
+}
+
 static void wrong_json(const char *text, const char *words)
 {
     mtf_session  *s = mtf_open_with(NULL);
@@ -368,10 +394,14 @@ static void test_wrong_configurations(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),         cmocka_unit_test(test_dropout),
-        cmocka_unit_test(test_experts),        cmocka_unit_test(test_initial_weights),
-        cmocka_unit_test(test_wrong_options),  cmocka_unit_test(test_wrong_batches),
-        cmocka_unit_test(test_configurations), cmocka_unit_test(test_wrong_configurations)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),
+                                       cmocka_unit_test(test_dropout),
+                                       cmocka_unit_test(test_experts),
+                                       cmocka_unit_test(test_initial_weights),
+                                       cmocka_unit_test(test_wrong_options),
+                                       cmocka_unit_test(test_wrong_batches),
+                                       cmocka_unit_test(test_presets),
+                                       cmocka_unit_test(test_configurations),
+                                       cmocka_unit_test(test_wrong_configurations)};
     return cmocka_run_group_tests_name("bert", tests, NULL, NULL);
 }

@@ -6,10 +6,13 @@
  */
 #include "model/bert/bert_config.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "checkpoint/json_file.h"
 #include "checkpoint/json_in.h"
+#include "model/bert/bert_presets.h"
 
 typedef struct bert_reader {
     mtf_session *session;
@@ -208,9 +211,26 @@ bool bert_config_parse(mtf_session *s, const char *path, const cJSON *root, mtf_
     return !theirs || check_theirs(&r, o);
 }
 
+/* A word without a file may be a misspelt name. */
+static bool file_is_there(mtf_session *s, const char *path)
+{
+    nearest near = {.wanted = path};
+    char    hint[100];
+    if (access(path, F_OK) == 0) return true;
+    for (int i = 0; bert_preset_nth(i); i++) nearest_offer(&near, bert_preset_nth(i));
+    return fail(&s->fault, ERR_FILE, "\"%s\" cannot be opened: %s%s", path, strerror(errno),
+                nearest_hint(&near, hint, sizeof hint));
+}
+
 bool mtf_bert_read_config(mtf_session *s, const char *path, mtf_bert_opts *opts)
 {
     if (!s || !mtf_ok(s)) return false;
+    const mtf_bert_opts *known = bert_preset(path);
+    if (known) {
+        *opts = *known;
+        return true;
+    }
+    TRY(file_is_there(s, path));
     const char *text = json_file_text(s, path);
     TRY(text != NULL);
     cJSON *root = json_read(text, strlen(text));

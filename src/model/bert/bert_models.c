@@ -1,14 +1,10 @@
 /* BERT as built-in models: pre-training, classification, spans. */
 #include "base/textbuf.h"
+#include "model/bert/bert_presets.h"
 #include "model/ready.h"
 #include "mtf_bert.h"
 
 /* ---- settings ---- */
-
-/* Without a configuration: a small one. */
-static const mtf_bert_opts small = {
-    .d_model = 128, .num_blocks = 2, .num_heads = 2, .intermediate_size = 512, .type_vocab = 2};
-enum { USUAL_VOCAB = 30522 };
 
 /* "vocab.txt" or "vocab.txt:cased"; *vocabulary is NULL where none is named. */
 static bool open_vocabulary(const settings *v, mtf_vocabulary **vocabulary)
@@ -22,22 +18,26 @@ static bool open_vocabulary(const settings *v, mtf_vocabulary **vocabulary)
     return spec && (*vocabulary = mtf_vocabulary_open(v->session, spec)) != NULL;
 }
 
+/* Of a configuration by name, which has as many words as the vocabulary. */
+static bool read_preset(const settings *v, const mtf_vocabulary *words, mtf_bert_opts *o)
+{
+    TRY(mtf_bert_read_config(v->session, setting_text(v, "bert-config"), o));
+    if (words) o->vocab_size = mtf_vocabulary_size(words);
+    return true;
+}
+
 static bool read_model(const settings *v, mtf_bert_opts *o)
 {
     const char     *config = setting_text(v, "bert-config");
     mtf_vocabulary *words;
     TRY(open_vocabulary(v, &words));
-    int64_t size = words ? mtf_vocabulary_size(words) : USUAL_VOCAB;
-    if (*config) {
-        TRY(mtf_bert_read_config(v->session, config, o));
-        return !words || size <= o->vocab_size ||
-               fail(&v->session->fault, ERR_USAGE,
-                    "--vocab has %lld words, and the model of --bert-config %s only %lld",
-                    (long long)size, config, (long long)o->vocab_size);
-    }
-    *o = small;
-    o->vocab_size = size;
-    return true;
+    if (bert_preset(config)) return read_preset(v, words, o);
+    TRY(mtf_bert_read_config(v->session, config, o));
+    int64_t size = words ? mtf_vocabulary_size(words) : 0;
+    return size <= o->vocab_size ||
+           fail(&v->session->fault, ERR_USAGE,
+                "--vocab has %lld words, and the model of --bert-config %s only %lld",
+                (long long)size, config, (long long)o->vocab_size);
 }
 
 static bool read_counts(const settings *v, mtf_bert_data_opts *o)
@@ -177,7 +177,7 @@ static bool build_span(const settings *v, bool training, network *n)
 /* ---- models ---- */
 
 #define MODEL_OPTIONS                                                                              \
-    {"bert-config", ""}, {"vocab", ""}, {"train-files", ""},                                       \
+    {"bert-config", "tiny"}, {"vocab", ""}, {"train-files", ""},                                   \
     {                                                                                              \
         "eval-files", ""                                                                           \
     }
