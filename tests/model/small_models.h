@@ -15,5 +15,7 @@ mtf_transformer *small_model(mtf_session *s, int k, bool dropout, const char **w
 mtf_transformer *small_model_by(mtf_session *s, int k, bool dropout, bool composed,
                                 const char **what);
 bool             small_model_has_encoder(int k);
+/* Does it pool the encoder's positions?  Then results depend on where in its row an example begins. */
+bool small_model_pools(int k);
 
 #endif

@@ -50,7 +50,6 @@ const configurable *const known_others[] = {
     ABSENT("Synthesizer"), ABSENT("TransparentEncDecAttention"), ABSENT("GeneralBilinearSelfAttention"),
     ABSENT("GeneralBilinearEncDecAttention"), ABSENT("BranchedSelfAttention"), ABSENT("BranchedEncDecAttention"),
     ABSENT("ParallelLayer"),
-    ABSENT("FunnelTransformerLayerStack"), ABSENT("BitransformerFunnel"),
     ABSENT("DenseReluDenseFixup"), ABSENT("SelfAttentionFixup"), ABSENT("EncDecAttentionFixup"),
     ABSENT("AttentionParamsFixup"), ABSENT("sublayer_fixup_scale"), ABSENT("sublayer_fixup_shift"),
     ABSENT("ProductKeyValueMemory"),
