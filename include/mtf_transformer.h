@@ -285,6 +285,18 @@ typedef struct mtf_universal_opts {
     double      epsilon; /* a position halts above 1 - epsilon; default 0.01                     */
 } mtf_universal_opts;
 
+typedef enum mtf_pooling { MTF_POOLING_MEAN, MTF_POOLING_MAX, MTF_POOLING_MIN } mtf_pooling;
+
+/* An encoder whose later blocks have fewer positions: after the first layer of each block but the first,
+ * windows of neighbours become one position.  A block here has several blocks of layers. */
+typedef struct mtf_funnel_opts {
+    int64_t        blocks;
+    const int64_t *layers;  /* of each: how many blocks of layers, together those of the stack    */
+    const int64_t *repeats; /* of each: how often each one is applied in a row; NULL: once        */
+    int64_t        pooling; /* positions of a window; default 2                                   */
+    mtf_pooling    kind;
+} mtf_funnel_opts;
+
 typedef struct mtf_stack_opts {
     const char                  *name; /* its scope; default "transformer", "encoder", "decoder" */
     const mtf_transformer_layer *layers; /* of one block, ended by {0}                          */
@@ -296,6 +308,7 @@ typedef struct mtf_stack_opts {
     bool   reversible; /* layer f maps (a, b) to (b, a + f(b)), starting from (x, x), and the
                                  result is the sum of both; per_layer has no "residual", and layers
                                  are computed again in the backward pass                       */
+    const mtf_funnel_opts    *funnel;    /* of encoders; NULL: all layers have all positions     */
     const mtf_universal_opts *universal; /* NULL: each layer is applied once                  */
     bool          flat_scopes; /* layer_000 instead of block_000/layer_000                    */
     mtf_positions positions;

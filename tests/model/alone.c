@@ -33,8 +33,9 @@ void alone_values(const alone *a, const char *end, float *to)
     assert_true(mtf_variable_get(variable_of(a, end), to));
 }
 
-static void set_variables(const alone *a)
+void alone_variables(alone *a, mtf_graph *g)
 {
+    a->count = mtf_variables(g, a->variables, ALONE_VARIABLES);
     float one[D * D] = {0}, v[MOST];
     for (int k = 0; k < a->count; k++) {
         int64_t n = mtf_shape_size(mtf_shape_of_tensor(a->variables[k]));
@@ -77,8 +78,7 @@ void alone_apply(alone *a, const mtf_stack_opts *stack, bool causal)
     mtf_transformer_result r = mtf_transformer_apply(m, &b, NULL);
     mtf_program           *p = mtf_compile(g, r.logits);
     if (!p) fail_msg("%s", mtf_error(a->session));
-    a->count = mtf_variables(g, a->variables, ALONE_VARIABLES);
-    set_variables(a);
+    alone_variables(a, g);
     alone_values(a, "embedding", &table[0][0]);
     for (int t = 0; t < LENGTH; t++)
         for (int d = 0; d < D; d++) a->x[t][d] = alone_segment[t] ? (double)table[ids[t]][d] : 0;

@@ -17,6 +17,8 @@ typedef struct alone {
     float        y[ALONE_LENGTH][ALONE_D];
 } alone;
 
+/* Finds the graph's variables, and gives them values; the kernel of the logits is one. */
+void alone_variables(alone *a, mtf_graph *g);
 /* One block of these layers, with nothing around them but what `per_layer` says. */
 void alone_apply(alone *a, const mtf_stack_opts *stack, bool causal);
 /* The value of the variable whose name ends so. */

@@ -12,6 +12,7 @@ typedef struct small {
     mtf_talking_heads_layer talks, talks_across;   /* with heads: instead of these */
     mtf_transformer_layer   more, more_of_encoder; /* of some kind: before the last one */
     bool                    encoder;
+    mtf_stack_opts          encoder_stack; /* besides what all encoders have */
     const char             *activation[3];
     bool                    elsewhere;     /* its values are compared by another test */
     mtf_transformer_layer   first, second; /* with a kind: instead of the first and second layer */
@@ -296,6 +297,22 @@ static const small smalls[] = {
               .stack = {.universal = &(mtf_universal_opts){.recurrence = MTF_RECURRENCE_ACT,
                                                            .halting = MTF_HALTING_GLOBAL,
                                                            .steps = 2}}}},
+    {.what = "funnel",
+     .encoder = true,
+     .encoder_stack = {.recompute = true,
+                       .funnel = &(mtf_funnel_opts){.blocks = 2,
+                                                    .layers = (const int64_t[]){1, 1},
+                                                    .repeats = (const int64_t[]){1, 2}}},
+     .across = {.relative = MTF_RELATIVE_BIAS},
+     .opts = {.sentinels = 20}},
+    {.what = "funnel by maximum, of an ensemble",
+     .encoder = true,
+     .more_of_encoder = {MTF_CONVOLUTION, .convolution = {.filter = 2}},
+     .encoder_stack = {.funnel = &(mtf_funnel_opts){.blocks = 2,
+                                                    .layers = (const int64_t[]){1, 1},
+                                                    .pooling = 3,
+                                                    .kind = MTF_POOLING_MAX}},
+     .opts = {.ensemble = 2}},
 };
 
 int small_models(void)
@@ -310,7 +327,13 @@ bool small_model_has_encoder(int k)
 
 bool small_model_elsewhere(int k)
 {
-    return smalls[k].elsewhere || smalls[k].more.kind || smalls[k].opts.stack.universal;
+    return smalls[k].elsewhere || smalls[k].more.kind || smalls[k].opts.stack.universal ||
+           smalls[k].encoder_stack.funnel;
+}
+
+bool small_model_pools(int k)
+{
+    return smalls[k].encoder_stack.funnel != NULL;
 }
 
 mtf_transformer *small_model(mtf_session *s, int k, bool dropout, const char **what)
@@ -375,9 +398,13 @@ mtf_transformer *small_model_by(mtf_session *s, int k, bool dropout, bool compos
     o.stack.blocks = 2;
     o.stack.max_length = 40;
     o.stack.dropout = dropout ? 0.1 : 0;
-    if (m->encoder)
-        o.encoder = (mtf_stack_opts){
-            .layers = encoder, .blocks = 2, .positions = MTF_POSITIONS_NONE, .max_length = 20};
+    if (m->encoder) {
+        o.encoder = m->encoder_stack;
+        o.encoder.layers = encoder;
+        o.encoder.blocks = 2;
+        o.encoder.positions = MTF_POSITIONS_NONE;
+        o.encoder.max_length = 20;
+    }
     *what = m->what;
     return mtf_transformer_new(s, &o);
 }

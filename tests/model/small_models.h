@@ -15,5 +15,7 @@ mtf_transformer *small_model_by(mtf_session *s, int k, bool dropout, bool compos
 bool             small_model_has_encoder(int k);
 /* It is not in tests/reference/transformer_values.txt: another test has values of its layers. */
 bool small_model_elsewhere(int k);
+/* Does it pool the encoder's positions?  Then results depend on where in its row an example begins. */
+bool small_model_pools(int k);
 
 #endif

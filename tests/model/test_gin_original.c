@@ -141,6 +141,47 @@ static void test_universal(void **state)
     }
 }
 
+/* An encoder with fewer and fewer positions. */
+static void test_funnel(void **state)
+{
+    static const char head[] =
+        "d_model = 8\nmake_bitransformer.bitransformer_cls = @BitransformerFunnel\n"
+        "encoder/make_layer_stack.layer_stack_cls = @FunnelTransformerLayerStack\n"
+        "encoder/make_layer_stack.num_layers = 3\n"
+        "FunnelTransformerLayerStack.n_blocks = 2\n"
+        "FunnelTransformerLayerStack.block_repeat_size = [1, 2]\n"
+        "FunnelTransformerLayerStack.pooling_type = 'min'\n";
+    static const struct {
+        const char *line, *why;
+    } wrong[] = {
+        {"block_param_size = [1, 1]",
+         "block_param_size takes numbers whose sum is make_layer_stack.num_layers"},
+        {"block_param_size = [3]", "block_param_size takes a list with a whole number from 1 on"},
+        {"n_submodules = 3", "n_submodules takes the number of make_layer_stack.layers"},
+        {"pooling_type = 'sum'", "pooling_type takes 'mean', 'max' or 'min'"}};
+    char text[900];
+    (void)state;
+    snprintf(text, sizeof text, "%sFunnelTransformerLayerStack.block_param_size = [1, 2]", head);
+    opened     o = open_text(text);
+    mtf_graph *g = build(&o);
+    assert_true(has_variable(g, "encoder/block_002/layer_001/DenseReluDense/wi/kernel"));
+    check_same_again(&o, VOCAB);
+    close_well(o.session);
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        snprintf(text, sizeof text,
+                 "%sFunnelTransformerLayerStack.block_param_size = [1, 2]\n"
+                 "FunnelTransformerLayerStack.%s",
+                 head, wrong[k].line);
+        refuse(text, wrong[k].why);
+    }
+    refuse("run.model_type = 'lm'\n"
+           "make_layer_stack.layer_stack_cls = @FunnelTransformerLayerStack\n"
+           "make_layer_stack.num_layers = 1\n"
+           "FunnelTransformerLayerStack.block_param_size = [1]\n"
+           "FunnelTransformerLayerStack.block_repeat_size = [1]",
+           "it belongs to the encoder of an encoder-decoder");
+}
+
 /* Stacks with one name share the variables of layers with one name. */
 static void test_one_stack_for_both(void **state)
 {
@@ -317,11 +358,12 @@ static void test_operative_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layer_items),     cmocka_unit_test(test_neighbours),
-        cmocka_unit_test(test_universal),       cmocka_unit_test(test_one_stack_for_both),
-        cmocka_unit_test(test_shared_tables),   cmocka_unit_test(test_lengths_of_spans),
-        cmocka_unit_test(test_vocabularies),    cmocka_unit_test(test_t5_model),
-        cmocka_unit_test(test_operative_names), cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_layer_items),        cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_universal),          cmocka_unit_test(test_funnel),
+        cmocka_unit_test(test_one_stack_for_both), cmocka_unit_test(test_shared_tables),
+        cmocka_unit_test(test_lengths_of_spans),   cmocka_unit_test(test_vocabularies),
+        cmocka_unit_test(test_t5_model),           cmocka_unit_test(test_operative_names),
+        cmocka_unit_test(test_positions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -217,11 +217,9 @@ static bool share_of(mtf_config *c, const gin_value *v, const char *what, double
                             "LayerStack.%s takes a number from 0 to below 1, not %s", what, text);
 }
 
-bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o)
+bool config_sublayers(mtf_config *c, const configurable *k, const char *scope, stack_args a,
+                      mtf_stack_opts *o)
 {
-    stack_args          a = {0};
-    const configurable *k = o->reversible ? &known_reversible_stack : &known_layer_stack;
-    TRY(configure(c, k, scope, NULL, &a));
     o->recompute = a.recompute;
     bool old = a.dropout->kind != GIN_NONE; /* the older interface, whose norms have other names */
     if (old != (a.epsilon->kind != GIN_NONE))

@@ -7,16 +7,26 @@
 #include "model/config/layer_class.h"
 
 /* The kind of stack that a layer belongs to. */
-typedef enum stack_kind { STACK_CAUSAL, STACK_DECODER, STACK_BIDIRECTIONAL } stack_kind;
+typedef enum stack_kind {
+    STACK_CAUSAL,
+    STACK_DECODER,
+    STACK_BIDIRECTIONAL,
+    STACK_ENCODER
+} stack_kind;
 
 /* One layer of make_layer_stack's list: a class, or [class, "name", {arguments}]. */
 bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack_kind in,
                   mtf_transformer_layer *l);
-/* The settings of LayerStack in a scope: sublayers, dropout, epsilon, recomputing. */
-bool config_sublayers(mtf_config *c, const char *scope, mtf_stack_opts *o);
-
+/* The settings of LayerStack, or a class derived from it, in a scope: sublayers, dropout, epsilon,
+ * recomputing. */
+bool config_sublayers(mtf_config *c, const configurable *k, const char *scope, stack_args a,
+                      mtf_stack_opts *o);
 /* The settings of UTLayerStack. */
 bool config_universal(mtf_config *c, const char *scope, mtf_stack_opts *o);
+
+/* The settings of FunnelTransformerLayerStack; `submodules`: layers of a block. */
+bool config_funnel(mtf_config *c, const char *scope, mtf_stack_opts *o, stack_kind in,
+                   int submodules);
 
 /* The activations of a layer: a name, or a list of them. */
 enum { ACTIVATIONS = 3 };

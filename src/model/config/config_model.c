@@ -49,6 +49,27 @@ static bool timescales_of(mtf_config *c, const char *scope, mtf_stack_opts *o)
            gin_fail(&c->gin, &at, ERR_VALUE, "timescales of sinusoids are above 0");
 }
 
+static bool check_stack_class(mtf_config *c, const configurable *class, const gin_value *v)
+{
+    return class == &known_layer_stack || class == &known_reversible_stack ||
+           class == &known_universal_stack || class == &known_funnel_stack ||
+           gin_fail(&c->gin, &v->at, ERR_VALUE,
+                    "layer_stack_cls takes @LayerStack, @ReversibleLayerStack, @UTLayerStack or "
+                    "@FunnelTransformerLayerStack, not @%s",
+                    class->name);
+}
+
+/* The settings of the stack's own class. */
+static bool config_stack(mtf_config *c, const configurable *class, const char *scope,
+                         stack_kind kind, const make_stack_args *make, mtf_stack_opts *o)
+{
+    int submodules = config_is_list(make->layers) ? make->layers->n : 0;
+    if (class == &known_universal_stack) return config_universal(c, scope, o);
+    if (class == &known_funnel_stack) return config_funnel(c, scope, o, kind, submodules);
+    stack_args a = {0};
+    return configure(c, class, scope, NULL, &a) && config_sublayers(c, class, scope, a, o);
+}
+
 /* A Unitransformer with its layer stack, in a scope. */
 static bool build_stack(mtf_config *c, const char *scope, const char *name, stack_kind kind,
                         stack_build *b)
@@ -59,13 +80,7 @@ static bool build_stack(mtf_config *c, const char *scope, const char *name, stac
     TRY(configure(c, &known_make_layer_stack, scope, NULL, &make));
     const configurable *class = config_reference(c, make.stack_class, "layer_stack_cls");
     TRY(class != NULL);
-    const bool universal = class == &known_universal_stack;
-    if (class != &known_layer_stack && class != &known_reversible_stack && !universal)
-        return gin_fail(
-            &c->gin, &make.stack_class->at, ERR_VALUE,
-            "layer_stack_cls takes @LayerStack, @ReversibleLayerStack or @UTLayerStack, "
-            "not @%s",
-            class->name);
+    TRY(check_stack_class(c, class, make.stack_class));
     *o = (mtf_stack_opts){.name = name,
                           .blocks = make.blocks,
                           .flat_scopes = !make.block_scope,
@@ -76,8 +91,7 @@ static bool build_stack(mtf_config *c, const char *scope, const char *name, stac
                    : b->args.positions ? MTF_POSITIONS_LEARNED
                                        : MTF_POSITIONS_NONE;
     if (b->args.sinusoid) TRY(timescales_of(c, scope, o));
-    const char *own = scope_of(make.stack_class, scope);
-    return (universal ? config_universal(c, own, o) : config_sublayers(c, own, o)) &&
+    return config_stack(c, class, scope_of(make.stack_class, scope), kind, &make, o) &&
            build_layers(c, &make, scope, kind, o);
 }
 
@@ -226,12 +240,13 @@ static bool bitransformer(mtf_config *c, const char *scope, int64_t input, int64
     TRY(e && d && configure(c, &known_make_bitransformer, scope, NULL, &a));
     const configurable *class = config_reference(c, a.class, "bitransformer_cls");
     TRY(class != NULL);
-    if (class != &known_bitransformer)
+    if (class != &known_bitransformer && class != &known_bitransformer_funnel)
         return gin_fail(&c->gin, &a.class->at, ERR_VALUE,
-                        "bitransformer_cls takes @Bitransformer, not @%s", class->name);
-    TRY(build_stack(c, e, a.encoder_name, STACK_BIDIRECTIONAL, &encoder));
+                        "bitransformer_cls takes @Bitransformer or @BitransformerFunnel, not @%s",
+                        class->name);
+    TRY(build_stack(c, e, a.encoder_name, STACK_ENCODER, &encoder));
     TRY(build_stack(c, d, a.decoder_name, STACK_DECODER, &decoder));
-    TRY(configure(c, &known_bitransformer, scope_of(a.class, scope), NULL, &a));
+    TRY(configure(c, class, scope_of(a.class, scope), NULL, &a));
     TRY(agree(c, d, "d_model", encoder.args.d_model, decoder.args.d_model));
     TRY(agree(c, d, "vocab_divisor", encoder.args.vocab_divisor, decoder.args.vocab_divisor));
     TRY(agree(c, d, "ensemble", encoder.args.ensemble, decoder.args.ensemble));

@@ -289,6 +289,9 @@ static const gin_parameter bitransformer[] = {
     {"decoder",                        TAKES_NOTHING, "None",   0},
     {0}};
 const configurable known_bitransformer = {TRANSFORMER, "Bitransformer", bitransformer, NULL, 0};
+static const gin_parameter bitransformer_funnel[] = {{0}};
+const configurable known_bitransformer_funnel = {
+    "mesh_tensorflow.transformer.funnel_transformer", "BitransformerFunnel", bitransformer_funnel, &known_bitransformer, 0};
 
 static const gin_parameter make_bitransformer[] = {
     {"input_vocab_size",               TAKES_INT,     "None",   AT(input_vocab)},
@@ -371,6 +374,8 @@ const configurable *const known_model[] = {&known_normalised_convolution,
                                            &known_layer_stack,
                                            &known_reversible_stack,
                                            &known_universal_stack,
+                                           &known_funnel_stack,
+                                           &known_bitransformer_funnel,
                                            &known_make_layer_stack,
                                            &known_unitransformer,
                                            &known_bitransformer,

@@ -113,10 +113,11 @@ typedef struct scaling_args {
 extern const configurable known_self_attention, known_enc_dec_attention, known_local_attention,
     known_talking_heads, known_talking_enc_dec, known_dense_relu_dense, known_experts,
     known_experts_2d, known_experts_attention, known_experts_enc_dec, known_layer_stack,
-    known_reversible_stack, known_universal_stack, known_make_layer_stack, known_unitransformer,
-    known_bitransformer, known_make_bitransformer, known_make_bi_student_teacher,
-    known_student_teacher, known_reduce_ensemble, known_unit_scaling, known_initializer,
-    known_delimiter, known_spans, known_enc_dec_bias, known_sinusoids, known_shift_targets;
+    known_reversible_stack, known_universal_stack, known_funnel_stack, known_bitransformer_funnel,
+    known_make_layer_stack, known_unitransformer, known_bitransformer, known_make_bitransformer,
+    known_make_bi_student_teacher, known_student_teacher, known_reduce_ensemble, known_unit_scaling,
+    known_initializer, known_delimiter, known_spans, known_enc_dec_bias, known_sinusoids,
+    known_shift_targets;
 
 /* Sublayers and their names in mtf_sublayers; the last has none. */
 typedef struct known_sublayer {

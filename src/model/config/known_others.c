@@ -47,7 +47,6 @@ const configurable *const known_others[] = {
     NO_EFFECT("preprocess_tsv"), NO_EFFECT("tsv_dataset_fn"), NO_EFFECT("get_mixture_or_task"),
     NO_EFFECT("get_default_spm_path"), NO_EFFECT("get_default_vocabulary"),
     /* layers that mtf does not have yet */
-    ABSENT("FunnelTransformerLayerStack"), ABSENT("BitransformerFunnel"),
     /* functions that mtf does not have yet */
     ABSENT("enc_dec_attention"),
     ABSENT("attention"), ABSENT("hybrid_attention"), ABSENT("local_attention_1d"),

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "model/transformer/decoder.h"
+#include "model/transformer/funnel.h"
 #include "model/transformer/layer_kind.h"
 
 /* Prompts are processed in chunks of these lengths; a program is compiled when first needed. */
@@ -172,7 +173,9 @@ static bool run_encoder(mtf_decoder *d, const mtf_decode_job *job, int64_t row)
     TRY(g->program || encode_graph_make(&d->sizes, length, g));
     memset(d->ids, 0, sizeof *d->ids * (size_t)length);
     memset(d->segment, 0, sizeof *d->segment * (size_t)d->sizes.inputs);
-    for (int64_t k = 0; k < job->length; k++) d->ids[k] = job->prompt[k], d->segment[k] = 1;
+    for (int64_t k = 0; k < job->length; k++) d->ids[k] = job->prompt[k];
+    int64_t left = funnel_length(&d->sizes.model->encoder, job->length);
+    for (int64_t k = 0; k < left; k++) d->segment[k] = 1;
     return mtf_feed(g->program, g->ids, d->ids) && mtf_feed(g->program, g->segment, d->segment) &&
            mtf_feed(g->program, g->row, &where) && mtf_step(g->program);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/node.h"
+#include "model/transformer/funnel.h"
 #include "model/transformer/layer_kind.h"
 #include "model/transformer/span_places.h"
 #include "model/transformer/token_loss.h"
@@ -32,7 +33,7 @@ static stack_call begin_decoding(const decode_sizes *d, const stack *s, mtf_grap
     c.rows = rows_of(d, rows);
     c.row_copies = 1;
     c.cache = (mtf_dim){"memory_length", d->length};
-    c.memory = (mtf_dim){"memory_length", d->inputs};
+    c.memory = (mtf_dim){"memory_length", funnel_length(&d->model->encoder, d->inputs)};
     return c;
 }
 
@@ -243,7 +244,7 @@ bool encode_graph_make(const decode_sizes *d, int64_t length, encode_graph *to)
 {
     const mtf_transformer *m = d->model;
     mtf_graph             *g = graph_of_decoder(m);
-    mtf_dim                part = {"length", length}, all = {"length", d->inputs};
+    mtf_dim part = {"length", length}, all = {"length", funnel_length(&m->encoder, d->inputs)};
     if (!g) return false;
     *to = (encode_graph){.length = length,
                          .ids = mtf_input(g, "ids", MTF_I32, mtf_shape(part)),
@@ -255,7 +256,7 @@ bool encode_graph_make(const decode_sizes *d, int64_t length, encode_graph *to)
     c.encoded_layers = run.encoded_layers;
     c.row = to->row;
     c.row_copies = d->beams;
-    c.length = part;
+    c.length = (mtf_dim){part.name, run.memory.size};
     c.batch = m->ensemble;
     c.encoded_segment = mtf_rename_dimension(run.encoded_segment, "memory_length", "length");
     mtf_scope_push(g, m->decoder.opts.name);

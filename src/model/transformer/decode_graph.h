@@ -54,7 +54,7 @@ typedef struct encode_graph {
     mtf_program *program;
     int64_t      length;
     mtf_tensor  *ids;     /* [length] */
-    mtf_tensor  *segment; /* [inputs]: 1 where there is a token */
+    mtf_tensor  *segment; /* [inputs, as many as a funnel leaves]: 1 where there is a token */
     mtf_tensor  *row;     /* scalar: the first of its rows */
 } encode_graph;
 bool encode_graph_make(const decode_sizes *d, int64_t length, encode_graph *g);

@@ -3,6 +3,7 @@
 
 #include "base/dtype.h"
 #include "base/whole.h"
+#include "model/transformer/funnel.h"
 #include "model/transformer/layer_kind.h"
 #include "model/transformer/sublayers.h"
 #include "model/transformer/transparent.h"
@@ -103,7 +104,7 @@ static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const ch
            complete_sublayers(s, o->name, false, initial_default, &o->initial) &&
            complete_sublayers(s, o->name, true, o->reversible ? half_default : per_layer_default,
                               &o->per_layer) &&
-           check_reversible(&s->fault, to) && universal_complete(s, o) &&
+           check_reversible(&s->fault, to) && universal_complete(s, o) && funnel_complete(s, o) &&
            complete_sublayers(s, o->name, false, final_default, &o->final);
 }
 
@@ -165,6 +166,11 @@ static bool check_model(const mtf_transformer *m)
             "a shared table needs one number of tokens; there are %lld input and %lld output "
             "tokens",
             (long long)o->input_vocab, (long long)o->output_vocab);
+    if (m->decoder.opts.funnel)
+        return fail(f, ERR_VALUE,
+                    "%s: a funnel leaves fewer positions than there are tokens; it belongs to the "
+                    "encoder of an encoder-decoder",
+                    m->decoder.opts.name);
     if (o->bidirectional && (o->prefix || transformer_has_encoder(m)))
         return fail(f, ERR_VALUE, "a bidirectional model is one stack without a prefix");
     if (o->prefix && transformer_has_encoder(m))

@@ -117,22 +117,25 @@ typedef struct shared_bias {
     mtf_shape           heads;
     int64_t             window;
     bool                across;
-    mtf_tensor         *bias;
+    int64_t             length; /* of the memory, which a funnel changes */
+    mtf_tensor         *table, *bias;
 } shared_bias;
 
-static mtf_tensor *find_shared(const stack_call *c, const relative_opts *o)
+static const shared_bias *find_shared(const stack_call *c, const relative_opts *o)
 {
+    if (o->kind != MTF_RELATIVE_BIAS_SHARED) return NULL;
     for (const shared_bias *s = c->shared_biases; s; s = s->next)
         if (s->across == o->across && s->window == o->window && mtf_shape_equal(s->heads, o->heads))
-            return s->bias;
+            return s;
     return NULL;
 }
 
-static mtf_tensor *share(stack_call *c, const relative_opts *o, mtf_tensor *bias)
+static mtf_tensor *share(stack_call *c, const relative_opts *o, mtf_dim memory, mtf_tensor *table,
+                         mtf_tensor *bias)
 {
     shared_bias *s = arena_new(&c->graph->arena, shared_bias);
     if (!s) return NULL;
-    *s = (shared_bias){c->shared_biases, o->heads, o->window, o->across, bias};
+    *s = (shared_bias){c->shared_biases, o->heads, o->window, o->across, memory.size, table, bias};
     c->shared_biases = s;
     return bias;
 }
@@ -142,17 +145,20 @@ mtf_tensor *relative_bias(stack_call *c, const relative_opts *o, mtf_tensor *q, 
     mtf_dim   buckets = {"buckets", o->buckets};
     mtf_shape shape =
         mtf_shape_plus(mtf_shape_plus(c->model->ensemble, o->heads), mtf_shape(buckets));
-    bool        shared = o->kind == MTF_RELATIVE_BIAS_SHARED;
-    mtf_tensor *table, *bias = shared ? find_shared(c, o) : NULL;
+    const shared_bias *shared = find_shared(c, o);
+    mtf_tensor        *table, *bias;
     switch (o->kind) {
     case MTF_RELATIVE_NONE: return NULL;
     case MTF_RELATIVE_CONTEXTUAL: return biases(c, o, by_query(c, o, q, buckets), buckets, memory);
     default:
-        if (bias) return bias;
-        table = call_weight(
-            c, o->across ? "enc_dec_relative_attention_bias" : "relative_attention_bias", shape,
-            "glorot_uniform");
+        if (shared && shared->length == memory.size) return shared->bias;
+        table = shared ? shared->table
+                       : call_weight(c,
+                                     o->across ? "enc_dec_relative_attention_bias"
+                                               : "relative_attention_bias",
+                                     shape, "glorot_uniform");
         bias = biases(c, o, table, buckets, memory);
-        return shared ? share(c, o, bias) : bias;
+        if (o->kind != MTF_RELATIVE_BIAS_SHARED) return bias;
+        return share(c, o, memory, table, bias);
     }
 }

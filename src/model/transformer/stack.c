@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/node.h"
+#include "model/transformer/funnel.h"
 #include "model/transformer/layer_kind.h"
 #include "model/transformer/sublayers.h"
 #include "model/transformer/universal.h"
@@ -123,33 +124,46 @@ const char *stack_scope_push(mtf_graph *g, const stack *s, int64_t number, int l
     return outside;
 }
 
-mtf_tensor *stack_blocks(stack_call *c, mtf_tensor *x)
+mtf_tensor *stack_layer(stack_call *c, int64_t number, int layer, mtf_tensor *x)
 {
-    const mtf_stack_opts *o = &c->stack->opts;
-    mtf_tensor           *pair[2] = {x, x};
-    c->index = 0;
-    if (c->outputs) c->outputs[0] = x;
-    for (int64_t b = 0; b < o->blocks && x && pair[1]; b++) {
-        for (int k = 0; k < c->stack->nlayers && x && pair[1]; k++) {
+    const char *outside = stack_scope_push(c->graph, c->stack, number, layer);
+    x = apply_layer(c, &c->stack->layers[layer], x);
+    experts_settle(c, &c->stack->layers[layer]);
+    c->graph->scope = outside;
+    c->index++;
+    if (c->outputs) c->outputs[c->index] = x;
+    return x;
+}
+
+static mtf_tensor *reversible_blocks(stack_call *c, mtf_tensor *x)
+{
+    mtf_tensor *pair[2] = {x, x};
+    for (int64_t b = 0; b < c->stack->opts.blocks; b++)
+        for (int k = 0; k < c->stack->nlayers && pair[0] && pair[1]; k++) {
             const char *outside = stack_scope_push(c->graph, c->stack, b, k);
-            if (o->reversible)
-                apply_half(c, &c->stack->layers[k], pair);
-            else
-                x = apply_layer(c, &c->stack->layers[k], x);
+            apply_half(c, &c->stack->layers[k], pair);
             experts_settle(c, &c->stack->layers[k]);
             c->graph->scope = outside;
             c->index++;
-            if (c->outputs) c->outputs[c->index] = x;
         }
-    }
-    return o->reversible ? mtf_add(pair[0], pair[1]) : x;
+    return mtf_add(pair[0], pair[1]);
+}
+
+mtf_tensor *stack_blocks(stack_call *c, mtf_tensor *x)
+{
+    c->index = 0;
+    if (c->outputs) c->outputs[0] = x;
+    if (c->stack->opts.reversible) return reversible_blocks(c, x);
+    for (int64_t b = 0; b < c->stack->opts.blocks; b++)
+        for (int k = 0; k < c->stack->nlayers && x; k++) x = stack_layer(c, b, k, x);
+    return x;
 }
 
 mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x)
 {
     const mtf_stack_opts *o = &c->stack->opts;
     x = sublayers_apply(c, o->initial, NULL, x);
-    x = o->universal ? universal_apply(c, x) : stack_blocks(c, x);
+    x = o->universal ? universal_apply(c, x) : o->funnel ? funnel_apply(c, x) : stack_blocks(c, x);
     x = call_mask_padding(c, sublayers_apply(c, o->final, NULL, x));
     if (c->outputs) c->outputs[c->index] = x;
     return x;

@@ -110,6 +110,8 @@ void experts_settle(stack_call *c, const mtf_transformer_layer *l);
 const char *stack_scope_push(mtf_graph *g, const stack *s, int64_t number, int layer);
 /* The layers of the stack with their sublayers. */
 mtf_tensor *stack_apply(stack_call *c, mtf_tensor *x);
+/* One layer of block `number`. */
+mtf_tensor *stack_layer(stack_call *c, int64_t number, int layer, mtf_tensor *x);
 /* The same without what stands before and after them, in the current scope. */
 mtf_tensor *stack_blocks(stack_call *c, mtf_tensor *x);
 

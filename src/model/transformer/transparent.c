@@ -33,6 +33,11 @@ static bool same(const mtf_transparent *a, const mtf_transparent *b)
            a->dropout == b->dropout;
 }
 
+static bool repeats_layers(const stack *s)
+{
+    return s->opts.universal || s->opts.funnel;
+}
+
 bool transparent_check(const mtf_transformer *m)
 {
     const mtf_transparent *first = NULL;
@@ -49,10 +54,10 @@ bool transparent_check(const mtf_transformer *m)
                         "need the same numbers");
         first = o;
     }
-    if (first && (m->encoder.opts.universal || m->decoder.opts.universal))
+    if (first && (repeats_layers(&m->encoder) || repeats_layers(&m->decoder)))
         return fail(f, ERR_VALUE,
-                    "transparent attention tells the layers of both stacks apart, which a "
-                    "universal stack repeats");
+                    "transparent attention tells the layers of both stacks apart, which universal "
+                    "stacks and funnels repeat");
     return !first || !m->encoder.opts.reversible ||
            fail(f, ERR_VALUE,
                 "transparent attention reads the outputs of the encoder's layers, which a "
