@@ -86,10 +86,8 @@ const command command_ckpt = {
         "expressions, found anywhere in a name.  verify exits with 1 where one is damaged, diff "
         "where\n"
         "two differ.\n"
-        "import makes a checkpoint of T5, GPT-2, Mixtral or BERT weights in Hugging Face's layout "
-        "(config.json "
-        "and\n"
-        "safetensors files), with a configuration in it, so that mtf decode TO answers with them;\n"
-        "export makes such a folder of a checkpoint: docs/weights.md.",
+        "import makes a checkpoint of T5, GPT-2, Mixtral or BERT weights in Hugging Face's layout\n"
+        "(config.json and safetensors files), with a configuration in it, so that mtf decode TO\n"
+        "answers with them; export makes such a folder of a checkpoint: docs/weights.md.",
     .run = run,
 };
