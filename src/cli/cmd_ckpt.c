@@ -89,14 +89,11 @@ const command command_ckpt = {
         "expressions, found anywhere in a name.  verify exits with 1 where one is damaged, diff "
         "where\n"
         "two differ.\n"
-        "import makes a checkpoint of T5, GPT-2, Mixtral or BERT weights in Hugging Face's layout "
-        "(config.json\n"
-        "and safetensors files), with a configuration in it, so that mtf decode TO answers with "
-        "them,\n"
-        "or of a checkpoint of Mesh TensorFlow (its folder, or the name that its .index file "
-        "begins\n"
-        "with), with the operative_config.gin beside it.  export makes such folders of a "
-        "checkpoint:\n"
-        "docs/weights.md.",
+        "import makes a checkpoint of T5, GPT-2, Mixtral or BERT weights in Hugging Face's layout\n"
+        "(config.json and safetensors files), with a configuration in it, so that mtf decode TO\n"
+        "answers with them, or of a checkpoint of Mesh TensorFlow (its folder, or the name that "
+        "its\n"
+        ".index file begins with), with the operative_config.gin beside it.  export makes such\n"
+        "folders of a checkpoint: docs/weights.md.",
     .run = run,
 };

@@ -218,6 +218,20 @@ static void records(void **state)
         row_is(d, "next_sentence_labels", i, 1, (int32_t[]){i % 2});
     }
     close_well(s);
+    /* The third row has the word 12. */
+    int32_t ids[8];
+    char    spec[200];
+    s = mtf_open_with(NULL);
+    snprintf(spec, sizeof spec, "wordpiece:%s",
+             write_text("v", "[UNK]\na\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\n"));
+    d = mtf_bert_data_open(
+        s, &(mtf_bert_data_opts){.files = MTF_SOURCE_DIR "/tests/text/bert.tfrecord",
+                                 .length = 8,
+                                 .vocabulary = mtf_vocabulary_open(s, spec)});
+    assert_true(mtf_dataset_read(d, "input_ids", 1, MTF_I32, 8, ids));
+    assert_false(mtf_dataset_read(d, "input_ids", 2, MTF_I32, 8, ids));
+    assert_contains(mtf_error(s), "12 is outside of 0 to 11");
+    mtf_close(s);
 }
 
 /* ---- what is refused ---- */

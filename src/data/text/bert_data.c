@@ -143,13 +143,39 @@ static bool has_records(const input_file *f)
     return format_tfrecord.begins(&(field){.crc = &crc}, f->bytes, f->size);
 }
 
+static int64_t count_labels(const char *labels)
+{
+    int64_t count = 1;
+    for (; *labels; labels++) count += *labels == ',';
+    return count;
+}
+
+/* The largest number that a field may have; 0: that is not known. */
+static int64_t most_of(const mtf_bert_data_opts *o, bert_view view)
+{
+    switch (view) {
+    case BERT_IDS:
+    case BERT_MASKED_IDS:
+    case BERT_WORDS: return o->vocabulary ? mtf_vocabulary_size(o->vocabulary) - 1 : 0;
+    case BERT_POSITIONS:
+    case BERT_SECOND_LABEL: return o->length - 1;
+    case BERT_PADDING: return 1;
+    case BERT_FIRST_LABEL:
+        if (o->task == MTF_BERT_PRETRAIN) return 1;
+        return o->task == MTF_BERT_SPAN ? o->length - 1 : count_labels(o->labels) - 1;
+    default: return 0;
+    }
+}
+
 static mtf_dataset *open_records(mtf_session *s, const mtf_bert_data_opts *o)
 {
     enum { MOST_FIELDS = 8 };
     mtf_field as[MOST_FIELDS + 1] = {{0}};
     for (int i = 0; tasks[o->task].fields[i].name; i++) {
-        const char *name = tasks[o->task].fields[i].name;
-        as[i] = (mtf_field){.name = name, .files = o->files, .format = "tfrecord", .part = name};
+        const bert_field *f = &tasks[o->task].fields[i];
+        as[i] =
+            (mtf_field){.name = f->name, .files = o->files, .format = "tfrecord", .part = f->name};
+        as[i].most = (double)most_of(o, f->view);
     }
     return mtf_dataset_open(s, as);
 }
