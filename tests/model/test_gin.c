@@ -241,8 +241,8 @@ static void test_wrong_values(void **state)
            "any "
            "value but 1.0");
     refuse(LM "infer_model.decode_fn = @save_scores",
-           "value: parameter 1:4:25: infer_model.decode_fn takes @decode_from_file or "
-           "@decode_from_dataset, not @save_scores");
+           "value: parameter 1:4:25: infer_model.decode_fn takes @decode_from_file, "
+           "@decode_from_files or @decode_from_dataset, not @save_scores");
     refuse(LM "run.mesh_shape = 'a:2,b:zwei'",
            "value: parameter 1:4:18: run.mesh_shape: the size of an axis is a whole number from 1 "
            "on, not \"zwei\"");

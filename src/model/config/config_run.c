@@ -267,6 +267,22 @@ static bool read_eval_steps(mtf_config *c, const gin_value *v, mtf_config_run *r
 
 /* ---- decoding and scoring ---- */
 
+/* A list of one file, as decode_from_files takes it. */
+static bool one_file(mtf_config *c, const gin_value *list, const char **file)
+{
+    const gin_value *one = list;
+    if (list->kind == GIN_NONE) return true;
+    if (config_is_list(list)) one = list->n == 1 ? config_item(c, list, 0) : NULL;
+    TRY(mtf_ok(c->gin.session));
+    if (!one || one->kind != GIN_TEXT)
+        return gin_fail(
+            &c->gin, &list->at, ERR_VALUE,
+            "decode_from_files takes lists of one file, as in ['questions.txt']; decode "
+            "several one after the other, with --input and --output");
+    *file = one->text;
+    return true;
+}
+
 /* The source of prompts, and the destination of results. */
 static bool read_decode_files(mtf_config *c, mtf_config_decode *d)
 {
@@ -276,12 +292,15 @@ static bool read_decode_files(mtf_config *c, mtf_config_decode *d)
     TRY(configure(c, &known_infer_model, "", NULL, &a));
     const configurable *from = config_reference(c, a.function, "infer_model.decode_fn");
     TRY(from != NULL);
-    if (from != &known_decode_file && from != &known_decode_dataset)
-        return gin_fail(
-            &c->gin, &a.function->at, ERR_VALUE,
-            "infer_model.decode_fn takes @decode_from_file or @decode_from_dataset, not "
-            "@%s",
-            from->name);
+    if (from == &known_decode_files)
+        TRY(configure(c, from, scope_of(a.function, ""), NULL, &a) &&
+            one_file(c, a.input_files, &a.input_file) &&
+            one_file(c, a.output_files, &a.output_file));
+    else if (from != &known_decode_file && from != &known_decode_dataset)
+        return gin_fail(&c->gin, &a.function->at, ERR_VALUE,
+                        "infer_model.decode_fn takes @decode_from_file, @decode_from_files or "
+                        "@decode_from_dataset, not @%s",
+                        from->name);
     d->from_dataset = from == &known_decode_dataset;
     d->input_file = a.input_file;
     d->output_file = a.output_file;

@@ -254,6 +254,13 @@ static const gin_parameter decode_file[] = {
     {"checkpoint_path",           TAKES_NOTHING, "''",     0}, /* what infer_model gives */
     {0}};
 const configurable known_decode_file = {UTILS, "decode_from_file", decode_file, NULL, 0};
+static const gin_parameter decode_files[] = { /* T5's */
+    {"input_filenames",           TAKES_VALUE,   "None",   AT(input_files)},
+    {"output_filenames",          TAKES_VALUE,   "None",   AT(output_files)},
+    {"eos_id",                    TAKES_DEFAULT, "1",      0},
+    {"checkpoint_path",           TAKES_NOTHING, "''",     0},
+    {0}};
+const configurable known_decode_files = {UTILS, "decode_from_files", decode_files, NULL, 0};
 static const gin_parameter infer_model[] = {
     {"decode_fn",                 TAKES_VALUE,   "@decode_from_file", AT(function)},
     {"checkpoint_paths",          TAKES_NOTHING, "None",   0},
@@ -355,17 +362,32 @@ const configurable known_calls[] = {
 
 /* clang-format on */
 
-const configurable *const known_run[] = {&known_run_function,   &known_estimator,
-                                         &known_variable_dtype, &known_tpu_mesh_shape,
-                                         &known_microbatches,   &known_auto_train_steps,
-                                         &known_product_rate,   &known_sgd,
-                                         &known_momentum,       &known_adam,
-                                         &known_adafactor,      &known_adafactor_rules,
-                                         &known_adam_rules,     &known_decay_pow,
-                                         &known_decay_adam,     &known_decode,
-                                         &known_sample,         &known_decode_file,
-                                         &known_decode_dataset, &known_infer_model,
-                                         &known_score_strings,  &known_score_dataset,
-                                         &known_save_scores,    &known_vocabulary,
-                                         &known_random_spans,   &known_spans_tokens,
-                                         &known_spans_targets,  NULL};
+const configurable *const known_run[] = {&known_run_function,
+                                         &known_estimator,
+                                         &known_variable_dtype,
+                                         &known_tpu_mesh_shape,
+                                         &known_microbatches,
+                                         &known_auto_train_steps,
+                                         &known_product_rate,
+                                         &known_sgd,
+                                         &known_momentum,
+                                         &known_adam,
+                                         &known_adafactor,
+                                         &known_adafactor_rules,
+                                         &known_adam_rules,
+                                         &known_decay_pow,
+                                         &known_decay_adam,
+                                         &known_decode,
+                                         &known_sample,
+                                         &known_decode_file,
+                                         &known_decode_files,
+                                         &known_decode_dataset,
+                                         &known_infer_model,
+                                         &known_score_strings,
+                                         &known_score_dataset,
+                                         &known_save_scores,
+                                         &known_vocabulary,
+                                         &known_random_spans,
+                                         &known_spans_tokens,
+                                         &known_spans_targets,
+                                         NULL};

@@ -51,7 +51,7 @@ typedef struct decode_args {
     double           alpha, temperature, length_multiplier;
     const gin_value *top_p;
     const char      *input_file, *output_file, *dataset_split, *output_dir;
-    const gin_value *dataset, *function;
+    const gin_value *dataset, *function, *input_files, *output_files;
 } decode_args;
 
 typedef struct score_args {
@@ -76,8 +76,8 @@ extern const configurable known_run_function, known_estimator, known_variable_dt
     known_tpu_mesh_shape, known_microbatches, known_auto_train_steps, known_product_rate, known_sgd,
     known_momentum, known_adam, known_adafactor, known_adafactor_rules, known_adam_rules,
     known_decay_pow, known_decay_adam, known_decode, known_sample, known_decode_file,
-    known_decode_dataset, known_infer_model, known_score_strings, known_score_dataset,
-    known_save_scores;
+    known_decode_files, known_decode_dataset, known_infer_model, known_score_strings,
+    known_score_dataset, known_save_scores;
 
 /* Schedules: their names in mtf_schedule, and the names of their arguments there. */
 typedef struct known_schedule {
