@@ -200,27 +200,21 @@ static const small smalls[] = {
                         .dropout = 0.2,
                         .noise = 0.1}},
      .elsewhere = true},
-    {.what = "convolution", .more = {MTF_CONVOLUTION, .convolution = {.activation = "tanh"}}},
     {.what = "convolutions of encoder and decoder",
      .encoder = true,
-     .more = {MTF_CONVOLUTION, .convolution = {.filter = 4}},
+     .more = {MTF_CONVOLUTION, .convolution = {.filter = 4, .activation = "tanh"}},
      .more_of_encoder = {MTF_CONVOLUTION, .convolution = {.filter = 4}}},
-    {.what = "separable convolution",
-     .more = {MTF_SEPARABLE_CONVOLUTION, .convolution = {.min_position = -3, .max_position = -1}},
-     .opts = {.stack = {.recompute = true}}},
     {.what = "separable convolution of an ensemble",
-     .more = {MTF_SEPARABLE_CONVOLUTION, .convolution = {.min_position = -2}},
-     .opts = {.ensemble = 2}},
+     .more = {MTF_SEPARABLE_CONVOLUTION, .convolution = {.min_position = -3, .max_position = -1}},
+     .opts = {.ensemble = 2, .stack = {.recompute = true}}},
     {.what = "lightweight convolutions",
      .encoder = true,
      .more = {MTF_LIGHTWEIGHT_CONVOLUTION, .convolution = {.min_position = -2, .filters = 4}},
      .more_of_encoder = {MTF_LIGHTWEIGHT_CONVOLUTION,
                          .convolution = {.min_position = -1, .max_position = 2}}},
-    {.what = "dynamic convolution",
-     .more = {MTF_DYNAMIC_CONVOLUTION, .convolution = {.min_position = -3, .filters = 4}}},
     {.what = "prefix, block of a dynamic convolution",
      .more = {MTF_LOCAL_CONV_BLOCK,
-              .convolution = {.min_position = -2, .filters = 2, .dynamic = true}},
+              .convolution = {.min_position = -2, .filters = 4, .dynamic = true}},
      .opts = {.prefix = true}},
     {.what = "Evolved Transformer",
      .encoder = true,
@@ -270,7 +264,7 @@ static const small smalls[] = {
     {.what = "universal, by step",
      .attention = {.relative = MTF_RELATIVE_BIAS_SHARED, .buckets = 8, .max_distance = 12},
      .opts = {.stack = {.recompute = true,
-                        .universal = &(mtf_universal_opts){.steps = 3,
+                        .universal = &(mtf_universal_opts){.steps = 2,
                                                            .start = MTF_START_BY_STEP,
                                                            .gated = true,
                                                            .gating = MTF_GATING_GRU}}}},
@@ -280,7 +274,6 @@ static const small smalls[] = {
      .opts = {.stack = {.positions = MTF_POSITIONS_NONE,
                         .universal = &(mtf_universal_opts){.recurrence = MTF_RECURRENCE_HIGHWAY,
                                                            .steps = 2,
-                                                           .inner = 2,
                                                            .before = 1,
                                                            .after = 1,
                                                            .concat = true,
@@ -288,10 +281,6 @@ static const small smalls[] = {
                                                            .gate_inputs = "sti",
                                                            .uncoupled = true,
                                                            .deep_gates = true}}}},
-    {.what = "universal, halting",
-     .opts = {.stack = {.universal = &(mtf_universal_opts){.recurrence = MTF_RECURRENCE_ACT,
-                                                           .steps = 3,
-                                                           .gated = true}}}},
     {.what = "universal ensemble, halting globally",
      .opts = {.ensemble = 2,
               .stack = {.universal = &(mtf_universal_opts){.recurrence = MTF_RECURRENCE_ACT,
@@ -395,13 +384,13 @@ mtf_transformer *small_model_by(mtf_session *s, int k, bool dropout, bool compos
     o.input_vocab = SMALL_VOCAB;
     o.vocab_divisor = 8;
     o.stack.layers = layers;
-    o.stack.blocks = 2;
+    o.stack.blocks = m->more.kind || m->opts.stack.universal ? 1 : 2; /* they are large */
     o.stack.max_length = 40;
     o.stack.dropout = dropout ? 0.1 : 0;
     if (m->encoder) {
         o.encoder = m->encoder_stack;
         o.encoder.layers = encoder;
-        o.encoder.blocks = 2;
+        o.encoder.blocks = small_model_pools(k) ? 2 : o.stack.blocks;
         o.encoder.positions = MTF_POSITIONS_NONE;
         o.encoder.max_length = 20;
     }

@@ -131,6 +131,108 @@ static void test_highway(void **state)
     }
 }
 
+/* ---- gates of several inputs ---- */
+
+/* activation([x, y] kernel + bias): of one dense layer, or with relu(..) between two. */
+static matrix pair(const alone *a, const char *gate, bool deep, const matrix *x, const matrix *y,
+                   double (*activation)(double))
+{
+    enum { HIDDEN = 4 * D };
+    float  in[2 * D * HIDDEN], b[HIDDEN] = {0}, out[HIDDEN * D], last[D];
+    matrix z = {0};
+    char   name[60];
+    int    hidden = deep ? HIDDEN : D;
+    snprintf(name, sizeof name, "gating/%s%s/kernel", gate, deep ? "/wi" : "");
+    alone_values(a, name, in);
+    snprintf(name, sizeof name, "gating/%s%s/bias", gate, deep ? "/wi" : "");
+    alone_values(a, name, b);
+    snprintf(name, sizeof name, "gating/%s/wo/kernel", gate);
+    if (deep) alone_values(a, name, out);
+    snprintf(name, sizeof name, "gating/%s/wo/bias", gate);
+    if (deep) alone_values(a, name, last);
+    for (int t = 0; t < LENGTH; t++)
+        for (int h = 0; h < hidden; h++) {
+            double sum = (double)b[h];
+            for (int d = 0; d < D; d++)
+                sum += x->at[t][d] * (double)in[d * hidden + h] +
+                       y->at[t][d] * (double)in[(D + d) * hidden + h];
+            if (!deep) z.at[t][h] = sum;
+            for (int o = 0; deep && o < D; o++)
+                z.at[t][o] +=
+                    (h ? 0 : (double)last[o]) + (sum > 0 ? sum : 0) * (double)out[h * D + o];
+        }
+    for (int t = 0; t < LENGTH; t++)
+        for (int d = 0; d < D; d++) z.at[t][d] = activation(z.at[t][d]);
+    return z;
+}
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+/* A gated recurrent unit instead of a residual connection. */
+static matrix unit(const alone *a, bool deep, const matrix *x, const matrix *y)
+{
+    matrix update = pair(a, "update", deep, x, y, sigmoid);
+    matrix reset = pair(a, "reset", deep, x, y, sigmoid), kept = *x, z = *x;
+    for (int t = 0; t < LENGTH; t++)
+        for (int d = 0; d < D; d++) kept.at[t][d] *= reset.at[t][d];
+    matrix candidate = pair(a, "candidate", deep, &kept, y, tanh);
+    for (int t = 0; t < LENGTH; t++)
+        for (int d = 0; d < D; d++)
+            z.at[t][d] += update.at[t][d] * (candidate.at[t][d] - x->at[t][d]);
+    return z;
+}
+
+static void test_gated_unit(void **state)
+{
+    static const char *const around[] = {"call_layer", "residual", NULL};
+    (void)state;
+    for (int deep = 0; deep < 2; deep++) {
+        alone              a;
+        mtf_universal_opts u = {.steps = 2,
+                                .no_position_signal = true,
+                                .no_step_signal = true,
+                                .gated = true,
+                                .gating = MTF_GATING_GRU,
+                                .deep_gates = deep};
+        alone_apply(&a, &(mtf_stack_opts){.layers = layers, .per_layer = around, .universal = &u},
+                    true);
+        matrix x = input_of(&a);
+        for (int s = 0; s < 2; s++) {
+            matrix y = step_of(&a, &u, x, s, 2);
+            x = unit(&a, deep, &x, &y);
+        }
+        compare(&a, &x);
+    }
+}
+
+/* Signals beside the state, and a dense layer of all. */
+static void test_beside(void **state)
+{
+    alone              a;
+    mtf_universal_opts u = {.steps = 2, .concat = true},
+                       none = {.no_position_signal = true, .no_step_signal = true};
+    float w[3 * D][D], table[2 * D];
+    (void)state;
+    apply(&a, &u, true);
+    alone_values(&a, "timing_projection/kernel", &w[0][0]);
+    alone_values(&a, "step_embedding", table);
+    matrix x = input_of(&a);
+    for (int s = 0; s < 2; s++) {
+        matrix y = {0};
+        for (int t = 0; t < LENGTH; t++)
+            for (int o = 0; o < D; o++)
+                for (int d = 0; d < D; d++)
+                    y.at[t][o] += x.at[t][d] * (double)w[d][o] +
+                                  sinusoid(alone_position[t], d) * (double)w[D + d][o] +
+                                  (double)table[s * D + d] * sqrt(D) * (double)w[2 * D + d][o];
+        x = step_of(&a, &none, y, s, 2);
+    }
+    compare(&a, &x);
+}
+
 /* ---- halting ---- */
 
 /* The logit of halting, of each position or as a mean over what it sees. */
@@ -231,8 +333,9 @@ static void test_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_basic), cmocka_unit_test(test_highway),
-                                       cmocka_unit_test(test_halting),
-                                       cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_basic),      cmocka_unit_test(test_highway),
+        cmocka_unit_test(test_gated_unit), cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_halting),    cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
