@@ -141,14 +141,15 @@ run ckpt convert "$published/gpt2/model.safetensors" old/model.safetensors --ren
 run ckpt import old in-old;             check "import of an older file" 0 out 'in-old: 36 tensors'
 run ckpt ls in-old;                     check "elements keep their type" 0 out 'transformer/true_layer_norm/layer_prepostprocess/layer_norm/layer_norm_scale                      bf16'
 # As the first files of BERT have it, and as models without heads: norms with gamma and beta, no word before names.
-run ckpt convert "$published/bert/model.safetensors" old/bert.safetensors --rename 'LayerNorm\.weight=LayerNorm.gamma' \
+mkdir first
+run ckpt convert "$published/bert/model.safetensors" first/bert.safetensors --rename 'LayerNorm\.weight=LayerNorm.gamma' \
     --rename 'LayerNorm\.bias=LayerNorm.beta'
-run ckpt import old/bert.safetensors in-first --config "$published/bert/config.json"; check "the first BERT's names" 0 out 'in-first: 46 tensors'
+run ckpt import first/bert.safetensors in-first --config "$published/bert/config.json"; check "the first BERT's names" 0 out 'in-first: 46 tensors'
 run ckpt diff in-first in-bert;         check "the same BERT" 0 out '0 of 46'
-run ckpt convert "$published/bert/model.safetensors" old/encoder.safetensors --only '^bert\.(emb|enc)' --rename '^bert\.='
-run ckpt import old/encoder.safetensors in-encoder --config "$published/bert/config.json"; check "an encoder alone" 0 out 'in-encoder: 37 tensors'
+run ckpt convert "$published/bert/model.safetensors" first/encoder.safetensors --only '^bert\.(emb|enc)' --rename '^bert\.='
+run ckpt import first/encoder.safetensors in-encoder --config "$published/bert/config.json"; check "an encoder alone" 0 out 'in-encoder: 37 tensors'
 run ckpt export in-encoder out-encoder; check "an encoder goes back" 0 out 'out-encoder: 37 tensors'
-run ckpt import "$published/bert" in-gin --gin none.gin; check "a gin file of a BERT" 1 err 'described by its config.json, not by a gin file'
+run ckpt import "$published/bert" in-gin --gin none.gin; check "a gin file of a BERT" 2 err 'described by its config.json, not by a gin file'
 # Half the width: weights are widened when they are loaded; what is converted still has its configuration.
 run score in-old --vocabulary words:words --targets words --threads 1; check "score with bf16 weights" 0 out "-"
 run decode in-old --vocabulary words:words --inputs words --max-tokens 2 --threads 1; check "decode with bf16 weights" 0 out " "
