@@ -155,6 +155,13 @@ static void classes(void **state)
     /* The longer text is cut first, then the second. */
     row_is(d, "input_ids", 1, 8, (int32_t[]){BEGIN, 8, 9, 10, END, 12, 13, END});
     row_is(d, "label_ids", 1, 1, (int32_t[]){0});
+    /* An empty second text is one. */
+    o.files = write_text("pairs.tsv", "no\tw0\t\nyes\t\tw1\n");
+    o.columns = "1,2,0";
+    d = open_rows(s, o);
+    row_is(d, "input_ids", 0, 8, (int32_t[]){BEGIN, 5, END, END, PAD, PAD, PAD, PAD});
+    row_is(d, "segment_ids", 0, 8, (int32_t[]){0, 0, 0, 1, 0, 0, 0, 0});
+    row_is(d, "input_ids", 1, 8, (int32_t[]){BEGIN, END, 6, END, PAD, PAD, PAD, PAD});
     o.columns = "2,1";
     o.files = write_text("single.tsv", "x\tmaybe\tw1 w9 what\n");
     d = open_rows(s, o);

@@ -44,8 +44,8 @@ static bool add_line(void *context, const bert_line *line)
     TRY(bert_cell(c->texts, line, c->columns.column[n], &cell) &&
         find_class(c, line, cell, &label[0]));
     bert_shorten(&c->ids[0].count, &c->ids[1].count, rows->length - 1 - n);
-    return bert_rows_add(rows, c->ids[0].ids, c->ids[0].count, n > 1 ? c->ids[1].ids : NULL,
-                         c->ids[1].count, label);
+    return bert_rows_add(rows, c->ids[0].ids, c->ids[0].count, c->ids[1].ids,
+                         n > 1 ? c->ids[1].count : -1, label);
 }
 
 bool bert_read_classes(bert_texts *t)

@@ -40,7 +40,7 @@ bool bert_rows_add(bert_rows *r, const int32_t *a, int64_t na, const int32_t *b,
     TRY(rows != NULL);
     r->rows = rows;
     TRY(ids_add(&r->ids, r->begin) && ids_add_all(&r->ids, a, na) && ids_add(&r->ids, r->end));
-    if (b) TRY(ids_add_all(&r->ids, b, nb) && ids_add(&r->ids, r->end));
+    if (nb >= 0) TRY(ids_add_all(&r->ids, b, nb) && ids_add(&r->ids, r->end));
     row.count = (int32_t)(r->ids.count - row.at);
     memcpy(row.label, label, sizeof row.label);
     r->rows[r->count++] = row;

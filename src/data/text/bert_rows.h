@@ -32,7 +32,7 @@ typedef struct bert_rows {
 
 /* Finds the special words; what is added lives as long as the session. */
 bool bert_rows_begin(bert_rows *r);
-/* Texts that are too long together for a row are an error of the caller's; b may be NULL. */
+/* Texts that are too long together for a row are an error of the caller's; nb below 0: there is no second. */
 bool bert_rows_add(bert_rows *r, const int32_t *a, int64_t na, const int32_t *b, int64_t nb,
                    const int32_t label[BERT_ROW_LABELS]);
 
