@@ -273,6 +273,18 @@ static double weight_of(halt *h, int t, double p)
     return left;
 }
 
+/* Steps in which positions halt: all do, and unless they decide together, not all in one step. */
+static void assert_varied(const int *last, bool together)
+{
+    int least = STEPS + 1, most = -1;
+    for (int t = 0; t < LENGTH; t++) {
+        assert_true(last[t] >= 0);
+        if (last[t] < least) least = last[t];
+        if (last[t] > most) most = last[t];
+    }
+    assert_true(together || least < most);
+}
+
 static void test_halting(void **state)
 {
     (void)state;
@@ -284,6 +296,8 @@ static void test_halting(void **state)
             alone  a;
             halt   h = {0};
             matrix out = {0};
+            int    last[LENGTH];
+            for (int t = 0; t < LENGTH; t++) last[t] = -1;
             apply(&a, &u, causal);
             matrix x = input_of(&a);
             for (int s = 0; s <= STEPS; s++) {
@@ -292,6 +306,7 @@ static void test_halting(void **state)
                 x = step_of(&a, &u, x, s, STEPS + 1);
                 for (int t = 0; t < LENGTH; t++) {
                     double w = weight_of(&h, t, 1 / (1 + exp(-logit[t])));
+                    if (h.halted[t] && last[t] < 0) last[t] = s;
                     for (int d = 0; d < D; d++) {
                         if (kind != MTF_HALTING_ACCUMULATED) out.at[t][d] *= 1 - w;
                         out.at[t][d] += w * x.at[t][d];
@@ -299,6 +314,7 @@ static void test_halting(void **state)
                 }
             }
             compare(&a, &out);
+            assert_varied(last, random || kind == MTF_HALTING_GLOBAL);
         }
     }
 }
