@@ -166,6 +166,53 @@ static void test_values(void **state)
     free(r.text);
 }
 
+/* ---- what counts as right ---- */
+
+static int best_of(const float *logits)
+{
+    int best = 0;
+    for (int k = 1; k < LENGTH; k++)
+        if (logits[k] > logits[best]) best = k;
+    return best;
+}
+
+/* Predictions for both ends of spans, and whether these ends count as right. */
+static void spans_of(int32_t ends[2][BATCH], int32_t best[2][BATCH], float right[BATCH])
+{
+    mtf_session    *s = open_as_asked(&(mtf_session_opts){0});
+    mtf_graph      *g = mtf_graph_new(s);
+    mtf_bert_opts   o = small((mtf_bert_opts){0});
+    mtf_bert_output out = apply(s, g, &o, true, false);
+    mtf_tensor     *at[2];
+    for (int e = 0; e < 2; e++) at[e] = mtf_constant_data(g, ends[e], MTF_I32, mtf_shape(batch));
+    mtf_bert_result r = mtf_bert_span(&out, at[0], at[1]);
+    mtf_tensor     *fetches[] = {r.right, r.logits, r.last_logits};
+    mtf_program    *p = mtf_compile_n(g, 3, fetches);
+    if (!mtf_ok(s)) fail_msg("%s", mtf_error(s));
+    set_variables(g);
+    mtf_step(p);
+    assert_true(mtf_fetch(p, r.right, right));
+    for (int e = 0; e < 2; e++) {
+        float logits[BATCH][LENGTH];
+        assert_true(mtf_fetch(p, fetches[1 + e], logits));
+        for (int b = 0; b < BATCH; b++) best[e][b] = best_of(logits[b]);
+    }
+    close_well(s);
+}
+
+static void test_right_spans(void **state)
+{
+    int32_t ends[2][BATCH] = {{0}}, best[2][BATCH];
+    float   right[BATCH];
+    (void)state;
+    spans_of(ends, best, right);
+    for (int b = 0; b < BATCH; b++)
+        for (int e = 0; e < 2; e++)
+            ends[e][b] = (best[e][b] + (b == 1 + e)) % LENGTH; /* each end alone is wrong once */
+    spans_of(ends, best, right);
+    for (int b = 0; b < BATCH; b++) assert_true(right[b] == (b == 0 || b > 2));
+}
+
 /* ---- dropout ---- */
 
 /* The sum of squares of the last layer after one step. */
@@ -394,14 +441,11 @@ static void test_wrong_configurations(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),
-                                       cmocka_unit_test(test_dropout),
-                                       cmocka_unit_test(test_experts),
-                                       cmocka_unit_test(test_initial_weights),
-                                       cmocka_unit_test(test_wrong_options),
-                                       cmocka_unit_test(test_wrong_batches),
-                                       cmocka_unit_test(test_presets),
-                                       cmocka_unit_test(test_configurations),
-                                       cmocka_unit_test(test_wrong_configurations)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_right_spans),     cmocka_unit_test(test_values),
+        cmocka_unit_test(test_dropout),         cmocka_unit_test(test_experts),
+        cmocka_unit_test(test_initial_weights), cmocka_unit_test(test_wrong_options),
+        cmocka_unit_test(test_wrong_batches),   cmocka_unit_test(test_presets),
+        cmocka_unit_test(test_configurations),  cmocka_unit_test(test_wrong_configurations)};
     return cmocka_run_group_tests_name("bert", tests, NULL, NULL);
 }

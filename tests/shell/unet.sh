@@ -65,6 +65,11 @@ if [ "$(grep -o 'class="example"' run.html | wc -l)" = 4 ] && grep -q 'aria-labe
 else lose "examples in the report" "4 of 3 pictures" "$(grep -c figure run.html)"; fi
 run eval "${small[@]}" --checkpoint-dir saved --json
 check "eval" 0 out '"dice_2":'
+# A class without weight is never predicted: nothing of it is found, but of the other class.
+run train "${small[@]}" --class-weights 1,4,0 --dice 0 --rate 0.05 --steps 60 --json
+check "one class is found" 0 out '"dice_1":'
+if sed -n 's/.*"dice_1":\([0-9.e-]*\),"dice_2":\([0-9.e-]*\).*/\1 \2/p' out | awk '{ good = $1 > 0.3 && $2 < 0.1 } END { exit !good }'; then pass
+else lose "overlap by class" "more than 0.3 of class 1, less than 0.1 of class 2" "$(tail -n 1 out)"; fi
 
 # ---- what it refuses -----------------------------------------------------------------------------
 
