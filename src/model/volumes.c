@@ -1,13 +1,10 @@
 /* Volumes labelled element by element, by a U-Net; a mesh may cut their height and width. */
-#include "mtf_nn.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "base/dtype.h"
+#include "base/numbers.h"
 #include "base/textbuf.h"
 #include "graph/node.h"
 #include "model/ready.h"
+#include "mtf_nn.h"
 
 enum { MOST_CLASSES = 8 };
 
@@ -27,7 +24,7 @@ static bool unet_weights(const settings *v, unet_settings *u)
 {
     const char *text = setting_text(v, "class-weights"), *at = text;
     for (char *end; u->classes.size < MOST_CLASSES; at = end + 1) {
-        double weight = strtod(at, &end);
+        double weight = number_read(at, &end);
         if (end == at || !(weight >= 0) || weight > 1e9) break;
         u->weights[u->classes.size++] = weight;
         if (*end == 0 && u->classes.size > 1) return true;

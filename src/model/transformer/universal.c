@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/numbers.h"
 #include "base/textbuf.h"
 #include "graph/node.h"
 #include "model/transformer/halting.h"
@@ -110,7 +111,7 @@ static mtf_tensor *step_signal(const stack_call *c, const mtf_universal_opts *u,
     double root = sqrt((double)model.size);
     char   init[KERNEL_INIT];
     if (u->sinusoid_steps) return call_sinusoids(c, this);
-    snprintf(init, sizeof init, "normal(0, %.17g)", 1 / root);
+    number_format(init, sizeof init, "normal(0, %.17g)", 1 / root);
     mtf_shape   shape = mtf_shape_plus(c->model->ensemble, mtf_shape(steps, model));
     mtf_tensor *table = call_weight(c, "step_embedding", shape, init);
     return mtf_scale(mtf_gather(table, this, steps), root);
