@@ -61,6 +61,9 @@ bool setup_take(const options *o, mtf_session *session, setup *s)
         if (m && is_of_files(name))
             return fail(&session->fault, ERR_USAGE, "--%s is for model files; %s has its own", name,
                         m->name);
+        if (!s->config && (is_in(config_options, name) || is_in(config_data_options, name)))
+            return fail(&session->fault, ERR_USAGE,
+                        "--%s is for a configuration, which --gin_file names; there is none", name);
     }
     return step_read_options(s);
 }

@@ -32,8 +32,6 @@ find_launcher() {
 find_launcher
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-# The launcher's own files in memory: removing them waits for the disk, which may take longer than a test.
-[ -w /dev/shm ] && export OMPI_MCA_orte_tmpdir_base=/dev/shm
 export OMPI_MCA_btl_vader_single_copy_mechanism=none    # containers forbid it, and Open MPI says so
 export OMP_WAIT_POLICY=passive HWLOC_HIDE_ERRORS=2        # a bare container has no /sys to look at
 export ASAN_OPTIONS=detect_leaks=0                      # MPI leaves some behind

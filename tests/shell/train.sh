@@ -391,6 +391,10 @@ refuses "no steps, and no folder"     '--steps 0 saves the initial weights: say 
 
 misused "no model"           'mtf train needs NAME|FILE.mtf'    train
 misused "unknown model"      'built-in models are mnist, mnist-conv, toy, unet' train mnits
+for other in "text x.tsv" "eval-text x.tsv" "vocabulary bytes" "gin_skip_unknown"; do
+    misused "${other% *} of no configuration" "--${other% *} is for a configuration, which --gin_file names; there is none" \
+        train toy --steps 1 --${other}
+done
 refuses "no data"            'absent/train-images'              train mnist --data-dir absent
 refuses "not its option"     'toy has no option --dropout'      train toy --dropout 0.1
 refuses "no number"          '--hidden takes a whole number, 1 or more, not "many"' train toy --hidden many
