@@ -71,6 +71,13 @@ check "one class is found" 0 out '"dice_1":'
 if sed -n 's/.*"dice_1":\([0-9.e-]*\),"dice_2":\([0-9.e-]*\).*/\1 \2/p' out | awk '{ good = $1 > 0.3 && $2 < 0.1 } END { exit !good }'; then pass
 else lose "overlap by class" "more than 0.3 of class 1, less than 0.1 of class 2" "$(tail -n 1 out)"; fi
 
+# Nobody asked for parts of the batch: its batch norm needs all of it.
+starved() { run train unet --batch 6 --depth 4 --filters 3 --convs 1 --size 8 --data-dir . --steps 1 --memory 100K "$@"; check "too little memory $*" 1 err "mtf: memory: " "102400"
+            if grep -q "micro-batches" err; then lose "too little memory $*" "nothing of parts" "$(head -c 300 err)"; else pass; fi; }
+starved --levels 2
+starved --levels 2 --layout auto
+starved --levels 1
+
 # ---- what it refuses -----------------------------------------------------------------------------
 
 refuses "a size that cannot be halved" 'unet: 3 levels halve "height", 10 elements, 2 times; its size must be a multiple of 4' \
