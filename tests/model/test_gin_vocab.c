@@ -98,6 +98,11 @@ static void test_adaptive_softmax(void **state)
     refuse(ADAPTIVE "Unitransformer.loss_fn = @adaptive_softmax_loss_fn\n"
                     "Unitransformer.shared_embedding_and_softmax_weights = False",
            "AdaptiveSoftmaxVocabEmbedding needs shared_softmax");
+    refuse(LM "get_vocab_embedding_cls.cls = @AdaptiveSoftmaxVocabEmbedding\n"
+              "Unitransformer.loss_fn = @adaptive_softmax_loss_fn\n"
+              "AdaptiveSoftmaxVocabEmbedding.clusters = [{'token_count': 30,\n"
+              "  'length_projection_factor': 0.5}, {'token_count': 70}]",
+           "the softmax over the first cluster is computed at all positions");
 }
 
 static void test_mixtures(void **state)
