@@ -128,6 +128,9 @@ static void test_mixtures(void **state)
     check_same_again(&o, VOCAB);
     close_well(o.session);
     refuse(LM "get_vocab_embedding_cls.cls = @Mixtape", "bind Mixtape.gate_embedding_size");
+    refuse(LM "get_vocab_embedding_cls.cls = @Mixtape\nMixtape.gate_embedding_size = 5\n"
+              "Mixtape.frequent_token_fraction = 0.0",
+           "Mixtape.frequent_token_fraction takes a number above 0, not 0.0");
 }
 
 /* Encoder and decoder each have the vocabulary of their scope, and their own number of tokens. */

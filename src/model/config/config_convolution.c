@@ -18,7 +18,7 @@ typedef struct convolution_args {
 #define AT(field) offsetof(convolution_args, field)
 static const gin_parameter convolution[] = {
     {"filter_size",                    TAKES_COUNT,   "3",      AT(filter)},
-    {"output_size",                    TAKES_INT,     "None",   AT(output)},
+    {"output_size",                    TAKES_COUNT,   "None",   AT(output)},
     {"activation",                     TAKES_TEXT,    "'linear'", AT(activation)},
     {0}};
 const configurable known_convolution = {LAYERS, "Conv1DLayer", convolution, NULL, 0};
@@ -26,9 +26,9 @@ const configurable known_convolution = {LAYERS, "Conv1DLayer", convolution, NULL
 #define SEPARABLE                                                                                  \
     {"min_relative_pos",               TAKES_INT,     "None",   AT(first)},                        \
     {"max_relative_pos",               TAKES_INT,     "None",   AT(last)},                         \
-    {"output_size",                    TAKES_INT,     "None",   AT(output)},                       \
-    {"depthwise_filter_initializer_scale", TAKES_LEAST_0, "1.0", AT(depthwise_scale)},             \
-    {"pointwise_filter_initializer_scale", TAKES_LEAST_0, "1.0", AT(pointwise_scale)},             \
+    {"output_size",                    TAKES_COUNT,   "None",   AT(output)},                       \
+    {"depthwise_filter_initializer_scale", TAKES_ABOVE_0, "1.0", AT(depthwise_scale)},             \
+    {"pointwise_filter_initializer_scale", TAKES_ABOVE_0, "1.0", AT(pointwise_scale)},             \
     {"activation",                     TAKES_TEXT,    "'linear'", AT(activation)}
 #define NORMALISED SEPARABLE, {"num_unique_depth_filters", TAKES_COUNT, "1", AT(filters)}
 static const gin_parameter separable[] = {SEPARABLE, {0}};
@@ -50,10 +50,10 @@ typedef struct evolved_args {
 } evolved_args;
 #define AT(field) offsetof(evolved_args, field)
 static const gin_parameter evolved[] = {
-    {"d_model",                        TAKES_INT,     "None",   AT(d_model)},
+    {"d_model",                        TAKES_COUNT,   "None",   AT(d_model)},
     {"dropout_rate",                   TAKES_SHARE,   "0.0",    AT(dropout)},
-    {"initializer_scale",              TAKES_LEAST_0, "1.0",    AT(scale)},
-    {"norm_epsilon",                   TAKES_LEAST_0, "1e-06",  AT(epsilon)},
+    {"initializer_scale",              TAKES_ABOVE_0, "1.0",    AT(scale)},
+    {"norm_epsilon",                   TAKES_ABOVE_0, "1e-06",  AT(epsilon)},
     {0}};
 const configurable known_evolved_encoder = {EVOLVED, "EncoderConvolutionalLayer", evolved, NULL, 0};
 const configurable known_evolved_decoder = {EVOLVED, "DecoderConvolutionalLayer", evolved, NULL, 0};
