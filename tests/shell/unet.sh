@@ -84,6 +84,7 @@ refuses "a size that cannot be halved" 'unet: 3 levels halve "height", 10 elemen
     plan unet "${shape[@]}" --size 10
 misused "weights" '--class-weights takes a number from 0 on for each class, 2 to 8 of them, separated by commas, not "1"' \
     plan unet --class-weights 1
+misused "another type" '--dtype: unet assigns to variables itself; use --activation-type bf16' train "${small[@]}" --dtype bf16
 misused "a share" '--dice takes a share from 0 to 1, not 2' plan unet --dice 2
 refuses "dropout" 'unet: dropout takes a share from 0 to below 1, not 1' train "${small[@]}" --dropout 1 --steps 1
 refuses "files that are not there" 'no file matches "nowhere/train-volumes*"' train unet --data-dir nowhere --steps 1
