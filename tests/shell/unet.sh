@@ -88,6 +88,24 @@ misused "another type" '--dtype: unet assigns to variables itself; use --activat
 misused "a share" '--dice takes a share from 0 to 1, not 2' plan unet --dice 2
 refuses "dropout" 'unet: dropout takes a share from 0 to below 1, not 1' train "${small[@]}" --dropout 1 --steps 1
 refuses "files that are not there" 'no file matches "nowhere/train-volumes*"' train unet --data-dir nowhere --steps 1
+volumes() {                             # volumes FOLDER DIMENSIONS: a folder of such volumes
+    echo "volumes: f32[example=6, $2] = random_uniform(low=-1, high=1)" >data.mtf
+    mkdir $1 && cp train-labels.npy test-labels.npy $1
+    for part in train test; do run run data.mtf --fetch volumes=$1/$part-volumes.npy; done
+}
+with() { run train unet "${shape[@]}" --size 8 --threads 1 --steps 1 --data-dir "$@"; }
+volumes turned 'depth=4, height=8, width=8'
+with turned
+check "volumes of another order" 1 err '"turned/train-volumes.npy" has examples of [4, 8, 8], but the input "volumes" takes [height=8, width=8, depth=4, channels=1]; save'
+volumes flat 'all=256'
+volumes nested 'one=1, height=8, width=8, depth=4'
+for folder in flat nested; do
+    with $folder
+    check "volumes: $folder" 0 out "test accuracy"
+done
+volumes small 'height=8, width=4, depth=4'
+with small
+check "volumes of another size" 1 err '"small/train-volumes.npy": field "volumes" has 128 elements per example, but the input of that name takes 256'
 refuses "labels of other classes" '-labels.npy", example 0: 2 is outside of 0 to 1, the range of "labels"' train "${small[@]}" --class-weights 1,2 --steps 1
 
 printf 'unet: %d passed, %d failed\n' $passed $failed
