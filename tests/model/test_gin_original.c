@@ -123,6 +123,9 @@ static void test_zeros(void **state)
     refuse("run.model_type = 'lm'\nmake_layer_stack.layers = [@Conv1DLayer]\n"
            "Conv1DLayer.output_size = 0",
            "Conv1DLayer.output_size takes a whole number from 1 on, not 0");
+    refuse("run.model_type = 'lm'\nmake_layer_stack.layers = [@SeparableConv1DLayer]\n"
+           "SeparableConv1DLayer.min_relative_pos = 0\nSeparableConv1DLayer.max_relative_pos = 0",
+           "from min_relative_pos 0 to max_relative_pos 0 there are no neighbours");
     refuse("run.model_type = 'lm'\nLayerStack.dropout_rate = 0.1\nLayerStack.norm_epsilon = 0",
            "LayerStack.norm_epsilon takes a number above 0");
     opened o = open_text("run.model_type = 'lm'\nd_model = 8\nmake_layer_stack.layers = [@MoE1D]\n"
