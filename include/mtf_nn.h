@@ -223,15 +223,15 @@ typedef struct mtf_moe_opts {
     double loss_coef, z_loss;
     bool   second_place_loss; /* top_2: plus half the balance of second choices                */
     /* top_2: which second choices are made: "random" (default: with probability gate / threshold),
-     * "threshold" (gates above it), "all", "none"; default threshold 0.2.                     */
+     * "threshold" (gates above it), "all", "none"; default threshold 0.2; below 0: 0.         */
     const char *second_policy_train, *second_policy_eval;
     double      second_threshold_train, second_threshold_eval;
     /* switch, switch_max, ntlb: "input_jitter" (default), "input_dropout", both in training only,
      * "argmax", and, of switch, "sample".                                                     */
     const char *switch_policy_train, *switch_policy_eval;
-    double      switch_dropout;     /* default 0.1                                             */
+    double      switch_dropout;     /* default 0.1; below 0: none                              */
     double      switch_temperature; /* of "sample"; default 1                                  */
-    double      switch_jitter;      /* default 0.01                                            */
+    double      switch_jitter;      /* default 0.01; below 0: none                             */
     double jitter; /* any gating: the router's inputs times 1 - jitter to 1 + jitter in training */
     /* top_k */
     bool   sigmoid;      /* gates are sigmoids of the logits, not a softmax                   */

@@ -194,6 +194,16 @@ static void take_config(setup *s)
     s->minimize = m;
 }
 
+/* Some built-in models can be built in another type, though they cannot be copied in it. */
+static bool retype(const setup *s, network *n)
+{
+    if (s->ready && settings_has(&s->settings, "activation-type") && graph_assigns(n->graph))
+        return fail(&s->session->fault, ERR_USAGE,
+                    "--dtype: %s assigns to variables itself; use --activation-type %s",
+                    s->settings.model->name, mtf_dtype_name(s->type));
+    return network_retype(n, s->type);
+}
+
 bool setup_minimize(setup *s, network *n, int64_t steps, mtf_tensor **rate)
 {
     const char *schedule = setting_text(&s->settings, "rate");
@@ -207,7 +217,7 @@ bool setup_minimize(setup *s, network *n, int64_t steps, mtf_tensor **rate)
     else
         s->minimize.schedule = *schedule ? schedule : NULL;
     s->minimize.steps = (double)steps;
-    if (s->type != MTF_F32) TRY(network_retype(n, s->type));
+    if (s->type != MTF_F32) TRY(retype(s, n));
     mtf_minimize(n->graph, n->loss, &s->minimize);
     TRY(mtf_ok(s->session) && network_divide(n, (int64_t)s->microbatches));
     *rate = mtf_find(n->graph, "learning_rate");

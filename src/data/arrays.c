@@ -9,11 +9,17 @@
 #include "base/npy_header.h"
 #include "data/format.h"
 
-/* A shard of `count` examples at byte `at` of its file; all shards of a field are alike. */
-static bool open_array(mtf_session *s, field *f, shard *part, raw_type type, int64_t count,
-                       int64_t elements, size_t at)
+/* A shard whose first dimension counts the examples, at byte `at` of its file; all shards of a field have
+ * examples of as many elements. */
+static bool open_array(mtf_session *s, field *f, shard *part, raw_type type, int ndims,
+                       const int64_t *sizes, size_t at)
 {
     const shard *one = &f->shards[0];
+    int64_t      elements = 1;
+    for (int d = 1; d < ndims && sizes[0]; d++) elements *= sizes[d];
+    part->nsizes = ndims - 1;
+    part->sizes = arena_copy(&s->arena, sizes + 1, sizeof *sizes * (size_t)(ndims - 1));
+    TRY(part->sizes != NULL);
     if (f->as.length && f->as.length != elements)
         return fail(
             &s->fault, ERR_USAGE,
@@ -29,7 +35,7 @@ static bool open_array(mtf_session *s, field *f, shard *part, raw_type type, int
                     part->file->path, (long long)elements, raw_bytes(type), one->file->path,
                     (long long)f->elements, raw_bytes(f->type));
     }
-    part->count = count;
+    part->count = sizes[0];
     part->elements = part->file->bytes + at;
     return true;
 }
@@ -82,7 +88,7 @@ static bool open_idx(mtf_session *s, field *f, shard *part)
         return fail(&s->fault, ERR_FILE, "\"%s\" has %d dimensions; 1 to %d are read", file->path,
                     ndims, MOST_DIMS);
     size_t  at = 4 + 4 * (size_t)ndims;
-    int64_t count = 0, elements = 1, total = 1;
+    int64_t sizes[MOST_DIMS], total = 1;
     if (file->size < at)
         return fail(&s->fault, ERR_FILE, "\"%s\" is cut short: it ends inside its header",
                     file->path);
@@ -95,10 +101,7 @@ static bool open_idx(mtf_session *s, field *f, shard *part)
             return fail(&s->fault, ERR_FILE,
                         "\"%s\" is cut short: its header promises more elements than any file has",
                         file->path);
-        if (i == 0)
-            count = size;
-        else
-            elements *= size;
+        sizes[i] = size;
     }
     uint64_t there = file->size - at;
     if (there < (uint64_t)total)
@@ -106,7 +109,7 @@ static bool open_idx(mtf_session *s, field *f, shard *part)
                     file->path, (unsigned long long)((uint64_t)total - there), (long long)total);
     if (there > (uint64_t)total)
         return fail(&s->fault, ERR_FILE, "\"%s\" has more bytes than its header says", file->path);
-    return open_array(s, f, part, RAW_U8, count, elements, at);
+    return open_array(s, f, part, RAW_U8, ndims, sizes, at);
 }
 
 const format format_idx = {.name = "idx",
@@ -145,10 +148,9 @@ static bool open_npy(mtf_session *s, field *f, shard *part)
                     "\"%s\" is %s: its header says %zu bytes of elements, and %zu follow",
                     file->path, given < wanted_bytes ? "cut short" : "longer than it should be",
                     wanted_bytes, given);
-    int64_t elements = h.size[0] ? h.count / h.size[0] : 1;
     if (h.count == 0 && h.size[0] > 0)
         return fail(&s->fault, ERR_FILE, "\"%s\": its examples have no elements", file->path);
-    return open_array(s, f, part, h.type, h.size[0], elements, h.data_at);
+    return open_array(s, f, part, h.type, h.ndims, h.size, h.data_at);
 }
 
 const format format_npy = {.name = "npy",

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "base/textbuf.h"
+#include "space/shape.h"
+
 enum { ALIGN = 64, SHORT_RUN = 16 };
 
 /* ---- planning ---- */
@@ -72,6 +75,52 @@ static void plan_part(void *context, const mtf_part *part)
     if (span > v->plan->scratch_bytes) v->plan->scratch_bytes = span;
 }
 
+/* Sizes other than 1 of the input's dimensions, the batch aside; their number. */
+static int own_sizes(const batch_feed *f, int64_t *to)
+{
+    int n = 0;
+    for (int d = 0; d < f->shape.ndims; d++)
+        if (d != f->batch_dim && f->shape.dims[d].size != 1) to[n++] = f->shape.dims[d].size;
+    return n;
+}
+
+/* Do examples of an array have the input's dimensions, or another number of them, such as one for all? */
+static bool has_dimensions(const batch_feed *f, const shard *part)
+{
+    int64_t wanted_sizes[MTF_SHAPE_ROOM];
+    int     wanted_n = own_sizes(f, wanted_sizes), n = 0;
+    bool    same = true;
+    for (int d = 0; d < part->nsizes; d++) {
+        if (part->sizes[d] == 1) continue;
+        same = same && n < wanted_n && part->sizes[d] == wanted_sizes[n];
+        n++;
+    }
+    return same || n != wanted_n;
+}
+
+static bool fail_dimensions(mtf_session *s, const batch_feed *f, const shard *part)
+{
+    mtf_shape wanted_shape = mtf_shape_minus(f->shape, mtf_shape(f->shape.dims[f->batch_dim]));
+    textbuf   t = {.arena = &s->arena};
+    for (int d = 0; d < part->nsizes; d++)
+        text_add(&t, "%s%lld", d ? ", " : "", (long long)part->sizes[d]);
+    const char *sizes = text_done(&t);
+    char        text[SHAPE_TEXT];
+    return sizes &&
+           fail(&s->fault, ERR_SHAPE,
+                "\"%s\" has examples of [%s], but the input \"%s\" takes %s; "
+                "save them in that order, or flat",
+                part->file->path, sizes, f->field->as.name, shape_text(&wanted_shape, text));
+}
+
+static bool check_dimensions(mtf_session *s, const batch_feed *f)
+{
+    for (int k = 0; k < f->field->nshards; k++)
+        if (!has_dimensions(f, &f->field->shards[k]))
+            return fail_dimensions(s, f, &f->field->shards[k]);
+    return true;
+}
+
 static bool plan_feed(mtf_dataset *d, batch_plan *plan, const char *dim, batch_feed *f)
 {
     fault      *why = &d->session->fault;
@@ -89,11 +138,12 @@ static bool plan_feed(mtf_dataset *d, batch_plan *plan, const char *dim, batch_f
     f->elements = mtf_shape_size(f->shape) / batch;
     if (f->field->elements && f->field->elements != f->elements)
         return fail(why, ERR_SHAPE,
-                    "field \"%s\" has %lld element%s per example, but the input of that name takes "
-                    "%lld",
-                    name, (long long)f->field->elements, f->field->elements == 1 ? "" : "s",
-                    (long long)f->elements);
-    return mtf_input_parts(plan->program, f->input, plan_part,
+                    "\"%s\": field \"%s\" has %lld element%s per example, but the input of that "
+                    "name takes %lld",
+                    f->field->shards[0].file->path, name, (long long)f->field->elements,
+                    f->field->elements == 1 ? "" : "s", (long long)f->elements);
+    return check_dimensions(d->session, f) &&
+           mtf_input_parts(plan->program, f->input, plan_part,
                            &(part_visit){d->session, plan, f}) &&
            mtf_ok(d->session);
 }

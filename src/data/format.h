@@ -19,7 +19,9 @@ typedef struct shard {
     input_file        *file;
     int64_t            first, count; /* its examples: their numbers in the dataset */
     const uint8_t     *elements;     /* of arrays: where they begin */
-    const column_span *spans;        /* of tables */
+    const int64_t     *sizes;        /* of arrays: of the dimensions of an example */
+    int                nsizes;
+    const column_span *spans; /* of tables */
     int                nspans;
 } shard;
 

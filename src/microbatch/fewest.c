@@ -66,9 +66,12 @@ bool microbatch_fewest(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                        const estimate_opts *o, int64_t limit)
 {
     trial t = {g, nfetches, fetches, o};
+    bool  divides;
     int   n;
     g->parts = 1;
-    if (!g->batch.name || !limit) return true;
+    if (!limit) return true;
+    TRY(microbatch_divides(g, nfetches, fetches, &divides));
+    if (!divides) return true;
     arena    scratch = arena_make(&g->session->allocator, &g->session->fault);
     int64_t *list = divisors_of(own_examples(g, o->layout), &scratch, &n);
     bool     ok = list && find_fewest(&t, limit, list, n);

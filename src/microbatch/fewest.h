@@ -6,8 +6,8 @@
 #include "price/estimate.h"
 
 /* Sets the number of parts of g's batch: the fewest with which the layout's fullest processor needs no
- * more than `limit` bytes (0: any number), or, where none suffices, the number that needs least.  Parts
- * are equal on every processor, as far as the batch allows.  False after an error. */
+ * more than `limit` bytes (0: any number), or, where none suffices, the number that needs least; 1 where
+ * the batch does not divide.  Parts are equal on every processor, as far as the batch allows.  False after an error. */
 bool microbatch_fewest(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                        const estimate_opts *o, int64_t limit);
 

@@ -202,11 +202,21 @@ static bool copy_variables(building *b)
     return true;
 }
 
+static bool check_passes(const parting *p)
+{
+    if (!p->late) return true;
+    return fail(
+        &p->graph->session->fault, ERR_USAGE,
+        "micro-batches: \"%s\" needs sums over the whole batch that need other such sums, %d after "
+        "one another; more than %d passes over the batch are not made: use 1 micro-batch",
+        tensor_name(p->late), MOST_PASSES, MOST_PASSES);
+}
+
 static bool build_microbatched(building *b, int nfetches, mtf_tensor *const *fetches,
                                microbatched *m)
 {
     TRY(parting_find(b->from, nfetches, fetches, b->batch, b->scratch, &b->parting) &&
-        copy_variables(b));
+        check_passes(&b->parting) && copy_variables(b));
     for (int pass = 0; pass < b->parting.npasses; pass++)
         TRY(copy_whole_nodes(b, pass) && build_pass(b, pass));
     TRY(copy_whole_nodes(b, b->parting.npasses));
@@ -248,6 +258,18 @@ bool microbatch_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, mi
     building b = {.from = g, .batch = g->batch, .parts = parts, .scratch = &scratch};
     bool     ok = building_open(&b) && build_microbatched(&b, nfetches, fetches, m);
     m->graph = b.to;
+    arena_free(&scratch);
+    return ok;
+}
+
+bool microbatch_divides(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, bool *divides)
+{
+    *divides = false;
+    if (!g->batch.name) return true;
+    arena   scratch = arena_make(&g->session->allocator, &g->session->fault);
+    parting p;
+    bool    ok = parting_find(g, nfetches, fetches, g->batch, &scratch, &p);
+    *divides = ok && !p.late;
     arena_free(&scratch);
     return ok;
 }

@@ -25,4 +25,8 @@ typedef struct microbatched {
  * False after an error. */
 bool microbatch_graph(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, microbatched *m);
 
+/* Can g's batch come in parts?  Not where it has none, or more passes over it would be needed than are made.
+ * False after an error. */
+bool microbatch_divides(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, bool *divides);
+
 #endif

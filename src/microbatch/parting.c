@@ -224,16 +224,6 @@ static int level_of(const parting *p, const node *n, bool whole, bool passes_on)
     return level;
 }
 
-static bool check_level(const parting *p, const node *n, int level)
-{
-    if (level < MOST_PASSES) return true;
-    return fail(
-        &p->graph->session->fault, ERR_USAGE,
-        "micro-batches: \"%s\" needs sums over the whole batch that need other such sums, %d after "
-        "one another; more than %d passes over the batch are not made: use 1 micro-batch",
-        tensor_name(n->out[0]), level, MOST_PASSES);
-}
-
 /* Is n only an order that parts do not keep: a value from outside the passes is there before them. */
 static bool is_idle(const parting *p, const node *n)
 {
@@ -243,7 +233,7 @@ static bool is_idle(const parting *p, const node *n)
     return within;
 }
 
-static bool classify(parting *p, const node *n)
+static void classify(parting *p, const node *n)
 {
     bool light = is_light(p, n), batch = any_has_batch(p, n), on = parting_passes_on(p, n);
     if (n->op->flags & OP_IDENTITY)
@@ -251,7 +241,7 @@ static bool classify(parting *p, const node *n)
     dim_split split = batch ? split_of(p, n) : on ? SPLIT_SUM : SPLIT_WHOLE;
     bool      whole = split == SPLIT_WHOLE;
     int       level = level_of(p, n, whole, on);
-    TRY(check_level(p, n, level));
+    if (level >= MOST_PASSES && !p->late) p->late = n->out[0];
     if (batch && n->op->blocks && !p->undivided) p->undivided = n->out[0];
     for (int o = 0; o < n->nout; o++) {
         mtf_tensor *y = n->out[o];
@@ -265,7 +255,6 @@ static bool classify(parting *p, const node *n)
                           .light = light};
         if (s->kind != PART_WHOLE && s->level >= p->npasses) p->npasses = s->level + 1;
     }
-    return true;
 }
 
 /* ---- backwards: which pass computes what ---- */
@@ -363,16 +352,17 @@ bool parting_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, mtf_di
     p->light = largest_input(p);
     TRY(find_names(p, a));
     int kept = 0;
-    for (int k = 0; k < p->nnodes; k++) {
+    for (int k = 0; k < p->nnodes && !p->late; k++) {
         const node *n = p->nodes[k];
         if (is_idle(p, n)) {
             p->stands_for[n->out[0]->id] = n->in[0];
             continue;
         }
-        TRY(classify(p, n));
+        classify(p, n);
         p->nodes[kept++] = n;
     }
     p->nnodes = kept;
+    if (p->late) return true;
     for (int i = 0; i < g->ntensors; i++) p->of[i].before = p->npasses;
     for (int i = 0; i < nfetches; i++) need_whole(p, fetches[i], p->npasses);
     for (int k = p->nnodes - 1; k >= 0; k--) schedule(p, p->nodes[k]);

@@ -47,11 +47,14 @@ typedef struct parting {
     double       light;      /* elements that a light tensor has at most */
     int          npasses;
     mtf_tensor  *undivided; /* the first result of a loop in which the batch occurs; NULL: none */
+    /* What needs the sums of MOST_PASSES passes, so that the batch cannot come in parts, and nothing else is
+     * found; NULL: nothing. */
+    mtf_tensor *late;
 } parting;
 
 enum { MOST_PASSES = 8 };
 
-/* False after an error, as where more than MOST_PASSES would be needed. */
+/* False after an error. */
 bool parting_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, mtf_dim batch, arena *a,
                   parting *p);
 /* The tensor that x is equal to. */

@@ -32,6 +32,13 @@ static void set_default(double *x, double otherwise)
     if (*x == 0) *x = otherwise;
 }
 
+/* Of numbers that may be 0: a negative one is. */
+static void set_default_or_none(double *x, double otherwise)
+{
+    set_default(x, otherwise);
+    if (*x < 0) *x = 0;
+}
+
 static bool check_word(fault *f, const char *what, const char *word, const char *const *known)
 {
     nearest near = {.wanted = word};
@@ -69,10 +76,10 @@ static void complete(mtf_moe_opts *o)
     set_default(&o->capacity_eval, 2);
     set_default(&o->capacity_inner, 1);
     set_default(&o->loss_coef, 0.01);
-    set_default(&o->second_threshold_train, 0.2);
-    set_default(&o->second_threshold_eval, 0.2);
-    set_default(&o->switch_dropout, 0.1);
-    set_default(&o->switch_jitter, 0.01);
+    set_default_or_none(&o->second_threshold_train, 0.2);
+    set_default_or_none(&o->second_threshold_eval, 0.2);
+    set_default_or_none(&o->switch_dropout, 0.1);
+    set_default_or_none(&o->switch_jitter, 0.01);
     set_default(&o->switch_temperature, 1);
     set_default(&o->scale, 1);
 }

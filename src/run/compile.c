@@ -1,4 +1,5 @@
 /* Compiling: a graph becomes one program for each processor. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/saturate.h"
@@ -33,19 +34,27 @@ static void close_program(void *what)
 
 static bool fits(const mtf_program *p)
 {
-    int64_t need = 0;
-    for (int k = p->store->first; k < p->store->end; k++)
-        need += price_peak(p->processors[k].program, &p->store->site, &p->store->mesh, k);
+    int64_t need = 0, fixed = 0;
+    for (int k = p->store->first; k < p->store->end; k++) {
+        const program *q = p->processors[k].program;
+        int64_t        bytes = price_peak(q, &p->store->site, &p->store->mesh, k);
+        need += bytes;
+        fixed += bytes - q->slab_bytes;
+    }
     /* The default is the host's memory. */
     if (p->device->bank && p->session->default_memory) return true;
     if ((uint64_t)need <= p->session->opts.memory) return true;
-    return fail(&p->session->fault, ERR_MEMORY,
-                "the program needs %lld bytes, but only %zu are allowed (%s); use a "
-                "smaller batch or recompute%s",
-                (long long)need, p->session->opts.memory,
-                p->session->default_memory ? "this machine's memory; --memory says otherwise"
-                                           : "--memory",
-                p->store->layout.ndeclined ? ", or append ! to a declined rule for state" : "");
+    char advice[120] = "use a smaller batch or recompute";
+    if ((uint64_t)fixed > p->session->opts.memory)
+        snprintf(advice, sizeof advice,
+                 "variables and the working space of kernels take %lld of them alone",
+                 (long long)fixed);
+    return fail(
+        &p->session->fault, ERR_MEMORY,
+        "the program needs %lld bytes, but only %zu are allowed (%s); %s%s", (long long)need,
+        p->session->opts.memory,
+        p->session->default_memory ? "this machine's memory; --memory says otherwise" : "--memory",
+        advice, p->store->layout.ndeclined ? ", or append ! to a declined rule for state" : "");
 }
 
 /* Bytes that a processor does not have yet: the programs of a session share variables, and the wire. */
@@ -299,14 +308,18 @@ static bool find_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
                   share_text(s, r, what, &o->state_layout));
 }
 
-static bool say_parts(const mtf_graph *g, int64_t limit)
+/* Of a program that fits: how many parts the memory made of its batch. */
+static bool say_parts(const mtf_program *p)
 {
-    textbuf t = {.arena = &g->session->arena};
-    if (g->parts <= 1) return true;
+    const mtf_graph *g = p->graph;
+    const ranks     *r = p->store->ranks;
+    textbuf          t = {.arena = &g->session->arena};
+    if (g->parts <= 1 || (r && ranks_number(r) > 0)) return true;
     text_add(&t,
              "mtf: the batch of %lld comes in %lld micro-batches, the fewest that fit %s of a "
              "processor\n",
-             (long long)g->batch.size, (long long)g->parts, unit_bytes(limit).s);
+             (long long)g->batch.size, (long long)g->parts,
+             unit_bytes(store_memory_each(g->session)).s);
     const char *text = text_done(&t);
     TRY(text != NULL);
     session_say(g->session, text);
@@ -323,7 +336,6 @@ static bool divide_batch(store *s, mtf_graph *g, int n, mtf_tensor *const *fetch
     int64_t limit = store_memory_each(g->session);
     if (!open) return true;
     if (first && g->parts == 0) TRY(microbatch_fewest(g, n, fetches, &o, limit));
-    if (first) TRY(say_parts(g, limit));
     if (!s->ranks) return true;
     textbuf t = {.arena = &g->session->arena};
     text_add(&t, "%lld", (long long)g->parts);
@@ -365,7 +377,7 @@ static mtf_program *compile(mtf_graph *g, int n, mtf_tensor *const *fetches, boo
     p->device = contexts[s->first]->device;
     for (int k = s->first; k < s->end; k++) p->processors[k].context = contexts[k];
     if (!session_at_close(g->session, close_program, p)) return NULL;
-    return build_program(p, &m, fetches) ? p : NULL;
+    return build_program(p, &m, fetches) && (!open || say_parts(p)) ? p : NULL;
 }
 
 mtf_program *mtf_compile_n(mtf_graph *g, int n, mtf_tensor *const *fetches)

@@ -511,13 +511,16 @@ static bool in_fewest_parts(mtf_graph *g, int nfetches, mtf_tensor *const *fetch
     return true;
 }
 
-/* Where it is open how many parts the batch comes in, as few are taken as let some layout fit: 1, 2, 4, ... */
+/* Where it is open how many parts the batch comes in, as few are taken as let some layout fit: 1, 2, 4, ... if
+ * it divides. */
 bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                     const automatic_opts *opts, automatic_answer *answer)
 {
+    bool divides;
     if (!g->batch.name || g->parts > 0) return find_once(g, nfetches, fetches, opts, true, answer);
+    TRY(microbatch_divides(g, nfetches, fetches, &divides));
     for (int64_t n = 1;; n *= 2) {
-        bool last = n * 2 > g->batch.size;
+        bool last = !divides || n * 2 > g->batch.size;
         g->parts = n;
         TRY(find_once(g, nfetches, fetches, opts, last, answer));
         if (answer->n > 0) return in_fewest_parts(g, nfetches, fetches, opts, answer);

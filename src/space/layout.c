@@ -44,6 +44,22 @@ static bool no_rule(const rule_source *from, const char *rule)
         from->option, rule);
 }
 
+/* A ? or ! that is left in a rule after those at its end were taken. */
+static bool fail_mark(const rule_source *from, const char *piece, const layout_rule *r)
+{
+    char  mark = *strpbrk(piece, "?!"), *right = arena_text(&from->session->arena, r->text);
+    char *to = right;
+    TRY(right != NULL);
+    if (mark == '?' ? r->optional : r->firm)
+        return fail(&from->session->fault, ERR_USAGE, "%s %s: a rule ends in one %c at most",
+                    from->option, r->text, mark);
+    for (const char *c = r->text; *c; c++)
+        if (*c != mark) *to++ = *c;
+    *to = 0;
+    return fail(&from->session->fault, ERR_USAGE, "%s %s: a rule has its %c at its end: %s%c",
+                from->option, r->text, mark, right, mark);
+}
+
 /* dim:axis+axis, optionally with `?` or `!` or both at the end. */
 static bool parse_rule(const rule_source *from, char *piece, layout_rule *r, bool *keep)
 {
@@ -53,9 +69,7 @@ static bool parse_rule(const rule_source *from, char *piece, layout_rule *r, boo
     r->firm = take_mark(piece, '!');
     r->optional = take_mark(piece, '?');
     if (!r->firm) r->firm = take_mark(piece, '!');
-    if (strpbrk(piece, "?!"))
-        return fail(&s->fault, ERR_USAGE, "%s %s: a rule ends in one %c at most", from->option,
-                    r->text, *strpbrk(piece, "?!"));
+    if (strpbrk(piece, "?!")) return fail_mark(from, piece, r);
     char *colon = strchr(piece, ':');
     if (!colon || colon == piece || !colon[1] || strchr(colon + 1, ':'))
         return no_rule(from, r->text);

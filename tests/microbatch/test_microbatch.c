@@ -254,9 +254,8 @@ static void test_refused(void **state)
 }
 
 /* Each sum over the batch waits for the one before: ten of them would be ten passes over the batch. */
-static void test_too_many_passes(void **state)
+static mtf_graph *many_passes(mtf_session *s, int64_t parts)
 {
-    (void)state;
     char text[TEXT];
     int  n = snprintf(
          text, TEXT,
@@ -265,10 +264,17 @@ static void test_too_many_passes(void **state)
         n += snprintf(text + n, (size_t)(TEXT - n), "y%d = y%d / reduce_max(y%d, over=(batch))\n",
                       i + 1, i, i);
     snprintf(text + n, (size_t)(TEXT - n), "loss = reduce_mean(y10)\nnew = assign(w, w - loss)\n");
-    mtf_session *s = open_two_threads();
-    mtf_graph   *g = mtf_parse(s, text, "t");
+    mtf_graph *g = mtf_parse(s, text, "t");
     assert_non_null(g);
-    mtf_microbatches(g, (mtf_dim){"batch", 4}, 2);
+    mtf_microbatches(g, (mtf_dim){"batch", 4}, parts);
+    return g;
+}
+
+static void test_too_many_passes(void **state)
+{
+    (void)state;
+    mtf_session *s = open_two_threads();
+    mtf_graph   *g = many_passes(s, 2);
     assert_null(mtf_compile(g, mtf_find(g, "loss")));
     close_with(
         s, "usage: micro-batches: \"reduce_max\" needs sums over the whole batch that need other "
@@ -276,12 +282,27 @@ static void test_too_many_passes(void **state)
            "after one another; more than 8 passes over the batch are not made: use 1 micro-batch");
 }
 
+/* Where nobody asked for parts, the memory is what is missing. */
+static void test_too_little_for_one_part(void **state)
+{
+    (void)state;
+    static const char *const layouts[] = {NULL, "auto"};
+    for (int k = 0; k < 2; k++) {
+        mtf_session *s = mtf_open_with(&(mtf_session_opts){.memory = 8, .layout = layouts[k]});
+        mtf_graph   *g = many_passes(s, 0);
+        assert_null(mtf_compile(g, mtf_find(g, "loss")));
+        assert_non_null(
+            strstr(mtf_error(s), k ? "memory: no layout" : "memory: the program needs"));
+        mtf_close(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_losses),          cmocka_unit_test(test_many_parts),
         cmocka_unit_test(test_bytes),           cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_too_many_passes),
+        cmocka_unit_test(test_too_many_passes), cmocka_unit_test(test_too_little_for_one_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

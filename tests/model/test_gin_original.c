@@ -97,6 +97,46 @@ static void test_neighbours(void **state)
            "LayerStack is not a layer; layers are SelfAttention, LocalSelfAttention, ");
 }
 
+/* No 0 becomes a default. */
+static void test_zeros(void **state)
+{
+    static const struct {
+        const char *layer, *parameter;
+    } above[] = {{"SeparableConv1DLayer", "depthwise_filter_initializer_scale"},
+                 {"SeparableConv1DLayer", "pointwise_filter_initializer_scale"},
+                 {"EncoderConvolutionalLayer", "initializer_scale"},
+                 {"EncoderConvolutionalLayer", "norm_epsilon"},
+                 {"TalkingHeadsSelfAttention", "dynamic_projections_init_scale"},
+                 {"MoE1D", "capacity_factor_train"},
+                 {"MoE1D", "switch_temperature"},
+                 {"MoE1D", "gate_scale"}};
+    char text[400], why[200];
+    (void)state;
+    for (size_t k = 0; k < sizeof above / sizeof *above; k++) {
+        snprintf(text, sizeof text,
+                 "run.model_type = 'lm'\nmake_layer_stack.layers = [@%s]\n%s.%s = 0.0",
+                 above[k].layer, above[k].layer, above[k].parameter);
+        snprintf(why, sizeof why, "%s.%s takes a number above 0, not 0.0", above[k].layer,
+                 above[k].parameter);
+        refuse(text, why);
+    }
+    refuse("run.model_type = 'lm'\nmake_layer_stack.layers = [@Conv1DLayer]\n"
+           "Conv1DLayer.output_size = 0",
+           "Conv1DLayer.output_size takes a whole number from 1 on, not 0");
+    refuse("run.model_type = 'lm'\nmake_layer_stack.layers = [@SeparableConv1DLayer]\n"
+           "SeparableConv1DLayer.min_relative_pos = 0\nSeparableConv1DLayer.max_relative_pos = 0",
+           "from min_relative_pos 0 to max_relative_pos 0 there are no neighbours");
+    refuse("run.model_type = 'lm'\nLayerStack.dropout_rate = 0.1\nLayerStack.norm_epsilon = 0",
+           "LayerStack.norm_epsilon takes a number above 0");
+    opened o = open_text("run.model_type = 'lm'\nd_model = 8\nmake_layer_stack.layers = [@MoE1D]\n"
+                         "MoE1D.second_threshold_train = 0.0\nMoE1D.switch_jitter = 0.0");
+    const mtf_moe_opts *moe = &o.model.model.stack.layers[0].moe;
+    assert_true(moe->second_threshold_train < 0 && moe->switch_jitter < 0);
+    assert_near(moe->second_threshold_eval, 0.2, 0);
+    assert_near(moe->switch_dropout, 0.1, 0);
+    close_well(o.session);
+}
+
 /* A stack whose layers recur. */
 static void test_universal(void **state)
 {
@@ -358,12 +398,12 @@ static void test_operative_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layer_items),        cmocka_unit_test(test_neighbours),
-        cmocka_unit_test(test_universal),          cmocka_unit_test(test_funnel),
-        cmocka_unit_test(test_one_stack_for_both), cmocka_unit_test(test_shared_tables),
-        cmocka_unit_test(test_lengths_of_spans),   cmocka_unit_test(test_vocabularies),
-        cmocka_unit_test(test_t5_model),           cmocka_unit_test(test_operative_names),
-        cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_layer_items),     cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_zeros),           cmocka_unit_test(test_universal),
+        cmocka_unit_test(test_funnel),          cmocka_unit_test(test_one_stack_for_both),
+        cmocka_unit_test(test_shared_tables),   cmocka_unit_test(test_lengths_of_spans),
+        cmocka_unit_test(test_vocabularies),    cmocka_unit_test(test_t5_model),
+        cmocka_unit_test(test_operative_names), cmocka_unit_test(test_positions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

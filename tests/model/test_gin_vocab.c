@@ -98,6 +98,11 @@ static void test_adaptive_softmax(void **state)
     refuse(ADAPTIVE "Unitransformer.loss_fn = @adaptive_softmax_loss_fn\n"
                     "Unitransformer.shared_embedding_and_softmax_weights = False",
            "AdaptiveSoftmaxVocabEmbedding needs shared_softmax");
+    refuse(LM "get_vocab_embedding_cls.cls = @AdaptiveSoftmaxVocabEmbedding\n"
+              "Unitransformer.loss_fn = @adaptive_softmax_loss_fn\n"
+              "AdaptiveSoftmaxVocabEmbedding.clusters = [{'token_count': 30,\n"
+              "  'length_projection_factor': 0.5}, {'token_count': 70}]",
+           "the softmax over the first cluster is computed at all positions");
 }
 
 static void test_mixtures(void **state)
@@ -123,6 +128,9 @@ static void test_mixtures(void **state)
     check_same_again(&o, VOCAB);
     close_well(o.session);
     refuse(LM "get_vocab_embedding_cls.cls = @Mixtape", "bind Mixtape.gate_embedding_size");
+    refuse(LM "get_vocab_embedding_cls.cls = @Mixtape\nMixtape.gate_embedding_size = 5\n"
+              "Mixtape.frequent_token_fraction = 0.0",
+           "Mixtape.frequent_token_fraction takes a number above 0, not 0.0");
 }
 
 /* Encoder and decoder each have the vocabulary of their scope, and their own number of tokens. */

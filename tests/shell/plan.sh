@@ -211,6 +211,7 @@ misused "a mesh without sizes" '--mesh x: "x" is not an axis; write axis:size, a
 misused "auto among axes"    '--mesh auto:4,x:2: auto finds all axes and stands alone' plan net.mtf --mesh auto:4,x:2
 misused "no second axis"     '--layout batch:x+: an axis is missing beside +' plan net.mtf --mesh x:2 --layout batch:x+
 misused "two question marks" '--layout batch:x??: a rule ends in one ? at most' plan net.mtf --mesh x:2 --layout 'batch:x??'
+misused "a question mark elsewhere" '--layout batch?:x: a rule has its ? at its end: batch:x?' plan net.mtf --mesh x:2 --layout 'batch?:x'
 misused "another option's axis" '--diff batch:z: the mesh has no axis "z"' plan net.mtf --mesh x:2 --diff batch:z
 misused "no rule after a comma" '--layout batch:x,: a rule is missing' plan net.mtf --mesh x:2 --layout batch:x,
 misused "a rule for state that no variable has" '--state-layout batch:x: no variable has a dimension "batch"' \

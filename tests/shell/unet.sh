@@ -71,15 +71,41 @@ check "one class is found" 0 out '"dice_1":'
 if sed -n 's/.*"dice_1":\([0-9.e-]*\),"dice_2":\([0-9.e-]*\).*/\1 \2/p' out | awk '{ good = $1 > 0.3 && $2 < 0.1 } END { exit !good }'; then pass
 else lose "overlap by class" "more than 0.3 of class 1, less than 0.1 of class 2" "$(tail -n 1 out)"; fi
 
+# Nobody asked for parts of the batch: its batch norm needs all of it.
+starved() { run train unet --batch 6 --depth 4 --filters 3 --convs 1 --size 8 --data-dir . --steps 1 --memory 100K "$@"; check "too little memory $*" 1 err "mtf: memory: " "102400"
+            if grep -q "micro-batches" err; then lose "too little memory $*" "nothing of parts" "$(head -c 300 err)"; else pass; fi; }
+starved --levels 2
+starved --levels 2 --layout auto
+starved --levels 1
+
 # ---- what it refuses -----------------------------------------------------------------------------
 
 refuses "a size that cannot be halved" 'unet: 3 levels halve "height", 10 elements, 2 times; its size must be a multiple of 4' \
     plan unet "${shape[@]}" --size 10
 misused "weights" '--class-weights takes a number from 0 on for each class, 2 to 8 of them, separated by commas, not "1"' \
     plan unet --class-weights 1
+misused "another type" '--dtype: unet assigns to variables itself; use --activation-type bf16' train "${small[@]}" --dtype bf16
 misused "a share" '--dice takes a share from 0 to 1, not 2' plan unet --dice 2
 refuses "dropout" 'unet: dropout takes a share from 0 to below 1, not 1' train "${small[@]}" --dropout 1 --steps 1
 refuses "files that are not there" 'no file matches "nowhere/train-volumes*"' train unet --data-dir nowhere --steps 1
+volumes() {                             # volumes FOLDER DIMENSIONS: a folder of such volumes
+    echo "volumes: f32[example=6, $2] = random_uniform(low=-1, high=1)" >data.mtf
+    mkdir $1 && cp train-labels.npy test-labels.npy $1
+    for part in train test; do run run data.mtf --fetch volumes=$1/$part-volumes.npy; done
+}
+with() { run train unet "${shape[@]}" --size 8 --threads 1 --steps 1 --data-dir "$@"; }
+volumes turned 'depth=4, height=8, width=8'
+with turned
+check "volumes of another order" 1 err '"turned/train-volumes.npy" has examples of [4, 8, 8], but the input "volumes" takes [height=8, width=8, depth=4, channels=1]; save'
+volumes flat 'all=256'
+volumes nested 'one=1, height=8, width=8, depth=4'
+for folder in flat nested; do
+    with $folder
+    check "volumes: $folder" 0 out "test accuracy"
+done
+volumes small 'height=8, width=4, depth=4'
+with small
+check "volumes of another size" 1 err '"small/train-volumes.npy": field "volumes" has 128 elements per example, but the input of that name takes 256'
 refuses "labels of other classes" '-labels.npy", example 0: 2 is outside of 0 to 1, the range of "labels"' train "${small[@]}" --class-weights 1,2 --steps 1
 
 printf 'unet: %d passed, %d failed\n' $passed $failed

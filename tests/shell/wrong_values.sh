@@ -56,7 +56,7 @@ wrong "2:34: Unitransformer.label_smoothing $share 1.0" 'Unitransformer.label_sm
 wrong "2:37: Unitransformer.token_dropout_rate $share 1.0" 'Unitransformer.token_dropout_rate = 1.0'
 least="takes a number of 0 or more, not"
 wrong "2:25: Unitransformer.z_loss $least -1" 'Unitransformer.z_loss = -1'
-wrong "2:35: Unitransformer.loss_denominator $least -3" 'Unitransformer.loss_denominator = -3'
+wrong "2:35: Unitransformer.loss_denominator takes a number above 0, not -3" 'Unitransformer.loss_denominator = -3'
 wrong "2:29: Unitransformer.loss_block takes a whole number from 1 on, not 0" 'Unitransformer.loss_block = 0'
 wrong "2:34: SelfAttention.num_memory_heads: 3 memory heads do not divide 4 heads" 'SelfAttention.num_memory_heads = 3'
 wrong '2:29: DenseReluDense.activation: there is no "reluu"; did you mean "relu"?' "DenseReluDense.activation = 'reluu'"

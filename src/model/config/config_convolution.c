@@ -9,26 +9,27 @@
 #define EVOLVED "mesh_tensorflow.transformer.evolved_transformer"
 
 typedef struct convolution_args {
-    int64_t     filter, first, last, output, filters;
-    double      depthwise_scale, pointwise_scale;
-    const char *activation, *attention;
+    int64_t          filter, output, filters;
+    double           depthwise_scale, pointwise_scale;
+    const char      *activation, *attention;
+    const gin_value *first, *last;
 } convolution_args;
 
 /* clang-format off */
 #define AT(field) offsetof(convolution_args, field)
 static const gin_parameter convolution[] = {
     {"filter_size",                    TAKES_COUNT,   "3",      AT(filter)},
-    {"output_size",                    TAKES_INT,     "None",   AT(output)},
+    {"output_size",                    TAKES_COUNT,   "None",   AT(output)},
     {"activation",                     TAKES_TEXT,    "'linear'", AT(activation)},
     {0}};
 const configurable known_convolution = {LAYERS, "Conv1DLayer", convolution, NULL, 0};
 
 #define SEPARABLE                                                                                  \
-    {"min_relative_pos",               TAKES_INT,     "None",   AT(first)},                        \
-    {"max_relative_pos",               TAKES_INT,     "None",   AT(last)},                         \
-    {"output_size",                    TAKES_INT,     "None",   AT(output)},                       \
-    {"depthwise_filter_initializer_scale", TAKES_LEAST_0, "1.0", AT(depthwise_scale)},             \
-    {"pointwise_filter_initializer_scale", TAKES_LEAST_0, "1.0", AT(pointwise_scale)},             \
+    {"min_relative_pos",               TAKES_VALUE,   "None",   AT(first)},                        \
+    {"max_relative_pos",               TAKES_VALUE,   "None",   AT(last)},                         \
+    {"output_size",                    TAKES_COUNT,   "None",   AT(output)},                       \
+    {"depthwise_filter_initializer_scale", TAKES_ABOVE_0, "1.0", AT(depthwise_scale)},             \
+    {"pointwise_filter_initializer_scale", TAKES_ABOVE_0, "1.0", AT(pointwise_scale)},             \
     {"activation",                     TAKES_TEXT,    "'linear'", AT(activation)}
 #define NORMALISED SEPARABLE, {"num_unique_depth_filters", TAKES_COUNT, "1", AT(filters)}
 static const gin_parameter separable[] = {SEPARABLE, {0}};
@@ -50,10 +51,10 @@ typedef struct evolved_args {
 } evolved_args;
 #define AT(field) offsetof(evolved_args, field)
 static const gin_parameter evolved[] = {
-    {"d_model",                        TAKES_INT,     "None",   AT(d_model)},
+    {"d_model",                        TAKES_COUNT,   "None",   AT(d_model)},
     {"dropout_rate",                   TAKES_SHARE,   "0.0",    AT(dropout)},
-    {"initializer_scale",              TAKES_LEAST_0, "1.0",    AT(scale)},
-    {"norm_epsilon",                   TAKES_LEAST_0, "1e-06",  AT(epsilon)},
+    {"initializer_scale",              TAKES_ABOVE_0, "1.0",    AT(scale)},
+    {"norm_epsilon",                   TAKES_ABOVE_0, "1e-06",  AT(epsilon)},
     {0}};
 const configurable known_evolved_encoder = {EVOLVED, "EncoderConvolutionalLayer", evolved, NULL, 0};
 const configurable known_evolved_decoder = {EVOLVED, "DecoderConvolutionalLayer", evolved, NULL, 0};
@@ -92,6 +93,29 @@ static bool check_attention(mtf_config *c, const configurable *k, const char *sc
                     k->name, kind ? "'" : "", kind ? kind : "None", kind ? "'" : "");
 }
 
+static bool position_of(mtf_config *c, const configurable *k, const char *parameter,
+                        const gin_value *v, int64_t *to)
+{
+    if (!v || v->kind == GIN_NONE) return true;
+    *to = v->whole;
+    return v->kind == GIN_INT || gin_fail(&c->gin, &v->at, ERR_VALUE,
+                                          "%s.%s takes a whole number or None", k->name, parameter);
+}
+
+/* In the library's options two zeros mean the default. */
+static bool read_positions(mtf_config *c, const configurable *k, const convolution_args *a,
+                           mtf_convolution_layer *o)
+{
+    TRY(position_of(c, k, "min_relative_pos", a->first, &o->min_position) &&
+        position_of(c, k, "max_relative_pos", a->last, &o->max_position));
+    bool given = a->first && a->first->kind == GIN_INT && a->last && a->last->kind == GIN_INT;
+    return !given || o->min_position || o->max_position ||
+           gin_fail(&c->gin, &a->first->at, ERR_VALUE,
+                    "%s: from min_relative_pos 0 to max_relative_pos 0 there are no neighbours; "
+                    "one of them must not be 0",
+                    k->name);
+}
+
 bool config_convolution(mtf_config *c, const configurable *k, const char *scope,
                         const gin_value *given, mtf_transformer_layer *l)
 {
@@ -100,14 +124,12 @@ bool config_convolution(mtf_config *c, const configurable *k, const char *scope,
         check_attention(c, k, scope, a.attention));
     l->convolution = (mtf_convolution_layer){.filter = a.filter,
                                              .activation = a.activation,
-                                             .min_position = a.first,
-                                             .max_position = a.last,
                                              .depthwise_scale = a.depthwise_scale,
                                              .pointwise_scale = a.pointwise_scale,
                                              .filters = a.filters,
                                              .output = a.output,
                                              .dynamic = strcmp(a.attention, "dynamic_conv") == 0};
-    return true;
+    return read_positions(c, k, &a, &l->convolution);
 }
 
 bool config_nothing(mtf_config *c, const configurable *k, const char *scope, const gin_value *given,

@@ -5,6 +5,12 @@
 #include "model/config/config_layers.h"
 #include "nn/moe.h"
 
+/* In the library's options 0 means the default, and a negative number a real 0. */
+static double or_none(double x)
+{
+    return x > 0 ? x : -1;
+}
+
 /* A word of a list that ends with NULL, or an error that names one close to it. */
 static bool check_word(mtf_config *c, const configurable *k, const char *scope,
                        const char *parameter, const char *word, const char *const *known)
@@ -44,6 +50,8 @@ experts_args config_experts_defaults(void)
                           .switch_eval = "input_jitter",
                           .threshold_train = 0.2,
                           .threshold_eval = 0.2,
+                          .switch_dropout = 0.1,
+                          .switch_jitter = 0.01,
                           .normalise = true};
 }
 
@@ -64,18 +72,18 @@ bool config_experts_opts(mtf_config *c, const configurable *k, const char *scope
                         .capacity_eval = a->capacity_eval,
                         .capacity_inner = a->capacity_inner,
                         .least_capacity = a->least_capacity,
-                        .loss_coef = a->loss_coef > 0 ? a->loss_coef : -1,
+                        .loss_coef = or_none(a->loss_coef),
                         .z_loss = a->z_loss,
                         .second_place_loss = a->second_place_loss,
                         .second_policy_train = a->second_train,
                         .second_policy_eval = a->second_eval,
-                        .second_threshold_train = a->threshold_train,
-                        .second_threshold_eval = a->threshold_eval,
+                        .second_threshold_train = or_none(a->threshold_train),
+                        .second_threshold_eval = or_none(a->threshold_eval),
                         .switch_policy_train = a->switch_train,
                         .switch_policy_eval = a->switch_eval,
-                        .switch_dropout = a->switch_dropout,
+                        .switch_dropout = or_none(a->switch_dropout),
                         .switch_temperature = a->switch_temperature,
-                        .switch_jitter = a->switch_jitter,
+                        .switch_jitter = or_none(a->switch_jitter),
                         .jitter = a->jitter,
                         .sigmoid = a->sigmoid,
                         .unnormalised = !a->normalise,

@@ -228,6 +228,9 @@ bool config_sublayers(mtf_config *c, const configurable *k, const char *scope, s
     if (old) {
         TRY(share_of(c, a.dropout, "dropout_rate", &o->dropout));
         TRY(number_of(c, a.epsilon, "norm_epsilon", &o->epsilon));
+        if (!(o->epsilon > 0))
+            return gin_fail(&c->gin, &a.epsilon->at, ERR_VALUE,
+                            "LayerStack.norm_epsilon takes a number above 0");
     }
     TRY(sublayer_list(c, a.initial, old ? "[@sublayer_legacy_dropout]" : "[@sublayer_dropout]",
                       scope, &o->initial));

@@ -132,9 +132,11 @@ static bool adafactor(mtf_config *c, const optimizer_args *a, mtf_minimize_opts 
     mtf_adafactor_opts *o = &to->adafactor;
     const gin_value    *clip = a->clipping;
     to->optimizer = "adafactor";
-    if (clip->kind != GIN_NONE && clip->kind != GIN_INT && clip->kind != GIN_REAL)
+    bool above =
+        (clip->kind == GIN_INT && clip->whole > 0) || (clip->kind == GIN_REAL && clip->real > 0);
+    if (clip->kind != GIN_NONE && !above)
         return gin_fail(&c->gin, &clip->at, ERR_VALUE,
-                        "AdafactorOptimizer.clipping_threshold takes a number or None");
+                        "AdafactorOptimizer.clipping_threshold takes a number above 0, or None");
     *o = (mtf_adafactor_opts){.beta1 = a->beta1,
                               .clipping = clip->kind == GIN_NONE  ? (double)INFINITY
                                           : clip->kind == GIN_INT ? (double)clip->whole

@@ -328,7 +328,7 @@ static bool read_choice(mtf_config *c, const gin_value *v, mtf_sampling *how)
 
 static bool read_decode(mtf_config *c, mtf_config_run *run)
 {
-    decode_args a = {.stop = 1, .length_multiplier = 1.5, .length_constant = 10};
+    decode_args a = {.alpha = 0.6, .stop = 1, .length_multiplier = 1.5, .length_constant = 10};
     bool        lm = run->model_type == MTF_MODEL_LM || run->model_type == MTF_MODEL_DELIMITED_LM;
     const configurable *k = lm ? &known_sample : &known_decode;
     TRY(configure(c, k, "", NULL, &a));
@@ -357,7 +357,7 @@ static bool read_decode(mtf_config *c, mtf_config_run *run)
                              .max_length = a.max_length};
     d->how = (mtf_sampling){.temperature = a.temperature,
                             .top_k = a.top_k < 0 ? 0 : a.top_k,
-                            .alpha = a.alpha,
+                            .alpha = a.alpha > 0 ? a.alpha : -1,
                             .max_tokens = a.max_steps,
                             .never_end = a.never_end,
                             .start = (int32_t)a.start};

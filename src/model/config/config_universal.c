@@ -17,7 +17,7 @@ typedef struct universal_args {
 static const gin_parameter universal[] = {
     {"layers",                         TAKES_NOTHING, "None",   0},
     {"dropout_rate",                   TAKES_SHARE,   "0.0",    AT(dropout)},
-    {"norm_epsilon",                   TAKES_LEAST_0, "1e-06",  AT(norm_epsilon)},
+    {"norm_epsilon",                   TAKES_ABOVE_0, "1e-06",  AT(norm_epsilon)},
     {"num_vanilla_transformer_layers", TAKES_COUNT,   "2",      AT(vanilla)},
     {"couple_carry_transform_gates",   TAKES_BOOL,    "True",   AT(couples)},
     {"act_type",                       TAKES_TEXT,    "'basic'", AT(act)},

@@ -187,6 +187,8 @@ static bool store_real(mtf_config *c, const configurable *k, const gin_parameter
         return wrong_type(c, k, p, v, "a number");
     if (p->takes == TAKES_LEAST_0 && !(x >= 0))
         return wrong_type(c, k, p, v, "a number of 0 or more");
+    if (p->takes == TAKES_ABOVE_0 && !none && !(x > 0))
+        return wrong_type(c, k, p, v, "a number above 0");
     if (p->takes == TAKES_SHARE && !(x >= 0 && x < 1))
         return wrong_type(c, k, p, v, "a number from 0 to below 1");
     *to = x;
@@ -212,6 +214,7 @@ static bool store(mtf_config *c, const configurable *k, const gin_parameter *p, 
     }
     case TAKES_REAL:
     case TAKES_LEAST_0:
+    case TAKES_ABOVE_0:
     case TAKES_SHARE: return store_real(c, k, p, v, none, at);
     case TAKES_BOOL:
         if (!none && v->kind != GIN_BOOL) return wrong_type(c, k, p, v, "True or False");

@@ -11,6 +11,7 @@ typedef enum takes {
     TAKES_INT,     /* int64_t; None, where that is the default: 0            */
     TAKES_REAL,    /* double; None, where that is the default: 0             */
     TAKES_LEAST_0, /* the same, of 0 or more                                 */
+    TAKES_ABOVE_0, /* the same, above 0; where 0 would mean a default        */
     TAKES_SHARE,   /* the same, from 0 to below 1                            */
     TAKES_BOOL,    /* bool                                                   */
     TAKES_TEXT,    /* const char *; None: NULL                               */

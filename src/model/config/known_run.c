@@ -204,9 +204,9 @@ static const gin_parameter rules[] = {
 const configurable known_adafactor_rules = {OPTIMIZE, "AdafactorWithMultiLRSchedule", rules, &known_adafactor, 0};
 const configurable known_adam_rules = {OPTIMIZE, "AdamWithMultiLRSchedule", rules, &known_adam, 0};
 static const gin_parameter decay_pow[] = {
-    {"exponent", TAKES_REAL, "0.8", AT(exponent)}, {"offset", TAKES_REAL, "0", AT(offset)}, {0}};
+    {"exponent", TAKES_ABOVE_0, "0.8", AT(exponent)}, {"offset", TAKES_REAL, "0", AT(offset)}, {0}};
 const configurable known_decay_pow = {OPTIMIZE, "adafactor_decay_rate_pow", decay_pow, NULL, 0};
-static const gin_parameter decay_adam[] = {{"beta2", TAKES_REAL, "None", AT(beta2)}, {0}};
+static const gin_parameter decay_adam[] = {{"beta2", TAKES_ABOVE_0, "None", AT(beta2)}, {0}};
 const configurable known_decay_adam = {OPTIMIZE, "adafactor_decay_rate_adam", decay_adam, NULL, 0};
 #undef AT
 
@@ -215,7 +215,7 @@ const configurable known_decay_adam = {OPTIMIZE, "adafactor_decay_rate_adam", de
 #define AT(field) offsetof(decode_args, field)
 static const gin_parameter decode[] = {
     {"beam_size",                 TAKES_COUNT,   "1",      AT(beams)},
-    {"alpha",                     TAKES_REAL,    "0.6",    AT(alpha)},
+    {"alpha",                     TAKES_LEAST_0, "0.6",    AT(alpha)},
     {"temperature",               TAKES_LEAST_0, "0.0",    AT(temperature)},
     {"sampling_keep_top_k",       TAKES_INT,     "-1",     AT(top_k)},
     {"decode_length_multiplier",  TAKES_REAL,    "1.5",    AT(length_multiplier)},
@@ -243,7 +243,7 @@ static const gin_parameter sample[] = {
     {"bos_id",                    TAKES_INT,     "0",      AT(start)},
     {"sampling_keep_top_p",       TAKES_VALUE,   "None",   AT(top_p)}, /* this library's own ... */
     {"beam_size",                 TAKES_COUNT,   "1",      AT(beams)},
-    {"alpha",                     TAKES_REAL,    "0.6",    AT(alpha)},
+    {"alpha",                     TAKES_LEAST_0, "0.6",    AT(alpha)},
     {0}};
 const configurable known_sample = {TRANSFORMER ".Unitransformer", "sample_autoregressive", sample, NULL, 0};
 static const gin_parameter decode_file[] = {

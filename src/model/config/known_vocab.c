@@ -41,7 +41,7 @@ static const gin_parameter mixtape[] = {
     {"extra_ids",                      TAKES_INT,     "0",      AT(last_frequent)},
     {"dropout_rate",                   TAKES_SHARE,   "0.0",    AT(dropout)},
     {"gate_embedding_size",            TAKES_COUNT,   "None",   AT(gate_size)},
-    {"frequent_token_fraction",        TAKES_LEAST_0, "0.1",    AT(frequent)},
+    {"frequent_token_fraction",        TAKES_ABOVE_0, "0.1",    AT(frequent)},
     {"noise_std_dev",                  TAKES_LEAST_0, "0.0",    AT(noise)},
     {0}};
 const configurable known_mixtape = {EMBEDDINGS, "Mixtape", mixtape, NULL, 0};

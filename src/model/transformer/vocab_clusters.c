@@ -49,6 +49,11 @@ bool vocab_clusters_complete(mtf_session *s, const vocab_sizes *z, mtf_vocab_opt
         if (own[k].length == 0) own[k].length = 1;
         sum += own[k].tokens;
     }
+    if (own[0].length < 1)
+        return fail(&s->fault, ERR_VALUE,
+                    "the softmax over the first cluster is computed at all positions; leave out "
+                    "its length factor, %g",
+                    own[0].length);
     TRY(check_sum(&s->fault, z, sum));
     own[n - 1].tokens += z->dim.size - sum;
     o->clusters = own;
