@@ -53,6 +53,11 @@ for place in "x:2 batch:x" "x:2,y:3 batch:x,num_heads:y,vocab:y,intermediate:y" 
 done
 run eval bert-pretrain "${common[@]}" --predictions 3 --bert-config tiny.json --eval-files text --checkpoint-dir pre
 check "its masked words" 0 out "accuracy" "perplexity"
+read -r -a documented < <(grep '^--mesh .*--layout' "$root/docs/bert.md")
+for config in tiny tiny.json new.json; do
+    run "${pretrain[@]}" --bert-config $config --steps 1 "${documented[@]}" --oversubscribe
+    check "the documented layout for $config" 0 out "step 1 of 1"
+done
 run "${pretrain[@]}" --bert-config new.json --steps 2 --json --mesh x:2 --layout batch:x,experts:x
 check "relative positions, no biases, experts" 0 out '"step":2'
 run train bert-pretrain --train-files "$root/tests/text/bert.tfrecord" --length 8 --predictions 3 --batch 3 --steps 2 --threads 1
