@@ -51,6 +51,13 @@ for place in "x:2 batch:x" "x:2,y:3 batch:x,num_heads:y,vocab:y,intermediate:y" 
     run "${pretrain[@]}" --bert-config tiny.json --steps 12 --rate 0.01 --json --mesh ${place% *} --layout ${place#* }
     near "pre-training on $place" one out
 done
+for place in "x:1 " "x:2,y:2 batch:x,vocab:y"; do
+    run "${pretrain[@]}" --bert-config tiny.json --steps 12 --rate 0.01 --json --dtype bf16 --mesh ${place% *} --layout "${place#* }"
+    paste <(losses out) <(losses one) | awk '
+        { d = $1 - $2; if (d > 0.1 || d < -0.1) far = 1 }
+        { for (m = $1; m < 128; m *= 2); for (; m >= 256; m /= 2); if (m != int(m)) precise = 1 }
+        END { exit far || !precise }' && pass || lose "losses in f32 of a network in bf16 on $place" "$(losses one | paste -sd ' ')" "$(cat err; losses out | paste -sd ' ')"
+done
 run eval bert-pretrain "${common[@]}" --predictions 3 --bert-config tiny.json --eval-files text --checkpoint-dir pre
 check "its masked words" 0 out "accuracy" "perplexity"
 read -r -a documented < <(grep '^--mesh .*--layout' "$root/docs/bert.md")
