@@ -135,9 +135,10 @@ typedef struct mtf_bert_data_opts {
     mtf_bert_task         task;
     const char           *files; /* a path or a pattern; may be gzip                              */
     const mtf_vocabulary *vocabulary; /* "wordpiece:vocab.txt"; not for TFRecords                 */
-    int64_t               length;     /* of a row; required                                       */
-    /* Of pre-training: masked words of a row at most (default 20), the share of words that are masked
-     * (default 0.15), the share of pairs that are shorter than a row (default 0.1).            */
+    int64_t               length;     /* of a row, 8 or more; required                            */
+    /* Of pre-training: masked words of a row at most (default: the share of its length, at most 20), the
+     * share of words that are masked (default 0.15), the share of pairs that are shorter than a row (default
+     * 0.1).                                                                                    */
     int64_t predictions;
     double  masked, shorter;
     /* TSV: columns by number from 0 or by the names in the first line, with commas between them.  Classes: a
@@ -148,6 +149,8 @@ typedef struct mtf_bert_data_opts {
     int64_t     stride; /* of windows of long texts, in words; default 128                        */
     int64_t     query;  /* words of a question at most; default 64                                */
     uint64_t    seed;
+    int64_t     vocab_size,
+        type_vocab; /* of the model, whose tables all ids must be in; 0: not checked */
 } mtf_bert_data_opts;
 
 /* Rows with the fields input_ids, input_mask and segment_ids.  Of pre-training also masked_lm_positions,

@@ -27,10 +27,10 @@ static bool write_gin(mtf_session *s, const options *o, const char *text)
     return !path || (text && put_file(&s->fault, path, 1, &(piece){text, strlen(text)}));
 }
 
-static void report(const options *o, int tensors, const char *spare)
+static void report(const options *o, int tensors, const char *what, const char *spare)
 {
     if (spare) {
-        fputs("mtf: note: not needed: ", stderr);
+        fprintf(stderr, "mtf: note: %s: ", what);
         printable_put(stderr, spare);
         fputc('\n', stderr);
     }
@@ -45,7 +45,7 @@ static bool import_published(mtf_session *s, const options *o)
     published_done done;
     TRY(published_import(s, &call, &done));
     TRY(!option_given(o, "gin") || write_gin(s, o, published_gin(&s->arena, &done.config)));
-    report(o, done.tensors, done.spare);
+    report(o, done.tensors, "not needed", done.spare);
     return true;
 }
 
@@ -54,7 +54,7 @@ static bool export_published(mtf_session *s, const options *o)
     published_call call = call_of(o);
     published_done done;
     TRY(published_export(s, &call, &done));
-    report(o, done.tensors, done.spare);
+    report(o, done.tensors, "left out", done.spare);
     return true;
 }
 
@@ -76,7 +76,7 @@ static bool copy_bundle(mtf_session *s, const options *o,
     bool ok = ckpt_open(&source, s, o->words[1]) && read_config(s, o, &source.contents, &c.gin) &&
               copy(s, &source.reader, &c);
     ckpt_close(&source);
-    if (ok) report(o, c.tensors, c.spare);
+    if (ok) report(o, c.tensors, "not needed", c.spare);
     return ok && write_gin(s, o, c.gin ? c.gin : "");
 }
 

@@ -108,6 +108,27 @@ static bool resize_data(const copying *c, const node *n, attr_data *data)
     return true;
 }
 
+static bool is_kept(const copying *c, const mtf_tensor *x)
+{
+    return c->rules->kept && c->rules->kept[x->id];
+}
+
+/* Does it compute in f32 still? */
+static bool keeps_type(const copying *c, const node *n)
+{
+    for (int i = 0; i < n->nout; i++)
+        if (is_kept(c, n->out[i])) return true;
+    return false;
+}
+
+/* A tensor for a node: one that computes in f32 takes nothing shorter, others nothing longer. */
+static mtf_tensor *input_image(const copying *c, const node *to, mtf_tensor *x)
+{
+    mtf_tensor *image = image_of(c->images, x);
+    if (!image || !c->rules->kept || x->type != MTF_F32) return image;
+    return mtf_cast(image, keeps_type(c, to) ? MTF_F32 : c->rules->type);
+}
+
 static mtf_dtype retyped(const copying *c, mtf_dtype type)
 {
     return c->rules->retypes && type == MTF_F32 ? c->rules->type : type;
@@ -154,8 +175,10 @@ static bool resize_attr(const copying *c, const node *n, int k, attr *a)
 
 attr *resize_attrs(const resize_rules *r, mtf_graph *to, const node *n)
 {
-    const copying where = {.to = to, .rules = r}, *c = &where;
+    resize_rules  rules = *r;
+    const copying where = {.to = to, .rules = &rules}, *c = &where;
     int           count = 0;
+    rules.retypes = r->retypes && !keeps_type(c, n);
     while (n->op->attrs && n->op->attrs[count].name) count++;
     attr *attrs = arena_array(&c->to->arena, attr, count + 1);
     for (int k = 0; attrs && k < count; k++) {
@@ -198,7 +221,7 @@ static bool copy_node(copying *c, const node *from)
     TRY(blocks && in && attrs);
     for (int b = 0; b < nblocks; b++) TRY((blocks[b] = copy_block(c, from->blocks[b])) != NULL);
     for (int i = 0; i < around; i++) in[i] = c->iterations[i];
-    for (int i = 0; i < from->nargs; i++) in[around + i] = image_of(m, from->in[i]);
+    for (int i = 0; i < from->nargs; i++) in[around + i] = input_image(c, from, from->in[i]);
     node *n = node_new(c->to, from->op, around + from->nargs, in, attrs, blocks);
     TRY(n != NULL);
     for (int i = 0; i < from->nout; i++) {

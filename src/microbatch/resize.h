@@ -15,6 +15,7 @@ typedef struct resize_rules {
     int          n, room;
     bool         retypes; /* and f32 becomes `type` */
     mtf_dtype    type;
+    const bool  *kept; /* by tensor id, not in blocks: f32 stays f32; NULL: none */
 } resize_rules;
 
 /* The rules that change nothing; false: no memory. */

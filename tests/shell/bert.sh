@@ -45,18 +45,32 @@ near() {                                # near NAME A B: losses of two runs agre
 # ---- pre-training --------------------------------------------------------------------------------
 
 run "${pretrain[@]}" --bert-config tiny.json --eval-files text --steps 12 --rate 0.01 --json --checkpoint-dir pre
-check "pre-training" 0 out '"step":12' '"accuracy":' '"tokens":'
+check "pre-training" 0 out '"step":12' '"accuracy":' '"tokens":' '"next_sentence":'
 cp out one
 for place in "x:2 batch:x" "x:2,y:3 batch:x,num_heads:y,vocab:y,intermediate:y" "x:2 seq:x"; do
     run "${pretrain[@]}" --bert-config tiny.json --steps 12 --rate 0.01 --json --mesh ${place% *} --layout ${place#* }
     near "pre-training on $place" one out
 done
+for place in "x:1 " "x:2,y:2 batch:x,vocab:y"; do
+    run "${pretrain[@]}" --bert-config tiny.json --steps 12 --rate 0.01 --json --dtype bf16 --mesh ${place% *} --layout "${place#* }"
+    paste <(losses out) <(losses one) | awk '
+        { d = $1 - $2; if (d > 0.1 || d < -0.1) far = 1 }
+        { for (m = $1; m < 128; m *= 2); for (; m >= 256; m /= 2); if (m != int(m)) precise = 1 }
+        END { exit far || !precise }' && pass || lose "losses in f32 of a network in bf16 on $place" "$(losses one | paste -sd ' ')" "$(cat err; losses out | paste -sd ' ')"
+done
 run eval bert-pretrain "${common[@]}" --predictions 3 --bert-config tiny.json --eval-files text --checkpoint-dir pre
 check "its masked words" 0 out "accuracy" "perplexity"
+read -r -a documented < <(grep '^--mesh .*--layout' "$root/docs/bert.md")
+for config in tiny tiny.json new.json; do
+    run "${pretrain[@]}" --bert-config $config --steps 1 "${documented[@]}" --oversubscribe
+    check "the documented layout for $config" 0 out "step 1 of 1"
+done
 run "${pretrain[@]}" --bert-config new.json --steps 2 --json --mesh x:2 --layout batch:x,experts:x
 check "relative positions, no biases, experts" 0 out '"step":2'
 run train bert-pretrain --train-files "$root/tests/text/bert.tfrecord" --length 8 --predictions 3 --batch 3 --steps 2 --threads 1
 check "pre-training on records" 0 out "step 2 of 2"
+run train bert-pretrain --vocab vocab.txt --length 9 --batch 6 --threads 1 --train-files text --steps 1
+check "as many masked words as a short row takes" 0 out "step 1 of 1"
 run "${pretrain[@]}" --steps 1;         check "a small model without a configuration" 0 out "step 1 of 1"
 
 # ---- fine-tuning ---------------------------------------------------------------------------------
@@ -73,6 +87,17 @@ run ckpt import "$published" imported;  check "published weights" 0 out "importe
 run train bert-classify --bert-config "$published/config.json" --vocab vocab.txt --length 17 --batch 6 --threads 1 \
     --init-from imported --train-files classes.tsv --steps 2
 check "fine-tuning of them" 0 out "step 2 of 2"
+for head in classify span; do
+    file=questions.tsv name=span count=37           # answers have no use for the pooler
+    [ $head = span ] || file=classes.tsv name=classifier count=39
+    run train bert-$head --bert-config "$published/config.json" --vocab vocab.txt --length 17 --batch 6 --threads 1 \
+        $([ $head = span ] && echo --query-length 5) --init-from imported --train-files $file --steps 1 --checkpoint-dir with-$head
+    run ckpt export with-$head out-$head --config "$published/config.json"
+    check "what export leaves out of bert-$head" 0 err "mtf: note: left out: $name/bias, $name/kernel, and " " tensors of training"
+    check "the rest of bert-$head" 0 out "out-$head: $count tensors"
+done
+run ckpt export imported out-all;       check "export of all" 0 out "out-all: 46 tensors"
+[ -s err ] && lose "export of all leaves nothing out" "" "$(cat err)" || pass
 
 # ---- what is refused -----------------------------------------------------------------------------
 
@@ -83,6 +108,17 @@ refuses "too many words" "--vocab has 22 words, and the model of --bert-config s
     train bert-classify --train-files classes.tsv --vocab vocab.txt --bert-config small.json
 refuses "too long rows" "the model learns 20 (max_positions)" train bert-pretrain --vocab vocab.txt \
     --train-files text --predictions 3 --bert-config tiny.json --length 24 --steps 1
+refuses "more masked words than a row has" "--predictions is 21; of rows of 20 words it can be 1 to 20" \
+    train bert-pretrain "${common[@]}" --train-files text --predictions 21 --steps 1
+refuses "records of another length" "have 8 numbers in \"input_ids\": --length must be 8" \
+    train bert-pretrain --train-files "$root/tests/text/bert.tfrecord" --length 16 --steps 1
+sed 's/"type_vocab_size": 2/"type_vocab_size": 1/' tiny.json >alone.json
+for model in bert-pretrain bert-span; do
+    refuses "one kind of segments, $model" "rows of two texts need 2 kinds of segments or more, but the model has 1" \
+        train $model "${common[@]}" --bert-config alone.json --train-files text --steps 1
+done
+run train bert-classify "${common[@]}" --bert-config alone.json --train-files classes.tsv --steps 1
+check "one kind of segments, single texts" 0 out "step 1 of 1"
 refuses "no data to evaluate" "name it with --eval-files FILES" eval bert-classify "${common[@]}" --bert-config tiny.json --checkpoint-dir classes
 
 echo "bert.sh: $passed passed, $failed failed"

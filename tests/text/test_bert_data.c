@@ -179,7 +179,7 @@ static void answers(void **state)
     mtf_session *s = mtf_open_with(NULL);
     const char  *text = "w50 w51\tw0 \xc3\xa9 w2 w3 w4 w5 w6 w7 w8 w9 w10 w11\tw7 w8\t20\n"
                         "w50\tw0 w1\t\t\n"
-                        "w50\tw0 w1\tw1\t-1\n"
+                        "w50\tw0 w1\t\t-1\n"
                         "w50\tw0 w1\tw1\t3\n";
     mtf_dataset *d = open_rows(s, (mtf_bert_data_opts){.task = MTF_BERT_SPAN,
                                                        .files = write_text("q.tsv", text),
@@ -263,7 +263,9 @@ static void wrong(void **state)
     o.length = 7;
     refused_rows(o, true, "8 to 4096 words, not 7");
     o = plain, o.predictions = 9;
-    refused_rows(o, true, "with 9 predictions");
+    refused_rows(o, true, "--predictions is 9; of rows of 8 words it can be 1 to 8");
+    o = plain, o.type_vocab = 1;
+    refused_rows(o, true, "rows of two texts need 2 kinds of segments");
     o = plain, o.files = write_text("blank", "\n\n");
     refused_rows(o, true, "has no text to make an example of");
     o = (mtf_bert_data_opts){.task = MTF_BERT_CLASSIFY, .length = 8};
@@ -278,6 +280,13 @@ static void wrong(void **state)
     o.columns = "0,1,2";
     o.files = write_text("one.tsv", "w1\t2\n");
     refused_rows(o, true, "line 1 has no column 2");
+    o.type_vocab = 1, o.columns = "0,1,2";
+    o.files = write_text("two.tsv", "w1\tw2\t1\n");
+    refused_rows(o, true, "rows of two texts need 2 kinds of segments");
+    o.columns = "0,1,2,2";
+    refused_rows(o, true, "the columns \"0,1,2,2\" should be a text or two, and the class");
+    o.columns = "0,1,2", o.labels = "1,no,1";
+    refused_rows(o, true, "--labels has the class \"1\" twice: \"1,no,1\"");
     o = (mtf_bert_data_opts){.task = MTF_BERT_SPAN, .length = 8};
     o.files = write_text("q.tsv", "w1\tw2 w3\tw3\t2\n");
     refused_rows(o, true, "leave no room for a text");
@@ -285,12 +294,67 @@ static void wrong(void **state)
     refused_rows(o, true, "line 1: the text does not have the answer at character 2");
     o.files = write_text("q.tsv", "w1\tw2 w3\tw3\tx\n");
     refused_rows(o, true, "a number of characters, or empty, not \"x\"");
+    o.files = write_text("q.tsv", "w1\tw2 w3\t\t-1\nw1\tw2 w3\tw3\t-1\n");
+    refused_rows(o, true, "line 2 has an answer without its place");
+    o.files = write_text("q.tsv", "w1\tw2 w3\t\t\nw1\tw2 w3\t\t3\n");
+    refused_rows(o, true, "line 2 has an answer without its place, or a place without an answer");
+    o.type_vocab = 1;
+    refused_rows(o, true, "rows of two texts need 2 kinds of segments");
+}
+
+/* The rows have 8 words, three of them masked, two kinds of segments, and words up to 12. */
+static void wrong_records(void **state)
+{
+    (void)state;
+    mtf_bert_data_opts plain = {.files = MTF_SOURCE_DIR "/tests/text/bert.tfrecord", .length = 8},
+                       o = plain;
+    o.length = 16;
+    refused_rows(o, false, "have 8 numbers in \"input_ids\": --length must be 8");
+    o = plain, o.predictions = 2;
+    refused_rows(o, false, "have 3 numbers in \"masked_lm_ids\": --predictions must be 3");
+    o = plain, o.type_vocab = 1;
+    refused_rows(o, false, "rows of two texts need 2 kinds of segments");
+}
+
+/* Ids that the model's tables lack are found when a row is read. */
+static void unknown_ids(void **state)
+{
+    (void)state;
+    mtf_bert_data_opts o = {.files = MTF_SOURCE_DIR "/tests/text/bert.tfrecord",
+                            .length = 8,
+                            .vocab_size = 12,
+                            .type_vocab = 2};
+    int32_t            ids[8];
+    mtf_session       *s = mtf_open_with(NULL);
+    mtf_dataset       *d = mtf_bert_data_open(s, &o);
+    assert_true(mtf_dataset_read(d, "segment_ids", 2, MTF_I32, 8, ids));
+    assert_true(mtf_dataset_read(d, "input_ids", 1, MTF_I32, 8, ids));
+    assert_false(mtf_dataset_read(d, "input_ids", 2, MTF_I32, 8, ids));
+    assert_contains(mtf_error(s), "12 is outside of 0 to 11");
+    mtf_close(s);
+}
+
+/* Bytes that are no character are left out, as other characters that are no text are. */
+static void not_utf8(void **state)
+{
+    (void)state;
+    mtf_session       *s = mtf_open_with(NULL);
+    mtf_bert_data_opts o = {.task = MTF_BERT_CLASSIFY,
+                            .files = write_text("bytes.tsv", "w1 \xff w\xc3"
+                                                             "2 w3\xe2\x82\t1\n"),
+                            .type_vocab = 1,
+                            .length = 8};
+    mtf_dataset       *d = open_rows(s, o);
+    row_is(d, "input_ids", 0, 8,
+           (int32_t[]){BEGIN, SPECIALS + 1, SPECIALS + 2, SPECIALS + 3, END, PAD, PAD, PAD});
+    close_well(s);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sentences), cmocka_unit_test(classes),
-                                       cmocka_unit_test(answers), cmocka_unit_test(records),
-                                       cmocka_unit_test(wrong)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sentences),   cmocka_unit_test(classes), cmocka_unit_test(answers),
+        cmocka_unit_test(records),     cmocka_unit_test(wrong),   cmocka_unit_test(wrong_records),
+        cmocka_unit_test(unknown_ids), cmocka_unit_test(not_utf8)};
     return cmocka_run_group_tests_name("bert data", tests, scratch_make, scratch_drop);
 }

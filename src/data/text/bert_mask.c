@@ -10,6 +10,12 @@
 
 enum { MASK_PURPOSE = 0x6d61736b, HIDDEN_OF_TEN = 8, STAYING = 8 };
 
+int64_t bert_usual_predictions(int64_t length, double share)
+{
+    const double most = 20;
+    return (int64_t)fmin(ceil((double)length * share), most);
+}
+
 /* The positions of all words but the special ones. */
 static int64_t list_words(const bert_rows *r, const int32_t *ids, int64_t n, int32_t *positions)
 {

@@ -64,7 +64,12 @@ static bool find_answer(questions *q, const bert_line *line, const text_span cel
                     "\"%s\", line %lld: the place of an answer is a number of characters, or "
                     "empty, not \"%.*s\"",
                     line->path, (long long)line->number, (int)cell[PLACE].size, cell[PLACE].at);
-    if (place < 0 || answer.size == 0) return true;
+    if (place < 0 && answer.size == 0) return true;
+    if (place < 0 || answer.size == 0)
+        return fail(why, ERR_FILE,
+                    "\"%s\", line %lld has an answer without its place, or a place without an "
+                    "answer; where there is none, the answer is empty, and the place empty or -1",
+                    line->path, (long long)line->number);
     at = bytes_of(text, place);
     if (at < 0 || answer.size > text.size - at ||
         memcmp(text.at + at, answer.at, (size_t)answer.size) != 0)

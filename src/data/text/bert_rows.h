@@ -8,7 +8,11 @@
 #include "data/dataset.h"
 #include "data/text/vocabulary.h"
 
-enum { BERT_MOST_LENGTH = 4096, BERT_ROW_LABELS = 2, BERT_ROW_SPECIALS = 3 };
+enum { BERT_LEAST_LENGTH = 8, BERT_MOST_LENGTH = 4096, BERT_ROW_LABELS = 2, BERT_ROW_SPECIALS = 3 };
+
+/* The share of words that are masked, and how many a row may have of them, where nothing else is said. */
+#define BERT_MASKED 0.15
+int64_t bert_usual_predictions(int64_t length, double share);
 
 typedef struct bert_row {
     int64_t at;           /* of its ids */

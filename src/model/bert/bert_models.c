@@ -1,5 +1,7 @@
 /* BERT as built-in models: pre-training, classification, spans. */
 #include "base/textbuf.h"
+#include "data/text/bert_rows.h"
+#include "model/bert/bert_describe.h"
 #include "model/bert/bert_presets.h"
 #include "model/ready.h"
 #include "mtf_bert.h"
@@ -26,11 +28,9 @@ static bool read_preset(const settings *v, const mtf_vocabulary *words, mtf_bert
     return true;
 }
 
-static bool read_model(const settings *v, mtf_bert_opts *o)
+static bool read_model(const settings *v, const mtf_vocabulary *words, mtf_bert_opts *o)
 {
-    const char     *config = setting_text(v, "bert-config");
-    mtf_vocabulary *words;
-    TRY(open_vocabulary(v, &words));
+    const char *config = setting_text(v, "bert-config");
     if (bert_preset(config)) return read_preset(v, words, o);
     TRY(mtf_bert_read_config(v->session, config, o));
     int64_t size = words ? mtf_vocabulary_size(words) : 0;
@@ -40,10 +40,21 @@ static bool read_model(const settings *v, mtf_bert_opts *o)
                 (long long)size, config, (long long)o->vocab_size);
 }
 
+static bool read_length(const settings *v, int64_t *length)
+{
+    return setting_count(v, "length", BERT_LEAST_LENGTH, length);
+}
+
+static bool read_predictions(const settings *v, int64_t length, int64_t *predictions)
+{
+    *predictions = bert_usual_predictions(length, BERT_MASKED);
+    return !*setting_text(v, "predictions") || setting_count(v, "predictions", 1, predictions);
+}
+
 static bool read_counts(const settings *v, mtf_bert_data_opts *o)
 {
-    TRY(setting_count(v, "length", 8, &o->length));
-    if (settings_has(v, "predictions")) TRY(setting_count(v, "predictions", 1, &o->predictions));
+    TRY(read_length(v, &o->length));
+    if (o->task == MTF_BERT_PRETRAIN) TRY(read_predictions(v, o->length, &o->predictions));
     if (settings_has(v, "stride"))
         TRY(setting_count(v, "stride", 1, &o->stride) &&
             setting_count(v, "query-length", 1, &o->query));
@@ -62,6 +73,7 @@ static mtf_bert_task task_of(const settings *v)
 static bool bert_data(const settings *v, bool training, mtf_dataset **data)
 {
     mtf_bert_data_opts o = {.task = task_of(v), .seed = v->session->opts.seed};
+    mtf_bert_opts      m;
     mtf_vocabulary    *words;
     o.files = setting_text(v, training ? "train-files" : "eval-files");
     *data = NULL;
@@ -69,8 +81,11 @@ static bool bert_data(const settings *v, bool training, mtf_dataset **data)
         return !training ||
                fail(&v->session->fault, ERR_USAGE,
                     "%s needs examples: name their files with --train-files", v->model->name);
-    TRY(read_counts(v, &o) && open_vocabulary(v, &words));
+    TRY(read_counts(v, &o) && open_vocabulary(v, &words) && read_model(v, words, &m));
+    bert_set_defaults(&m);
     o.vocabulary = words;
+    o.vocab_size = m.vocab_size;
+    o.type_vocab = m.type_vocab;
     if (*setting_text(v, "columns")) o.columns = setting_text(v, "columns");
     if (*setting_text(v, "labels")) o.labels = setting_text(v, "labels");
     *data = mtf_bert_data_open(v->session, &o);
@@ -92,10 +107,11 @@ static mtf_tensor *input(const network *n, const char *name, mtf_shape shape)
 
 static bool begin_network(const settings *v, bool training, network *n, encoded *e)
 {
-    mtf_bert_opts o;
+    mtf_bert_opts   o;
+    mtf_vocabulary *words;
     *e = (encoded){.batch = {"batch", 0}, .length = {"seq", 0}};
-    TRY(setting_count(v, "batch", 1, &e->batch.size) &&
-        setting_count(v, "length", 8, &e->length.size) && read_model(v, &o));
+    TRY(setting_count(v, "batch", 1, &e->batch.size) && read_length(v, &e->length.size) &&
+        open_vocabulary(v, &words) && read_model(v, words, &o));
     mtf_shape rows = mtf_shape(e->batch, e->length);
     n->graph = mtf_graph_new(v->session);
     mtf_bert_batch b = {input(n, "input_ids", rows), input(n, "input_mask", rows),
@@ -130,7 +146,7 @@ static bool build_pretrain(const settings *v, bool training, network *n)
 {
     mtf_dim predictions = {"predictions", 0};
     encoded e;
-    TRY(setting_count(v, "predictions", 1, &predictions.size) && begin_network(v, training, n, &e));
+    TRY(begin_network(v, training, n, &e) && read_predictions(v, e.length.size, &predictions.size));
     mtf_shape       masked = mtf_shape(e.batch, predictions);
     mtf_tensor     *positions = input(n, "masked_lm_positions", masked);
     mtf_tensor     *ids = input(n, "masked_lm_ids", masked);
@@ -139,8 +155,13 @@ static bool build_pretrain(const settings *v, bool training, network *n)
     mtf_bert_result words = mtf_bert_masked_words(&e.out, positions, ids, weights);
     mtf_bert_result next = mtf_bert_next_sentence(&e.out, follows);
     judge_words(&words, weights, predictions, n);
+    n->precise[0] = words.logits;
+    n->precise[1] = next.logits;
+    n->precise[2] = weights;
     mtf_name(words.loss, "masked_lm_loss");
     mtf_name(next.loss, "next_sentence_loss");
+    if (!training && next.right)
+        n->scores[n->nscores++] = (network_score){"next_sentence", next.right};
     return end_network(n, mtf_add(words.loss, next.loss), &e);
 }
 
@@ -159,6 +180,7 @@ static bool build_classify(const settings *v, bool training, network *n)
     TRY(begin_network(v, training, n, &e));
     mtf_tensor     *labels = input(n, "label_ids", mtf_shape(e.batch));
     mtf_bert_result r = mtf_bert_classify(&e.out, classes, 0, labels);
+    n->precise[0] = r.logits;
     n->right = mtf_name(r.right, "right");
     return end_network(n, r.loss, &e);
 }
@@ -170,6 +192,8 @@ static bool build_span(const settings *v, bool training, network *n)
     mtf_tensor     *first = input(n, "start_positions", mtf_shape(e.batch));
     mtf_tensor     *last = input(n, "end_positions", mtf_shape(e.batch));
     mtf_bert_result r = mtf_bert_span(&e.out, first, last);
+    n->precise[0] = r.logits;
+    n->precise[1] = r.last_logits;
     n->right = mtf_name(r.right, "right");
     return end_network(n, r.loss, &e);
 }
@@ -185,7 +209,7 @@ static bool build_span(const settings *v, bool training, network *n)
 
 static const model_option pretrain_options[] = {
     MODEL_OPTIONS,          {"batch", "32"},
-    {"length", "128"},      {"predictions", "20"},
+    {"length", "128"},      {"predictions", ""},
     {"optimizer", "adamw"}, {"rate", "0.0001 * linear_warmup(0.1) * linear_decay(1.0)"},
     {"steps", "100000"},    {0}};
 static const model_option classify_options[] = {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/pattern.h"
 #include "base/session.h"
 #include "base/textbuf.h"
 
@@ -153,18 +154,32 @@ static bool add_spare(conversion *v, const kept_tensor *t, const published_spare
     return true;
 }
 
-/* Tensors of a published file that the model lacks: config.json may belong to another model. */
-static bool find_unknown(conversion *v, complaint *unknown)
+/* Which tensors of the source are converted, by number; NULL: no memory. */
+static const bool *find_known(const conversion *v)
 {
-    arena          *a = &v->session->arena;
     const contents *c = &v->source;
-    bool           *known = arena_array(a, bool, c->ntensors);
-    textbuf         spare = {.arena = a};
-    TRY(known != NULL);
-    for (int k = 0; k < v->nweights; k++) {
+    bool           *known = arena_array(&v->session->arena, bool, c->ntensors);
+    for (int k = 0; known && k < v->nweights; k++) {
         const kept_tensor *t = conversion_source(v, &v->weights[k]);
         for (int i = 0; t && i < c->ntensors; i++) known[i] = known[i] || c->tensors[i] == t;
     }
+    return known;
+}
+
+static bool take_spare(conversion *v, textbuf *list)
+{
+    if (!list->used) return true;
+    v->spare = text_done(list);
+    return v->spare != NULL;
+}
+
+/* Tensors of a published file that the model lacks: config.json may belong to another model. */
+static bool find_unknown(conversion *v, complaint *unknown)
+{
+    const contents *c = &v->source;
+    const bool     *known = find_known(v);
+    textbuf         spare = {.arena = &v->session->arena};
+    TRY(known != NULL);
     for (int i = 0; i < c->ntensors; i++) {
         const kept_tensor *t = c->tensors[i];
         if (known[i]) continue;
@@ -178,9 +193,36 @@ static bool find_unknown(conversion *v, complaint *unknown)
         text_add(&unknown->text, "%s %s ", unknown->count > 1 ? "," : "", t->shown);
         add_sizes(&unknown->text, &t->shape);
     }
-    if (!spare.used) return true;
-    v->spare = text_done(&spare);
-    return v->spare != NULL;
+    return take_spare(v, &spare);
+}
+
+/* What optimizers, averages and scaled losses keep besides a model. */
+static bool is_of_training(const conversion *v, const char *name)
+{
+    static const char pattern[] = "(/adam_[mv]|_slot_(vr|vc|v|m)|_momentum_v|/average)$|"
+                                  "^(global_step|loss_scale|good_steps|skipped_steps)$";
+    return pattern_matches(pattern, name, &v->session->fault);
+}
+
+/* Tensors of a checkpoint that published files have no place for. */
+static bool list_left_out(conversion *v)
+{
+    const contents *c = &v->source;
+    const bool     *known = find_known(v);
+    textbuf         list = {.arena = &v->session->arena};
+    int             training = 0;
+    TRY(known != NULL);
+    for (int i = 0; i < c->ntensors; i++) {
+        if (known[i]) continue;
+        if (is_of_training(v, c->tensors[i]->name))
+            training++;
+        else
+            text_add(&list, "%s%s", list.used ? ", " : "", c->tensors[i]->shown);
+    }
+    if (training)
+        text_add(&list, "%s%d tensor%s of training (optimizer, averages, steps)",
+                 list.used ? ", and " : "", training, training == 1 ? "" : "s");
+    return mtf_ok(v->session) && take_spare(v, &list);
 }
 
 bool conversion_check(conversion *v)
@@ -196,7 +238,7 @@ bool conversion_check(conversion *v)
     close_complaint(&unfit, &all, "of another shape");
     close_complaint(&unknown, &all, "unknown");
     TRY(text_done(&all) != NULL);
-    if (!all.used) return true;
+    if (!all.used) return v->imports || list_left_out(v);
     return fail(&v->session->fault, ERR_FILE,
                 "\"%s\" does not have the tensors of the model that its config.json describes:%s",
                 v->source.path, all.text);

@@ -14,7 +14,8 @@ typedef struct conversion {
     bool                    imports; /* else it exports */
     contents                source, target;
     reader                  reader; /* of `source` */
-    const char             *spare;  /* tensors of `source` that no variable needs; NULL: none */
+    /* tensors of `source` that no variable needs, or that published files have no place for; NULL: none */
+    const char *spare;
 } conversion;
 
 /* The tensor of the source with this weight; NULL where absent. */
@@ -22,8 +23,8 @@ kept_tensor *conversion_source(const conversion *v, const published_weight *w);
 /* Finds out which heads a model has.  Configurations do not tell reliably whether the logits' weights are tied: an old one of T5 implies it by
  * the scaling of logits, a later one says so for all models.  So the weights themselves decide. */
 bool conversion_settle_heads(conversion *v);
-/* Whether the source has every weight in its shape, and nothing else but tensors that no variable needs,
- * which are listed in `spare`. */
+/* Whether the source has every weight in its shape.  What else it has is listed in `spare`; of published
+ * files only tensors that no variable needs are allowed. */
 bool conversion_check(conversion *v);
 
 #endif

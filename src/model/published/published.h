@@ -64,7 +64,7 @@ typedef struct published_call {
 typedef struct published_done {
     published_config config;
     int              tensors; /* how many were written */
-    /* import: tensors that no variable needs, each with its reason; NULL: none */
+    /* import: tensors that no variable needs, each with its reason; export: what is left out; NULL: none */
     const char *spare;
 } published_done;
 
