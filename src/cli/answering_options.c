@@ -115,7 +115,7 @@ void decode_as_configured(const options *o, const mtf_config_decode *d, engine_o
         q->how.temperature = d->how.temperature;
         q->how.top_k = d->how.top_k;
         q->how.top_p = d->how.top_p;
-        q->how.alpha = d->how.alpha > 0 ? d->how.alpha : -1; /* 0 stands for the default */
+        q->how.alpha = d->how.alpha;
     }
     if (!option_given(o, "max-tokens")) q->how.max_tokens = d->how.max_tokens;
     if (!option_given(o, "results") && d->repeats > 0) q->results = (int)d->repeats;
