@@ -437,10 +437,11 @@ static bool nothing_fits(const finding *f)
     const char *words = text_done(&with);
     TRY(mtf_ok(s) && words);
     return fail(&s->fault, ERR_MEMORY,
-                "no layout on mesh %s fits: a processor may use %lld bytes, and the smallest "
+                "no layout%s%s fits: a processor may use %lld bytes, and the smallest "
                 "layout%s, %s, needs %lld, which is %lld too many; %s%s",
-                f->opts->mesh, (long long)f->opts->limit, least.search.gap > 0 ? " found" : "",
-                words, (long long)x->cost.peak, (long long)(x->cost.peak - f->opts->limit),
+                *f->opts->mesh ? " on mesh " : "", f->opts->mesh, (long long)f->opts->limit,
+                least.search.gap > 0 ? " found" : "", words, (long long)x->cost.peak,
+                (long long)(x->cost.peak - f->opts->limit),
                 more ? "it would fit on mesh " : "make the batch smaller, or recompute",
                 more ? more : "");
 }
