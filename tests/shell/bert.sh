@@ -60,6 +60,9 @@ for place in "x:1 " "x:2,y:2 batch:x,vocab:y"; do
 done
 run eval bert-pretrain "${common[@]}" --predictions 3 --bert-config tiny.json --eval-files text --checkpoint-dir pre
 check "its masked words" 0 out "accuracy" "perplexity"
+told=$(grep -o 'next_sentence [0-9.]*' out)
+run eval bert-pretrain "${common[@]}" --predictions 3 --bert-config tiny.json --eval-files text --checkpoint-dir pre --mesh x:3 --layout batch:x
+check "its next sentences on a mesh" 0 out "${told:-nothing was told}"
 read -r -a documented < <(grep '^--mesh .*--layout' "$root/docs/bert.md")
 for config in tiny tiny.json new.json; do
     run "${pretrain[@]}" --bert-config $config --steps 1 "${documented[@]}" --oversubscribe

@@ -221,13 +221,15 @@ static bool check_first(const mtf_dataset *d, const char *name, int64_t wanted_c
                         const char *option)
 {
     const field *f = dataset_field(d, name);
+    const shard *part = f->shards; /* of the first record: files may be empty */
     fault       *why = &d->session->fault;
     wanted       w = {.type = MTF_I32}; /* no elements: they are only counted */
-    TRY(f->format->read(f, &f->shards[0], 0, &w, why));
+    while (part->count == 0) part++;
+    TRY(f->format->read(f, part, 0, &w, why));
     return w.offered == wanted_count ||
            fail(why, ERR_SHAPE,
                 "the records of \"%s\" have %lld numbers in \"%s\": %s must be %lld",
-                f->shards[0].file->path, (long long)w.offered, name, option, (long long)w.offered);
+                part->file->path, (long long)w.offered, name, option, (long long)w.offered);
 }
 
 static bool check_records(const mtf_dataset *d, const mtf_bert_data_opts *o, bool predicts)
