@@ -224,7 +224,7 @@ static const small smalls[] = {
      .encoder = true,
      .more = {MTF_TWO_ATTENTIONS,
               .two_attentions = {.own = {.kv = 4}, .across = {.heads = 2, .kv = 4}}},
-     .more_of_encoder = {MTF_GATED_LINEAR_UNIT}},
+     .more_of_encoder = {.kind = MTF_GATED_LINEAR_UNIT}},
     {.what = "bilinear attention",
      .encoder = true,
      .opts = {.sentinels = 20},
