@@ -20,6 +20,7 @@ struct http_client {
     http_client *next; /* newest first */
     int          socket;
     bool         extra;    /* beyond the limit */
+    bool         gone;     /* its time is over: it does not count any more */
     bool         asks;     /* its header is not complete */
     double       deadline; /* 0: none */
 };
@@ -33,9 +34,17 @@ struct http_clients {
     bool            over;
 };
 
-/* Its thread reads the end of the stream, and ends the connection. */
-static void cut(http_client *c)
+static void uncount(http_clients *all, http_client *c)
 {
+    if (!c->gone) --*(c->extra ? &all->extra : &all->regular);
+    c->gone = true;
+}
+
+/* Its thread reads the end of the stream, and ends the connection.  The client knows as soon: what it, or
+   another, asks next finds the place free. */
+static void cut(http_clients *all, http_client *c)
+{
+    uncount(all, c);
     c->deadline = 0;
     shutdown(c->socket, SHUT_RDWR);
 }
@@ -48,7 +57,7 @@ static void *watch(void *context)
         struct timespec until;
         double          now = clock_seconds();
         for (http_client *c = all->first; c; c = c->next)
-            if (c->deadline > 0 && now > c->deadline) cut(c);
+            if (c->deadline > 0 && now > c->deadline) cut(all, c);
         clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += 1000000000 / LOOKS_A_SECOND;
         if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
@@ -96,7 +105,7 @@ static void cut_oldest(http_clients *all)
     http_client *oldest = NULL;
     for (http_client *c = all->first; c; c = c->next)
         if (c->extra && c->asks && c->deadline > 0) oldest = c;
-    if (oldest) cut(oldest);
+    if (oldest) cut(all, oldest);
 }
 
 http_client *http_clients_add(http_clients *all, int socket)
@@ -121,7 +130,7 @@ void http_clients_remove(http_clients *all, http_client *c)
     http_client **at = &all->first;
     while (*at != c) at = &(*at)->next;
     *at = c->next;
-    --*(c->extra ? &all->extra : &all->regular);
+    uncount(all, c);
     pthread_mutex_unlock(&all->lock);
     free(c);
 }
@@ -130,12 +139,12 @@ bool http_clients_admit(http_clients *all, http_client *c, size_t bytes)
 {
     if (!c) return false;
     pthread_mutex_lock(&all->lock);
-    if (c->extra && all->regular < all->most) {
+    if (c->extra && !c->gone && all->regular < all->most) {
         c->extra = false;
         all->extra--;
         all->regular++;
     }
-    bool admitted = !c->extra;
+    bool admitted = !c->extra && !c->gone;
     c->asks = false;
     c->deadline = clock_seconds() + (admitted ? BODY_SECONDS : EXTRA_SECONDS) +
                   (double)bytes / BYTES_A_SECOND;
