@@ -120,6 +120,7 @@ bool block_copy_node(mtf_graph *g, const node *from, images *m)
     node *n = node_new(g, from->op, from->nargs, in, from->attrs, blocks);
     TRY(n != NULL);
     if (from->graph == g) n->line = from->line;
+    n->subject = from->subject ? from->subject : g->subject && from->nout ? from->out[0] : NULL;
     if (from->op->flags & OP_ITERATION && from->nargs == 0) /* must not depend on the iteration */
         n->attrs[op_attr_find(n->op, "once")].b = is_in_loop(g->current);
     for (int i = 0; i < from->nout; i++) m->of[from->out[i]->id] = n->out[i];

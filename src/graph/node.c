@@ -141,7 +141,12 @@ node *node_new(mtf_graph *g, const op *o, int nin, mtf_tensor *const *in, const 
         if (!in[i]) return NULL;
     node *n = arena_new(&g->arena, node);
     if (!n) return NULL;
-    *n = (node){.op = o, .graph = g, .home = g->current, .blocks = blocks, .line = g->line};
+    *n = (node){.op = o,
+                .graph = g,
+                .home = g->current,
+                .blocks = blocks,
+                .line = g->line,
+                .subject = g->subject};
     int nattrs = op_attr_count(o);
     n->attrs = arena_copy(&g->arena, attrs, sizeof(attr) * (size_t)nattrs);
     if (!n->attrs || !gather_inputs(n, nin, in) || !same_graph(n)) return NULL;

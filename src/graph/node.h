@@ -49,6 +49,9 @@ struct node {
     mtf_tensor **out;
     attr        *attrs;  /* aligned with op->attrs */
     block      **blocks; /* aligned with op->blocks */
+    /* What it is a gradient or an update of, in this graph or in the one that this was made from; NULL:
+       it is computed for itself.  Gradients and updates are made in no scope: this says where they belong. */
+    const mtf_tensor *subject;
 };
 
 /* Parameters are tensors of `param` nodes at the head of the block. */
@@ -79,12 +82,13 @@ struct mtf_graph {
     mtf_tensor **all;       /* tensors by id */
     int          ntensors, tensors_room;
     int          nnodes;
-    const char  *scope;    /* "a/b/" or "" */
-    uint32_t     next_key; /* of random ops */
-    const char  *file;     /* the file it was read from; NULL: none */
-    int          line;     /* of the text, for new nodes; 0: no text */
-    mtf_dim      batch;    /* the dimension that comes in parts; no name: none */
-    int64_t      parts;    /* micro-batches; 0: as few as fit the memory */
+    const char  *scope;        /* "a/b/" or "" */
+    uint32_t     next_key;     /* of random ops */
+    const char  *file;         /* the file it was read from; NULL: none */
+    int          line;         /* of the text, for new nodes; 0: no text */
+    const mtf_tensor *subject; /* of new nodes */
+    mtf_dim           batch;   /* the dimension that comes in parts; no name: none */
+    int64_t           parts;   /* micro-batches; 0: as few as fit the memory */
     int64_t divided; /* the parts that it was made for, from a graph of the whole batch; 0: none */
 };
 

@@ -81,6 +81,7 @@ bool building_copy_whole(building *b, const node *n)
     } else {
         node *copy = node_new(b->to, n->op, n->nargs, in, n->attrs, NULL);
         TRY(copy != NULL);
+        copy->subject = n->subject;
         for (int o = 0; o < n->nout; o++) b->whole[n->out[o]->id] = copy->out[o];
     }
     for (int o = 0; o < n->nout; o++) TRY(building_name(b, n->out[o], b->whole[n->out[o]->id]));
@@ -145,6 +146,7 @@ bool building_copy_part(building *b, const node *n)
     b->to->line = n->line;
     node *copy = node_new(b->to, n->op, count, in, attrs, NULL);
     TRY(copy != NULL);
+    copy->subject = n->subject;
     for (int o = 0; o < n->nout; o++) {
         b->here[n->out[o]->id] = copy->out[o];
         TRY(building_name(b, n->out[o], copy->out[o]));

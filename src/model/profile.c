@@ -5,8 +5,11 @@
  */
 #include "model/profile.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "price/phases.h"
 
 time_spent profile_spent(const mtf_program *p)
 {
@@ -37,6 +40,7 @@ typedef struct table {
     row               *rows; /* INSTR_KINDS, then the scopes */
     int                nrows;
     int               *scope; /* row, by tensor id */
+    uint64_t          *alike; /* by row: what is computed in a scope */
 } table;
 
 /* "a/b" of the tensor a/b/c; "" where it is in no scope */
@@ -51,27 +55,81 @@ static char *scope_of(arena *a, const mtf_tensor *x)
     return text;
 }
 
+static row *row_named(table *t, name_table *known, const char *name)
+{
+    row *found = names_get(known, name);
+    if (found) return found;
+    found = &t->rows[t->nrows++];
+    *found = (row){.name = name, .equal = 1};
+    return names_put(known, name, found) ? found : NULL;
+}
+
+static uint64_t hash_of(const mtf_tensor *x)
+{
+    int64_t what[] = {mtf_shape_size(x->shape), x->type};
+    return hash_bytes(hash_text(x->node->op->name), what, sizeof what);
+}
+
+static bool name_scopes(table *t, const mtf_graph *g)
+{
+    name_table known = {.arena = t->arena};
+    for (int i = 0; i < g->ntensors; i++) {
+        const mtf_tensor *x = g->all[i], *of = x->node->subject ? x->node->subject : x;
+        char             *scope = scope_of(t->arena, of);
+        row              *found = scope ? row_named(t, &known, scope) : NULL;
+        TRY(found != NULL);
+        t->scope[i] = (int)(found - t->rows);
+        t->alike[t->scope[i]] += hash_of(x); /* in any order */
+    }
+    return true;
+}
+
+/* The name with a star for the number of a layer, and what is computed there. */
+static char *name_of_equals(arena *a, const char *scope, uint64_t alike)
+{
+    textbuf t = {.arena = a};
+    size_t  end = numbered_scope(scope), digits = end;
+    while (digits && isdigit((unsigned char)scope[digits - 1])) digits--;
+    text_add(&t, "%.*s%s%s %llx", (int)digits, scope, end ? "*" : "", scope + end,
+             (unsigned long long)alike);
+    return text_done(&t);
+}
+
+/* Makes one row of scopes that are equal but for the number of a layer. */
+static bool join_equal(table *t)
+{
+    name_table known = {.arena = t->arena};
+    int       *to = arena_array(t->arena, int, t->nrows + 1), n = INSTR_KINDS;
+    TRY(to != NULL);
+    for (int i = INSTR_KINDS; i < t->nrows; i++) {
+        char *name = name_of_equals(t->arena, t->rows[i].name, t->alike[i]);
+        TRY(name != NULL);
+        row *first = names_get(&known, name);
+        if (first) {
+            first->equal++;
+        } else {
+            first = &t->rows[n++];
+            *first = t->rows[i];
+            TRY(names_put(&known, name, first));
+        }
+        to[i] = (int)(first - t->rows);
+    }
+    t->nrows = n;
+    for (int i = 0; i < t->program->planned.graph->ntensors; i++) t->scope[i] = to[t->scope[i]];
+    return true;
+}
+
 static bool name_rows(table *t)
 {
     const mtf_graph *g = t->program->planned.graph;
-    name_table       known = {.arena = t->arena};
     int              room = INSTR_KINDS + g->ntensors;
     t->rows = arena_array(t->arena, row, room);
+    t->alike = arena_array(t->arena, uint64_t, room);
     t->scope = arena_array(t->arena, int, g->ntensors + 1);
-    TRY(t->rows && t->scope);
-    for (int i = 0; i < INSTR_KINDS; i++) t->rows[t->nrows++].name = instr_name((instr_kind)i);
-    for (int i = 0; i < g->ntensors; i++) {
-        char *scope = scope_of(t->arena, g->all[i]);
-        TRY(scope != NULL);
-        row *found = names_get(&known, scope);
-        if (!found) {
-            found = &t->rows[t->nrows++];
-            found->name = scope;
-            TRY(names_put(&known, scope, found));
-        }
-        t->scope[i] = (int)(found - t->rows);
-    }
-    return true;
+    TRY(t->rows && t->alike && t->scope);
+    for (int i = 0; i < INSTR_KINDS; i++)
+        t->rows[t->nrows++] = (row){.name = instr_name((instr_kind)i), .equal = 1};
+    return name_scopes(t, g) && join_equal(t);
 }
 
 static void add_up(const table *t, const processor *q, spent *sums)
@@ -153,20 +211,31 @@ bool profile_collect(const mtf_program *p, arena *a, profile *all)
     return true;
 }
 
-static void write_rows(const char *head, const row *rows, int n, textbuf *out)
+/* The name, and of how many it is one. */
+static const char *row_text(arena *a, const row *r)
+{
+    textbuf t = {.arena = a};
+    text_add(&t, "%s", *r->name ? r->name : "outside of scopes");
+    if (r->equal > 1) text_add(&t, " x %d", r->equal);
+    const char *text = text_done(&t);
+    return text ? text : r->name;
+}
+
+static void write_rows(const char *head, const row *rows, int n, arena *a, textbuf *out)
 {
     double all = 0;
     int    width = (int)strlen(head);
     for (int i = 0; i < n; i++) {
+        int length = (int)strlen(row_text(a, &rows[i]));
         all += rows[i].mean;
-        if ((int)strlen(rows[i].name) > width) width = (int)strlen(rows[i].name);
+        if (length > width) width = length;
     }
     text_add(out, "\n%-*s %10s %10s %8s  %s\n", width, head, "calls", "seconds", "share",
              "slowest : fastest processor");
     for (int i = 0; i < n; i++) {
         const row *r = &rows[i];
-        text_add(out, "%-*s %10lld %10.4f %6.1f %%", width, *r->name ? r->name : "-",
-                 (long long)r->calls, r->mean, all > 0 ? 100 * r->mean / all : 0);
+        text_add(out, "%-*s %10lld %10.4f %6.1f %%", width, row_text(a, r), (long long)r->calls,
+                 r->mean, all > 0 ? 100 * r->mean / all : 0);
         if (r->least > 0)
             text_add(out, "  %.2f\n", r->most / r->least);
         else
@@ -180,8 +249,8 @@ bool profile_write(const mtf_program *p, textbuf *out)
     profile all;
     bool    ok = profile_collect(p, &scratch, &all);
     if (ok) {
-        write_rows("instruction", all.kinds, all.nkinds, out);
-        write_rows("scope", all.scopes, all.nscopes, out);
+        write_rows("instruction", all.kinds, all.nkinds, &scratch, out);
+        write_rows("scope", all.scopes, all.nscopes, &scratch, out);
     }
     arena_free(&scratch);
     return ok;

@@ -11,11 +11,12 @@ typedef struct time_spent {
 } time_spent;
 time_spent profile_spent(const mtf_program *p);
 
-/* Time in one kind of instruction, or in one scope. */
+/* Time in one kind of instruction, or in one scope, its gradients and updates included. */
 typedef struct profile_row {
     const char *name;
-    double      mean, least, most; /* seconds, over the processors */
-    int64_t     calls;             /* on the processor with the most */
+    int equal; /* scopes that differ only in the number of their layer; the name is the first's */
+    double  mean, least, most; /* seconds, over the processors */
+    int64_t calls;             /* on the processor with the most */
 } profile_row;
 
 typedef struct profile {
@@ -23,7 +24,7 @@ typedef struct profile {
     int          nkinds, nscopes;
 } profile;
 
-/* By kind of instruction and by scope, over all processors; all ranks call it, and each gets all rows.
+/* By kind of instruction and by scope, equal ones together, over all processors; all ranks call it, and each gets all rows.
  * Rows live in the arena.  False after an error. */
 bool profile_collect(const mtf_program *p, arena *a, profile *all);
 /* The same as text. */

@@ -152,7 +152,7 @@ static void apply(const update *u, const void *opts)
     if (!check_adafactor(u, &o)) return;
     mtf_tensor *rho = decay_rate(u, &o);
     for (int i = 0; i < u->n && mtf_ok(u->graph->session); i++)
-        update_one(u, &o, u->variables[i], u->gradients[i], rho);
+        update_one(u, &o, optimizer_variable(u, i), u->gradients[i], rho);
 }
 
 const method method_adafactor = {"adafactor", &(const mtf_adafactor_opts){0}, rate, apply};

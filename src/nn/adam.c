@@ -90,7 +90,7 @@ static void apply(const update *u, const void *opts)
     if (!check_adam(u, &o)) return;
     adam a = prepare_adam(u, &o);
     for (int i = 0; i < u->n && mtf_ok(u->graph->session); i++)
-        update_one(u, &a, u->variables[i], u->gradients[i]);
+        update_one(u, &a, optimizer_variable(u, i), u->gradients[i]);
 }
 
 const method method_adam = {"adam", &(const mtf_adam_opts){0}, rate, apply};

@@ -12,7 +12,7 @@ void average_variables(const update *u, double keep)
     mtf_tensor *kept = mtf_where(first, optimizer_constant(g, 0), optimizer_constant(g, keep));
     mtf_tensor *fresh = mtf_add_scalar(mtf_negative(kept), 1);
     for (int i = 0; i < u->n && mtf_ok(g->session); i++) {
-        mtf_tensor *w = u->variables[i];
+        mtf_tensor *w = optimizer_variable(u, i);
         if (!w || !u->gradients[i]) continue;
         mtf_dtype   type = dtype_compute(w->type);
         mtf_tensor *mean =
@@ -22,6 +22,7 @@ void average_variables(const update *u, double keep)
                         mtf_add(mtf_multiply(mean, mtf_cast(kept, type)),
                                 mtf_multiply(now, mtf_cast(fresh, type))));
     }
+    g->subject = NULL;
 }
 
 void mtf_use_averages(mtf_graph *evaluated, mtf_graph *trained)

@@ -24,7 +24,7 @@ static void apply(const update *u, const void *opts)
         return;
     }
     for (int i = 0; i < u->n; i++) {
-        mtf_tensor *w = u->variables[i];
+        mtf_tensor *w = optimizer_variable(u, i);
         mtf_dtype   type = dtype_compute(w->type);
         mtf_tensor *v =
             optimizer_slot(u->graph, tensor_name(w), "_momentum_v", type, w->shape, "zeros");

@@ -58,6 +58,13 @@ void optimizer_apply(const method *m, const update *u, const void *opts)
     some.who = m->name;
     if (!some.rate) some.rate = m->rate(&some, opts);
     if (some.rate) m->apply(&some, opts);
+    u->graph->subject = NULL;
+}
+
+mtf_tensor *optimizer_variable(const update *u, int i)
+{
+    u->graph->subject = u->variables[i];
+    return u->variables[i];
 }
 
 void optimizer_descend(const method *m, mtf_graph *g, mtf_tensor *loss, const void *opts)

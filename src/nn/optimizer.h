@@ -36,6 +36,9 @@ void optimizer_descend(const method *m, mtf_graph *g, mtf_tensor *loss, const vo
 int optimizer_gradients(mtf_graph *g, mtf_tensor *loss, mtf_tensor *scale, mtf_tensor ***variables,
                         mtf_tensor ***gradients);
 
+/* The i-th variable; what is made from now on, until the method has applied, is its update. */
+mtf_tensor *optimizer_variable(const update *u, int i);
+
 /* The schedule as an f64 scalar, else the number, 0 meaning `otherwise`. */
 mtf_tensor *optimizer_rate(const update *u, double rate, mtf_tensor *schedule, double otherwise);
 /* Fails where x, called `what` in the message, is not a floating scalar. */

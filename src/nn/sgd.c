@@ -14,7 +14,7 @@ static void apply(const update *u, const void *opts)
 {
     (void)opts;
     for (int i = 0; i < u->n; i++) {
-        mtf_tensor *w = u->variables[i];
+        mtf_tensor *w = optimizer_variable(u, i);
         mtf_dtype   type = dtype_compute(w->type);
         mtf_tensor *step = mtf_multiply(mtf_cast(u->gradients[i], type), mtf_cast(u->rate, type));
         optimizer_store(u->sound, w, mtf_sub(mtf_cast(w, type), step));

@@ -91,10 +91,17 @@ static void mark_wanted(tape *t, const reach *r, int nx, mtf_tensor *const *xs)
     }
 }
 
-/* A gradient belongs to the line of what it is the gradient of. */
+/* Recomputed nodes stand for those that they repeat. */
+static const mtf_tensor *subject_of(const node *n)
+{
+    return n->subject ? n->subject : n->nout ? n->out[0] : NULL;
+}
+
+/* A gradient belongs to what it is the gradient of, and to its line. */
 static void sweep(tape *t, const reach *r, arena *scratch)
 {
-    int line = t->graph->line;
+    int               line = t->graph->line;
+    const mtf_tensor *subject = t->graph->subject;
     for (int id = r->count - 1; id >= 0 && mtf_ok(t->graph->session); id--) {
         node *n = r->nodes[id];
         if (!n || !n->op->grad) continue;
@@ -106,8 +113,9 @@ static void sweep(tape *t, const reach *r, arena *scratch)
         }
         for (int i = 0; i < n->nin && !leads; i++) leads = t->wanted[n->in[i]->id];
         if (n->line) t->graph->line = n->line;
+        t->graph->subject = subject_of(n);
         if (received && leads) n->op->grad(t, n, dy);
-        t->graph->line = line;
+        t->graph->line = line, t->graph->subject = subject;
     }
 }
 

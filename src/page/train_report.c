@@ -167,6 +167,7 @@ static void write_profile_rows(const char *head, const profile_row *rows, int n,
     for (int k = 0; k < n && k < most; k++) {
         text_add(t, "<tr><th scope=\"row\">");
         html_text(t, *rows[k].name ? rows[k].name : "outside of all scopes");
+        if (rows[k].equal > 1) text_add(t, " &times; %d", rows[k].equal);
         text_add(t,
                  "</th><td class=\"bar %s\"><i "
                  "style=\"width:%.1f%%\"></i></td><td>%s</td><td>%s</td><td>%lld</td><td>",

@@ -22,7 +22,6 @@ typedef struct finder {
     arena           *arena;
     phases          *phases;
     mark            *marks;
-    int             *used_in; /* by tensor id: the layer of its first forward use; -1: none */
     name_table       known;
 } finder;
 
@@ -116,17 +115,21 @@ static bool ends_in_digit(const char *text, size_t n)
     return n > 0 && text[n - 1] >= '0' && text[n - 1] <= '9';
 }
 
-/* "encoder/layer_3" of encoder/layer_3/attention/q: up to the first scope with a number; the outermost
- * scope where none has one. */
-static size_t layer_length(const char *scope)
+size_t numbered_scope(const char *scope)
 {
-    size_t first = strcspn(scope, "/");
     for (const char *at = scope; *at;) {
         size_t n = strcspn(at, "/");
         if (ends_in_digit(at, n)) return (size_t)(at - scope) + n;
         at += n + (at[n] == '/');
     }
-    return first;
+    return 0;
+}
+
+/* Up to the first scope with a number; the outermost scope where none has one. */
+static size_t layer_length(const char *scope)
+{
+    size_t numbered = numbered_scope(scope);
+    return numbered ? numbered : strcspn(scope, "/");
 }
 
 static int layer_named(finder *f, const char *scope, size_t length)
@@ -156,73 +159,62 @@ static int layer_by_name(finder *f, const mtf_tensor *x)
     return 0;
 }
 
-static void name_forward(finder *f)
+/* Gradients and updates belong to the layer of what they are of. */
+static int layer_of(finder *f, const node *n)
+{
+    const mtf_tensor *x = n->subject ? n->subject : n->nout ? n->out[0] : NULL;
+    return x ? layer_by_name(f, x) : 0;
+}
+
+static void name_layers(finder *f)
 {
     const block *b = &f->graph->root;
-    for (int i = 0; i < f->graph->ntensors; i++) f->used_in[i] = -1;
     for (int k = 0; k < b->nnodes; k++) {
         const node *n = b->nodes[k];
         mark       *m = &f->marks[n->id];
-        if (!m->forward && !is_op(n, "variable")) continue;
-        m->layer = n->nout ? layer_by_name(f, n->out[0]) : 0;
-        for (int i = 0; m->forward && i < n->nin; i++)
-            if (f->used_in[n->in[i]->id] < 0) f->used_in[n->in[i]->id] = m->layer;
+        if (n->subject || m->forward || is_op(n, "variable")) m->layer = layer_of(f, n);
     }
 }
 
-/* A gradient's node reads inputs or outputs of its forward node, and gradients of later nodes. */
-static int layer_of_gradient(const finder *f, const node *n)
-{
-    int later = -1, beside = -1, latest = -1;
-    for (int i = 0; i < n->nin; i++) {
-        const mtf_tensor *x = n->in[i];
-        const mark       *m = &f->marks[x->node->id];
-        if (is_op(x->node, "variable") && f->used_in[x->id] >= 0) return f->used_in[x->id];
-        if (!m->forward && m->layer >= 0 && x->node->id > latest)
-            later = m->layer, latest = x->node->id;
-    }
-    for (int i = 0; i < n->nin; i++) {
-        const mtf_tensor *x = n->in[i];
-        const mark       *m = &f->marks[x->node->id];
-        if (!m->forward || is_source(x->node)) continue;
-        if (later >= 0 && (m->layer == later || f->used_in[x->id] == later)) return later;
-        beside = f->used_in[x->id] >= 0 ? f->used_in[x->id] : m->layer;
-    }
-    return beside >= 0 ? beside : later;
-}
-
-static void name_others(finder *f)
+/* An update that the user wrote has the layer of the variable, and so have the values that it alone needs. */
+static void name_own_updates(finder *f)
 {
     const block *b = &f->graph->root;
-    for (int k = b->nnodes - 1; k >= 0;
-         k--) { /* updates and their gradients get the layer of the variable */
+    for (int k = b->nnodes - 1; k >= 0; k--) {
         const node *n = b->nodes[k];
         mark       *m = &f->marks[n->id];
-        if (!m->update) continue;
+        if (!m->update || n->subject) continue;
         if (n->op->flags & OP_STORE && n->nin) m->layer = f->marks[n->in[0]->node->id].layer;
         for (int i = 0; i < n->nin; i++) {
             mark *from = &f->marks[n->in[i]->node->id];
-            if ((from->update || from->gradient) && from->layer < 0) from->layer = m->layer;
+            if (from->update && from->layer < 0) from->layer = m->layer;
         }
-    }
-    for (int k = 0; k < b->nnodes; k++) {
-        mark *m = &f->marks[b->nodes[k]->id];
-        if (m->layer < 0) m->layer = layer_of_gradient(f, b->nodes[k]);
     }
 }
 
 /* ---- all tensors ---- */
 
-/* Nodes inside blocks have the phase and layer of the block's owner. */
 static void enter(finder *f, const node *n, phase when, int layer)
 {
     for (int i = 0; i < n->nout; i++) {
         f->phases->phase[n->out[i]->id] = (uint8_t)when;
         f->phases->layer[n->out[i]->id] = layer < 0 ? 0 : layer;
     }
-    for (int b = 0; n->op->blocks && n->op->blocks[b]; b++)
-        for (int k = 0; n->blocks[b] && k < n->blocks[b]->nnodes; k++)
-            enter(f, n->blocks[b]->nodes[k], when, layer);
+}
+
+/* Nodes inside blocks have the owner's phase and layer, unless they have a layer of their own.  A loop over
+   micro-batches holds what it sums gradients of, and the gradients. */
+static void enter_blocks(finder *f, const node *owner, phase when, int layer)
+{
+    bool holds_forward = when == PHASE_BACKWARD && !owner->subject;
+    for (int b = 0; owner->op->blocks && owner->op->blocks[b]; b++)
+        for (int k = 0; owner->blocks[b] && k < owner->blocks[b]->nnodes; k++) {
+            const node *n = owner->blocks[b]->nodes[k];
+            int         own = layer_of(f, n);
+            phase       then = holds_forward && !n->subject ? PHASE_FORWARD : when;
+            enter(f, n, then, own > 0 ? own : layer);
+            enter_blocks(f, n, then, own > 0 ? own : layer);
+        }
 }
 
 bool phases_find(const mtf_graph *g, int nfetches, mtf_tensor *const *fetches, arena *a, phases *p)
@@ -231,18 +223,19 @@ bool phases_find(const mtf_graph *g, int nfetches, mtf_tensor *const *fetches, a
     *p = (phases){.phase = arena_array(a, uint8_t, g->ntensors + 1),
                   .layer = arena_array(a, int, g->ntensors + 1)};
     f.marks = arena_array(a, mark, g->nnodes + 1);
-    f.used_in = arena_array(a, int, g->ntensors + 1);
-    TRY(p->phase && p->layer && f.marks && f.used_in && layer_named(&f, "", 0) == 0);
+    TRY(p->phase && p->layer && f.marks && layer_named(&f, "", 0) == 0);
     for (int k = 0; k < g->nnodes; k++) f.marks[k].layer = -1;
     for (int k = 0; k < nfetches; k++) f.marks[fetches[k]->node->id].wanted = true;
     find_updates(&f);
     find_after(&f);
     TRY(find_forward(&f));
-    name_forward(&f);
-    name_others(&f);
+    name_layers(&f);
+    name_own_updates(&f);
     for (int k = 0; k < g->root.nnodes; k++) {
         const node *n = g->root.nodes[k];
-        enter(&f, n, phase_of(&f.marks[n->id]), f.marks[n->id].layer);
+        const mark *m = &f.marks[n->id];
+        enter(&f, n, phase_of(m), m->layer);
+        enter_blocks(&f, n, phase_of(m), m->layer);
     }
     return mtf_ok(g->session);
 }

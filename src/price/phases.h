@@ -14,9 +14,12 @@ typedef struct phases {
     int  n, room;
 } phases;
 
-/* Gradients are ordinary nodes without a scope: they are recognised by the uses of their values, and
- * their layers by the forward tensors that they read.  `fetches` are the results of the step.  False:
+/* Updates and gradients are recognised by the uses of their values.  `fetches` are the results of the step.  False:
  * no memory. */
 bool phases_find(const mtf_graph *g, int nfetches, mtf_tensor *const *fetches, arena *a, phases *p);
+
+/* Bytes of "encoder/layer_3" in encoder/layer_3/attention: up to the first part that ends in a digit; 0:
+ * there is none. */
+size_t numbered_scope(const char *scope);
 
 #endif

@@ -89,6 +89,11 @@ large=(plan --gin_file gpt2_124m --mesh x:4 --layout batch:x)
 run "${large[@]}"
 check "a large model, by layers" 0 out 'layer (figures of one)' 'transformer/block_000' '--all shows them'
 grep -q '^x 12 .* transformer/block_000$' out && pass || lose "twelve equal layers" "x 12" "$(grep block_ out)"
+run plan --gin_file gpt2_124m --mesh x:2 --layout batch:x --microbatches 2
+timed='[0-9.]+ m?s'
+grep -qE "^x 12 +$timed +$timed +$timed .* transformer/block_000\$" out && pass ||
+    lose "twelve equal layers in micro-batches" "x 12, with times forward, backward and of updates" "$(grep block_ out)"
+run "${large[@]}"
 [ "$(wc -l <out)" -lt 60 ] && pass || lose "a plan that can be read" "fewer than 60 lines" "$(wc -l <out)"
 awk '/^hint:/ { hint = NR } /^ +# / { table = NR } END { exit !(hint && hint < table) }' out && pass ||
     lose "the hint is on top" "above the tables" "$(grep -n '^hint:\|^ *# ' out)"

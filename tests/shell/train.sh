@@ -234,6 +234,24 @@ not_finite "an example that is a NaN" 'the input "x" (log.mtf:1) holds a NaN' na
 
 run "${toy[@]}" --steps 40 --mesh x:2 --layout batch:x --profile --trace trace.json --watch '^layer_1$' --watch-every 20 --events-dir events
 check "all that can be shown" 0 out "step 40 of 40" "steps/s" "wire" "instruction" "slowest : fastest" "layer_1: mean" "nonfinite 0"
+cat >deep.mtf <<'END'
+images: f32[batch=50, rows=28, cols=28] = input
+in/w: f32[rows=28, cols=28, hidden=24] = variable
+stack/layer_1/w: f32[hidden=24, inner=32] = variable
+stack/layer_2/w: f32[hidden=24, inner=32] = variable
+in/h: [batch, hidden] = einsum(images, in/w)
+stack/layer_1/i: [batch, inner] = einsum(in/h, stack/layer_1/w)
+stack/layer_1/h: [batch, hidden] = einsum(tanh(stack/layer_1/i), stack/layer_1/w)
+stack/layer_2/i: [batch, inner] = einsum(stack/layer_1/h, stack/layer_2/w)
+stack/layer_2/h: [batch, hidden] = einsum(tanh(stack/layer_2/i), stack/layer_2/w)
+loss = reduce_mean(square(stack/layer_2/h))
+END
+for parts in 1 5; do
+    run train deep.mtf --loss loss --data "images=$digits/t10k-images*:scale=0.0039" --optimizer adam --steps 4 --profile --microbatches $parts
+    check "gradients and updates in the scope of their layers, $parts parts" 0 out "stack/layer_1 x 2" "in  "
+    awk '/^stack/ { stack = $4 } /^in / { begin = $2 } /^outside/ { other = $4 } END { exit !(stack > begin && stack > other) }' out &&
+        pass || lose "most calls are of layers, $parts parts" "stack > in, outside" "$(sed -n '/^scope/,$p' out)"
+done
 if command -v python3 >/dev/null; then
     python3 - <<'END' && pass || lose "a timeline" "two processors" "$(head -c 300 trace.json)"
 import json
