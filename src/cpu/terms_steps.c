@@ -7,9 +7,9 @@
 #include "cpu/lanes.h"
 #include "cpu/level.h"
 
-enum { HIGH = 8, WIDE = 2 * LANES }; /* the largest tile */
+enum { HIGH = 12, WIDE = 2 * LANES }; /* the largest tile */
 
-/* Rows of c by two vectors of columns: 8 or 4 of them, or 1. */
+/* Rows of c by two vectors of columns: 12, 8, 4, 2 or 1 of them. */
 #define TILE(ROWS, EACH)                                                                           \
     static inline void tile_##ROWS(const terms *t, const float *a, const float *b, float *c)       \
     {                                                                                              \
@@ -26,6 +26,8 @@ enum { HIGH = 8, WIDE = 2 * LANES }; /* the largest tile */
     }
 #define FOUR(STEP) STEP(0) STEP(1) STEP(2) STEP(3)
 #define EIGHT(STEP) FOUR(STEP) STEP(4) STEP(5) STEP(6) STEP(7)
+#define TWELVE(STEP) EIGHT(STEP) STEP(8) STEP(9) STEP(10) STEP(11)
+#define TWO(STEP) STEP(0) STEP(1)
 #define ONE(STEP) STEP(0)
 #define BEGIN(R) lanes left##R = lanes_of(0), right##R = left##R;
 #define PLUS(R)                                                                                    \
@@ -39,28 +41,31 @@ enum { HIGH = 8, WIDE = 2 * LANES }; /* the largest tile */
     lanes_store(c + R * t->c_row, left##R);                                                        \
     lanes_store(c + R * t->c_row + LANES, right##R);
 #if LANES == 16 /* as many sums as registers hold */
+TILE(12, TWELVE)
 TILE(8, EIGHT)
 #endif
 TILE(4, FOUR)
+TILE(2, TWO)
 TILE(1, ONE)
 
 /* How many rows of those that are left are one tile. */
 static inline int64_t tile_high(int64_t left)
 {
-    return LANES == 16 && left >= 8 ? 8 : left >= 4 ? 4 : 1;
+    if (LANES == 16 && left >= 8) return left >= 12 ? 12 : 8;
+    return left >= 4 ? 4 : left >= 2 ? 2 : 1;
 }
 
 static inline void tile_of(int64_t high, const terms *t, const float *a, const float *b, float *c)
 {
+    switch (high) {
 #if LANES == 16
-    if (high == 8)
-        tile_8(t, a, b, c);
-    else
+    case 12: tile_12(t, a, b, c); break;
+    case 8: tile_8(t, a, b, c); break;
 #endif
-        if (high == 4)
-        tile_4(t, a, b, c);
-    else
-        tile_1(t, a, b, c);
+    case 4: tile_4(t, a, b, c); break;
+    case 2: tile_2(t, a, b, c); break;
+    default: tile_1(t, a, b, c); break;
+    }
 }
 
 /* `high` rows of a tile at the right edge, which has `cols` columns. */
