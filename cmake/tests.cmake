@@ -68,6 +68,11 @@ endif()
 # A test that replaces functions of the C library would do so for the whole folder: it is a program of its own.
 set(MTF_LONE_TESTS test_flushed test_lock)
 
+# What tests/speeds leaves to `make test-all` is another program, which the target `tests` does without.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tests/speeds)
+file(STRINGS tests/speeds MTF_LEFT_TESTS REGEX "^test_[a-z0-9_]+ +left ")
+list(TRANSFORM MTF_LEFT_TESTS REPLACE " .*" "")
+
 # Nobody waits for what a test itself computes, but everybody for the compiler.
 set(MTF_TEST_FLAGS ${MTF_WARNINGS} $<$<CONFIG:Release>:-O1>)
 set(test_folder ${PROJECT_BINARY_DIR}/tests)
@@ -136,7 +141,6 @@ function(mtf_test_program program folder)
     if(TARGET host_cuda) # the emulated GPU
         add_dependencies(${program} host_cuda)
     endif()
-    add_dependencies(tests ${program})
 endfunction()
 
 add_custom_target(tests COMMENT "The tests")
@@ -153,6 +157,8 @@ foreach(source IN LISTS test_sources)
     list(APPEND all_tests ${test})
     if(test IN_LIST MTF_LONE_TESTS)
         list(APPEND lone_tests_of_${folder} ${test})
+    elseif(test IN_LIST MTF_LEFT_TESTS)
+        list(APPEND left_tests_of_${folder} ${test})
     else()
         list(APPEND tests_of_${folder} ${test})
     endif()
@@ -177,9 +183,14 @@ set(parts_for_cli parts_command)
 
 foreach(folder IN LISTS test_folders)
     mtf_test_program(tests_${folder} ${folder} ${tests_of_${folder}})
+    add_dependencies(tests tests_${folder})
     foreach(test IN LISTS lone_tests_of_${folder})
         mtf_test_program(tests_${folder}_${test} ${folder} ${test})
+        add_dependencies(tests tests_${folder}_${test})
     endforeach()
+    if(left_tests_of_${folder})
+        mtf_test_program(left_tests_${folder} ${folder} ${left_tests_of_${folder}})
+    endif()
 endforeach()
 
 # The command inside a program that sets its user's locale, as tests/shell/locale.sh wants it, and inside one that

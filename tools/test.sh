@@ -23,12 +23,11 @@ wanted() {                              # wanted NAME
     [[ " $MTF_TEST_WITHOUT " != *" $1 "* ]] || return 1
     case $how,$(speed_of "$1") in fast,left | rest,) return 1 ;; esac
 }
-targets=(tests)
+targets=(all)
+[ "$how" = fast ] && targets=(tests)                                       # without the programs of what is left
 if [ "$only" != "  " ]; then
-    targets=()
-    for name in $only; do case $name in test_*) targets+=("$name") ;; *.sh) targets+=(tests) ;; *) targets+=(mtf) ;; esac; done
-elif [ "$how" != fast ]; then
-    targets=(all)
+    scripts_need=${targets[0]} targets=()
+    for name in $only; do case $name in test_*) targets+=("$name") ;; *.sh) targets+=("$scripts_need") ;; *) targets+=(mtf) ;; esac; done
 fi
 
 [ -f "$build/build.ninja" ] || cmake --preset "$preset" >/dev/null || exit 1

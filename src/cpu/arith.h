@@ -12,10 +12,14 @@
 
 /* M(suffix, type in memory, type of sums) for every element type. */
 #define EACH_ELEMENT_TYPE(M)                                                                       \
+    EACH_USUAL_FLOAT(M)                                                                            \
+    EACH_OTHER_TYPE(M)
+#define EACH_USUAL_FLOAT(M)                                                                        \
     M(f32, float, float)                                                                           \
     M(bf16, uint16_t, float)                                                                       \
+    M(f64, double, double)
+#define EACH_OTHER_TYPE(M)                                                                         \
     M(f16, uint16_t, float)                                                                        \
-    M(f64, double, double)                                                                         \
     M(i32, uint32_t, uint32_t)                                                                     \
     M(i64, uint64_t, uint64_t)                                                                     \
     M(flag, uint8_t, uint8_t)                                                                      \
@@ -59,9 +63,9 @@ static inline uint8_t multiply_flag(uint8_t a, uint8_t b) { return a & b; }
 /* clang-format on */
 
 /* sums[lane] += a[lane] * b[lane]: the inner loop of every plain sum of products. */
-#define ADD_LANES(suffix, element, sum)                                                            \
-    static inline void add_lanes_##suffix(sum *sums, int64_t count, const element *a,              \
-                                          int64_t a_lane, const element *b, int64_t b_lane)        \
+#define ADD_LANES(how, suffix, element, sum)                                                       \
+    how void add_lanes_##suffix(sum *sums, int64_t count, const element *a, int64_t a_lane,        \
+                                const element *b, int64_t b_lane)                                  \
     {                                                                                              \
         if (a_lane == 0 && b_lane == 1) {                                                          \
             sum x = load_##suffix(a[0]);                                                           \
@@ -79,9 +83,8 @@ static inline uint8_t multiply_flag(uint8_t a, uint8_t b) { return a & b; }
     }
 
 /* to[lane] = sums[lane] */
-#define STORE_LANES(suffix, element, sum)                                                          \
-    static inline void store_lanes_##suffix(element *to, int64_t lane, const sum *sums,            \
-                                            int64_t count)                                         \
+#define STORE_LANES(how, suffix, element, sum)                                                     \
+    how void store_lanes_##suffix(element *to, int64_t lane, const sum *sums, int64_t count)       \
     {                                                                                              \
         if (lane == 1)                                                                             \
             for (int64_t l = 0; l < count; l++) to[l] = store_##suffix(sums[l]);                   \
@@ -89,9 +92,22 @@ static inline uint8_t multiply_flag(uint8_t a, uint8_t b) { return a & b; }
             for (int64_t l = 0; l < count; l++, to += lane) *to = store_##suffix(sums[l]);         \
     }
 
-EACH_ELEMENT_TYPE(ADD_LANES)
-EACH_ELEMENT_TYPE(STORE_LANES)
+/* Of types that few programs multiply, each is one function for all places of a file: repeated in
+ * them, it would take the compiler seconds. */
+#define LANES_INLINE(suffix, element, sum)                                                         \
+    ADD_LANES(static inline, suffix, element, sum)                                                 \
+    STORE_LANES(static inline, suffix, element, sum)
+#define CALLED static __attribute__((noinline, unused))
+#define LANES_CALLED(suffix, element, sum)                                                         \
+    ADD_LANES(CALLED, suffix, element, sum)                                                        \
+    STORE_LANES(CALLED, suffix, element, sum)
 
+EACH_USUAL_FLOAT(LANES_INLINE)
+EACH_OTHER_TYPE(LANES_CALLED)
+
+#undef CALLED
+#undef LANES_CALLED
+#undef LANES_INLINE
 #undef ADD_LANES
 #undef STORE_LANES
 #undef PLAIN_ARITHMETIC

@@ -30,16 +30,17 @@
         }                                                                                          \
     }
 /* The same with two operands, or with one value for the first or the second. */
-#define STEP2(name, value, R)                                                                      \
-    LOOP2(name, value, R, ((const T *)xs)[i], ((const T *)ys)[i])                                  \
-    LOOP2(one_##name, value, R, one_x, ((const T *)ys)[i])                                         \
-    LOOP2(name##_one, value, R, ((const T *)xs)[i], one_y)
-#define LOOP2(name, value, R, x_now, y_now)                                                        \
+#define STEP2(name, value, R) LOOPS2(name, value, R, INDEPENDENT)
+#define LOOPS2(name, value, R, PRAGMA)                                                             \
+    LOOP2(name, value, R, PRAGMA, ((const T *)xs)[i], ((const T *)ys)[i])                          \
+    LOOP2(one_##name, value, R, PRAGMA, one_x, ((const T *)ys)[i])                                 \
+    LOOP2(name##_one, value, R, PRAGMA, ((const T *)xs)[i], one_y)
+#define LOOP2(name, value, R, PRAGMA, x_now, y_now)                                                \
     static void CAT(name, SUFFIX)(int64_t n, void *out, const void *xs, const void *ys)            \
     {                                                                                              \
         T one_x = *(const T *)xs, one_y = *(const T *)ys;                                          \
         (void)one_x, (void)one_y;                                                                  \
-        INDEPENDENT                                                                                \
+        PRAGMA                                                                                     \
         for (int64_t i = 0; i < n; i++) {                                                          \
             T x = x_now, y = y_now;                                                                \
             ((R *)out)[i] = (R)(value);                                                            \
@@ -91,7 +92,7 @@ static void run_near(int64_t n, float *out, const float *x, apart_loop *near, ap
 #define REAL2(name, value, ...) STEP2(name, value, T)
 #define ANY2(name, value, ...) STEP2(name, value, T)
 #define BITS2(name, ...)
-#define COMPARE(name, value, ...) STEP2(name, value, uint8_t)
+#define COMPARE(name, value, ...) LOOPS2(name, value, uint8_t, INDEPENDENT_LONG)
 #define LOGIC1(name, ...)
 #define LOGIC2(name, ...)
 
@@ -114,6 +115,7 @@ static void run_near(int64_t n, float *out, const float *x, apart_loop *near, ap
 /* ---- integers ---- */
 
 #undef BITS2
+#define BITS2(name, value, ...) LOOPS2(name, value, T, INDEPENDENT_LONG)
 #undef REAL1
 #undef REAL2
 #undef TEST1
@@ -137,10 +139,12 @@ static void run_near(int64_t n, float *out, const float *x, apart_loop *near, ap
 
 #undef ANY1
 #undef ANY2
+#undef BITS2
 #undef LOGIC1
 #undef LOGIC2
 #define ANY1(name, ...)
 #define ANY2(name, ...)
+#define BITS2(name, ...)
 #define LOGIC1(name, value, ...) STEP1(name, value, uint8_t)
 #define LOGIC2(name, value, ...) STEP2(name, value, uint8_t)
 
@@ -154,28 +158,25 @@ static void run_near(int64_t n, float *out, const float *x, apart_loop *near, ap
 
 /* ---- casts ---- */
 
-#define CAST(to, from, TO, FROM, value)                                                            \
+#define CAST(to, from, TO, FROM, PRAGMA, value)                                                    \
     static void cast_##to##_##from(int64_t n, void *out, const void *xs, const void *ys)           \
     {                                                                                              \
         (void)ys;                                                                                  \
-        INDEPENDENT                                                                                \
+        PRAGMA                                                                                     \
         for (int64_t i = 0; i < n; i++) {                                                          \
             FROM x = ((const FROM *)xs)[i];                                                        \
             ((TO *)out)[i] = (value);                                                              \
         }                                                                                          \
     }
 
-/* From each type to all others; float to int goes through double, which holds every float. */
+/* From each type to the others that are computed with; float to int goes through double, which
+ * holds every float. */
 #define CASTS_FROM(from, FROM, TO_I32, TO_I64)                                                     \
-    CAST(f32, from, float, FROM, (float)x)                                                         \
-    CAST(bf16, from, float, FROM, bf16_to_f32(f32_to_bf16((float)x)))                              \
-    CAST(f16, from, float, FROM, f16_to_f32(f32_to_f16((float)x)))                                 \
-    CAST(f64, from, double, FROM, (double)x)                                                       \
-    CAST(i32, from, int32_t, FROM, TO_I32(x))                                                      \
-    CAST(i64, from, int64_t, FROM, TO_I64(x))                                                      \
-    CAST(flag, from, uint8_t, FROM, (uint8_t)(x != 0))                                             \
-    CAST(f8e4m3, from, float, FROM, f8e4m3_to_f32(f32_to_f8e4m3((float)x)))                        \
-    CAST(f8e5m2, from, float, FROM, f8e5m2_to_f32(f32_to_f8e5m2((float)x)))
+    CAST(f32, from, float, FROM, INDEPENDENT, (float)x)                                            \
+    CAST(f64, from, double, FROM, INDEPENDENT, (double)x)                                          \
+    CAST(i32, from, int32_t, FROM, INDEPENDENT, TO_I32(x))                                         \
+    CAST(i64, from, int64_t, FROM, INDEPENDENT, TO_I64(x))                                         \
+    CAST(flag, from, uint8_t, FROM, INDEPENDENT, (uint8_t)(x != 0))
 
 #define KEEP_I64(x) (int64_t)(x)
 
@@ -184,6 +185,28 @@ CASTS_FROM(f64, double, scalar_saturated_i32, scalar_saturated_i64)
 CASTS_FROM(i32, int32_t, scalar_wrapped_i32, KEEP_I64)
 CASTS_FROM(i64, int64_t, scalar_wrapped_i32, KEEP_I64)
 CASTS_FROM(flag, uint8_t, scalar_wrapped_i32, KEEP_I64)
+
+/* To short floats: to f32 first, then in place.  What flags are, 0 and 1, all types have. */
+#define CAST_BY_F32(to, from)                                                                      \
+    static void cast_##to##_##from(int64_t n, void *out, const void *xs, const void *ys)           \
+    {                                                                                              \
+        cast_f32_##from(n, out, xs, ys);                                                           \
+        cast_##to##_f32(n, out, out, ys);                                                          \
+    }
+#define CASTS_TO_SHORT(to, PRAGMA)                                                                 \
+    CAST(to, f32, float, float, PRAGMA, to##_to_f32(f32_to_##to(x)))                               \
+    CAST_BY_F32(to, f64)                                                                           \
+    CAST_BY_F32(to, i32)                                                                           \
+    CAST_BY_F32(to, i64)
+
+CASTS_TO_SHORT(bf16, INDEPENDENT)
+CASTS_TO_SHORT(f16, INDEPENDENT_LONG)
+CASTS_TO_SHORT(f8e4m3, INDEPENDENT_LONG)
+CASTS_TO_SHORT(f8e5m2, INDEPENDENT_LONG)
+#define cast_bf16_flag cast_f32_flag
+#define cast_f16_flag cast_f32_flag
+#define cast_f8e4m3_flag cast_f32_flag
+#define cast_f8e5m2_flag cast_f32_flag
 
 #define CASTS_TO(to)                                                                               \
     {                                                                                              \

@@ -131,14 +131,14 @@ void kernel_move(const instr *i, const run_state *r)
 
 /* to[r, c] += from[r, c], rows in order, since they may overlap.  The elements of one row are
  * distinct. */
-#define ADD_BLOCK(name, T, widen, narrow, plus)                                                    \
+#define ADD_BLOCK(name, T, PRAGMA, widen, narrow, plus)                                            \
     static void name(strided to, strided from, int64_t rows, int64_t count)                        \
     {                                                                                              \
         for (int64_t r = 0; r < rows; r++) {                                                       \
             T       *out = (T *)to.at + r * to.row;                                                \
             const T *in = (const T *)from.at + r * from.row;                                       \
             if (to.step == 1 && from.step == 1) {                                                  \
-                INDEPENDENT                                                                        \
+                PRAGMA                                                                             \
                 for (int64_t c = 0; c < count; c++)                                                \
                     out[c] = narrow(plus(widen(out[c]), widen(in[c])));                            \
             } else {                                                                               \
@@ -149,15 +149,15 @@ void kernel_move(const instr *i, const run_state *r)
         }                                                                                          \
     }
 
-ADD_BLOCK(add_f32, float, SAME, SAME, PLUS)
-ADD_BLOCK(add_bf16, uint16_t, bf16_to_f32, f32_to_bf16, PLUS)
-ADD_BLOCK(add_f16, uint16_t, f16_to_f32, f32_to_f16, PLUS)
-ADD_BLOCK(add_f64, double, SAME, SAME, PLUS)
-ADD_BLOCK(add_i32, int32_t, SAME, SAME, PLUS_I32)
-ADD_BLOCK(add_i64, int64_t, SAME, SAME, PLUS_I64)
-ADD_BLOCK(add_flag, uint8_t, SAME, SAME, EITHER)
-ADD_BLOCK(add_f8e4m3, uint8_t, f8e4m3_to_f32, f32_to_f8e4m3, PLUS)
-ADD_BLOCK(add_f8e5m2, uint8_t, f8e5m2_to_f32, f32_to_f8e5m2, PLUS)
+ADD_BLOCK(add_f32, float, INDEPENDENT, SAME, SAME, PLUS)
+ADD_BLOCK(add_bf16, uint16_t, INDEPENDENT, bf16_to_f32, f32_to_bf16, PLUS)
+ADD_BLOCK(add_f16, uint16_t, INDEPENDENT_LONG, f16_to_f32, f32_to_f16, PLUS)
+ADD_BLOCK(add_f64, double, INDEPENDENT, SAME, SAME, PLUS)
+ADD_BLOCK(add_i32, int32_t, INDEPENDENT, SAME, SAME, PLUS_I32)
+ADD_BLOCK(add_i64, int64_t, INDEPENDENT, SAME, SAME, PLUS_I64)
+ADD_BLOCK(add_flag, uint8_t, INDEPENDENT, SAME, SAME, EITHER)
+ADD_BLOCK(add_f8e4m3, uint8_t, INDEPENDENT_LONG, f8e4m3_to_f32, f32_to_f8e4m3, PLUS)
+ADD_BLOCK(add_f8e5m2, uint8_t, INDEPENDENT_LONG, f8e5m2_to_f32, f32_to_f8e5m2, PLUS)
 
 static strided_copy *const adders[DTYPES] = {
     [MTF_F32] = add_f32,   [MTF_BF16] = add_bf16,     [MTF_F16] = add_f16,

@@ -5,20 +5,20 @@
 #define SAME(v) v
 
 /* to[r, c] = convert(from[r, c]).  Either side may be a register tile; then both have step 1. */
-#define COPY(name, TO, FROM, convert)                                                              \
+#define COPY(name, TO, FROM, PRAGMA, convert)                                                      \
     static void name(strided to, strided from, int64_t rows, int64_t count)                        \
     {                                                                                              \
         for (int64_t r = 0; r < rows; r++) {                                                       \
             TO         *out = (TO *)to.at + r * to.row;                                            \
             const FROM *in = (const FROM *)from.at + r * from.row;                                 \
             if (to.step == 1 && from.step == 1) {                                                  \
-                INDEPENDENT                                                                        \
+                PRAGMA                                                                             \
                 for (int64_t c = 0; c < count; c++) out[c] = convert(in[c]);                       \
             } else if (to.step == 1 && from.step == 0) {                                           \
                 TO value = convert(in[0]);                                                         \
                 for (int64_t c = 0; c < count; c++) out[c] = value;                                \
             } else if (to.step == 1) {                                                             \
-                INDEPENDENT                                                                        \
+                PRAGMA                                                                             \
                 for (int64_t c = 0; c < count; c++) out[c] = convert(in[c * from.step]);           \
             } else {                                                                               \
                 for (int64_t c = 0; c < count; c++) out[c * to.step] = convert(in[c * from.step]); \
@@ -26,20 +26,20 @@
         }                                                                                          \
     }
 
-COPY(move_f32, float, float, SAME)
-COPY(move_f64, double, double, SAME)
-COPY(move_i32, int32_t, int32_t, SAME)
-COPY(move_i64, int64_t, int64_t, SAME)
-COPY(move_u16, uint16_t, uint16_t, SAME)
-COPY(move_u8, uint8_t, uint8_t, SAME)
-COPY(load_bf16, float, uint16_t, bf16_to_f32)
-COPY(load_f16, float, uint16_t, f16_to_f32)
-COPY(store_bf16, uint16_t, float, f32_to_bf16)
-COPY(store_f16, uint16_t, float, f32_to_f16)
-COPY(load_f8e4m3, float, uint8_t, f8e4m3_to_f32)
-COPY(load_f8e5m2, float, uint8_t, f8e5m2_to_f32)
-COPY(store_f8e4m3, uint8_t, float, f32_to_f8e4m3)
-COPY(store_f8e5m2, uint8_t, float, f32_to_f8e5m2)
+COPY(move_f32, float, float, INDEPENDENT, SAME)
+COPY(move_f64, double, double, INDEPENDENT, SAME)
+COPY(move_i32, int32_t, int32_t, INDEPENDENT, SAME)
+COPY(move_i64, int64_t, int64_t, INDEPENDENT, SAME)
+COPY(move_u16, uint16_t, uint16_t, INDEPENDENT, SAME)
+COPY(move_u8, uint8_t, uint8_t, INDEPENDENT, SAME)
+COPY(load_bf16, float, uint16_t, INDEPENDENT, bf16_to_f32)
+COPY(load_f16, float, uint16_t, INDEPENDENT_LONG, f16_to_f32)
+COPY(store_bf16, uint16_t, float, INDEPENDENT, f32_to_bf16)
+COPY(store_f16, uint16_t, float, INDEPENDENT_LONG, f32_to_f16)
+COPY(load_f8e4m3, float, uint8_t, INDEPENDENT_LONG, f8e4m3_to_f32)
+COPY(load_f8e5m2, float, uint8_t, INDEPENDENT_LONG, f8e5m2_to_f32)
+COPY(store_f8e4m3, uint8_t, float, INDEPENDENT_LONG, f32_to_f8e4m3)
+COPY(store_f8e5m2, uint8_t, float, INDEPENDENT_LONG, f32_to_f8e5m2)
 
 const strided_tables OF_LEVEL(strided_tables) = {
     .loader = {[MTF_F32] = move_f32,

@@ -41,7 +41,8 @@ static inline int work_parts(const run_state *r, int64_t elements, int64_t limit
  * has all threads even if there are fewer parts: OpenMP ends the threads that a smaller team leaves
  * out and starts new ones for the next larger team, which takes longer than most instructions.
  * INDEPENDENT before an inner loop: no iteration reads what another one wrote.  (An iteration may
- * overwrite what it read itself, which `restrict` would forbid.) */
+ * overwrite what it read itself, which `restrict` would forbid.)  INDEPENDENT_LONG before one whose
+ * iterations are long: several in a row would only take the compiler's time. */
 #define KERNEL_PRAGMA(text) _Pragma(#text)
 #ifdef _OPENMP
 #define PARALLEL(r, parts)                                                                         \
@@ -51,11 +52,14 @@ static inline int work_parts(const run_state *r, int64_t elements, int64_t limit
 #endif
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define INDEPENDENT_LONG INDEPENDENT
 #pragma clang diagnostic ignored "-Wpass-failed" /* not all loops can be vectorised */
 #elif defined(__GNUC__)
 #define INDEPENDENT _Pragma("GCC ivdep") _Pragma("GCC unroll 4")
+#define INDEPENDENT_LONG _Pragma("GCC ivdep")
 #else
 #define INDEPENDENT
+#define INDEPENDENT_LONG
 #endif
 
 #endif

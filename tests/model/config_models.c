@@ -21,6 +21,27 @@ opened open_names(const char *first, const char *second, const char *parameter, 
                        vocab);
 }
 
+opened open_tiny(const char *lines)
+{
+    return open_names("tiny", NULL, lines, TINY_VOCAB);
+}
+
+void refuse_tiny(const char *lines, const char *piece)
+{
+    mtf_session     *s = mtf_open_with(NULL);
+    mtf_config_run   run;
+    mtf_config_model m;
+    mtf_config      *c =
+        mtf_config_open(s, &(mtf_config_opts){.files = (const char *const[]){"tiny", NULL},
+                                              .params = (const char *const[]){lines, NULL}});
+    bool ok = c && mtf_config_get_run(c, &run) &&
+              mtf_config_get_model(c, TINY_VOCAB, TINY_VOCAB, &m) &&
+              mtf_transformer_new(s, &m.model);
+    if (ok) fail_msg("%s: it is accepted", lines);
+    assert_contains(mtf_error(s), piece);
+    mtf_close(s);
+}
+
 int count_warnings(const mtf_config *c)
 {
     const mtf_config_note *notes;
@@ -97,4 +118,10 @@ void check_same_again(const opened *o, int64_t vocab)
     assert_string_equal(again.run.mesh, o->run.mesh);
     assert_int_equal(again.run.batch, o->run.batch);
     close_well(again.session);
+}
+
+void check_tiny_ends(opened *o)
+{
+    check_same_again(o, TINY_VOCAB);
+    close_well(o->session);
 }

@@ -5,41 +5,14 @@
 /* last */
 #include "ground.h"
 
-enum { VOCAB = 100 };
-
 #define LM "run.model_type = 'lm'\nd_model = 8\nnum_heads = 4\nd_kv = 3\nd_ff = 10\n"
 #define BI "run.model_type = 'bitransformer'\nd_model = 8\nnum_heads = 4\nd_kv = 3\nd_ff = 10\n"
 #define LAYERS "make_layer_stack.layers = "
 
-static opened open_text(const char *text)
-{
-    return open_names("tiny", NULL, text, VOCAB);
-}
-
-static void refuse(const char *text, const char *piece)
-{
-    mtf_session     *s = mtf_open_with(NULL);
-    mtf_config_model model;
-    mtf_config      *c =
-        mtf_config_open(s, &(mtf_config_opts){.files = (const char *const[]){"tiny", NULL},
-                                              .params = (const char *const[]){text, NULL}});
-    bool ok =
-        c && mtf_config_get_model(c, VOCAB, VOCAB, &model) && mtf_transformer_new(s, &model.model);
-    if (ok) fail_msg("%s: it is accepted", text);
-    assert_contains(mtf_error(s), piece);
-    mtf_close(s);
-}
-
-static void check_ends(opened *o)
-{
-    check_same_again(o, VOCAB);
-    close_well(o->session);
-}
-
 static void test_bilinear(void **state)
 {
     (void)state;
-    opened o = open_text(BI "encoder/" LAYERS "[@GeneralBilinearSelfAttention, @DenseReluDense]\n"
+    opened o = open_tiny(BI "encoder/" LAYERS "[@GeneralBilinearSelfAttention, @DenseReluDense]\n"
                             "decoder/" LAYERS
                             "[@GeneralBilinearSelfAttention, @GeneralBilinearEncDecAttention]\n"
                             "GeneralBilinearSelfAttention.heads_dims = (('heads', 3),)\n"
@@ -49,13 +22,13 @@ static void test_bilinear(void **state)
                 "decoder/block_000/layer_000/GeneralBilinearSelfAttention/"
                 "relative_attention_bias",
                 3, 32);
-    check_ends(&o);
+    check_tiny_ends(&o);
 }
 
 static void test_branched(void **state)
 {
     (void)state;
-    opened     o = open_text(BI "encoder/" LAYERS "[@BranchedSelfAttention]\n"
+    opened     o = open_tiny(BI "encoder/" LAYERS "[@BranchedSelfAttention]\n"
                                     "decoder/" LAYERS "[@BranchedSelfAttention, @BranchedEncDecAttention]\n"
                                     "decoder/DenseReluDense.hidden_size = 7");
     mtf_graph *g = build(&o);
@@ -63,9 +36,9 @@ static void test_branched(void **state)
     check_shape(g, "decoder/block_001/layer_001/BranchedEncDecAttention/wo/kernel", 7, 8);
     check_shape(g, "decoder/block_000/layer_000/BranchedSelfAttention/kappa", 4, 0);
     check_shape(g, "decoder/block_000/layer_000/BranchedSelfAttention/alpha", 4, 0);
-    check_ends(&o);
-    refuse(LM LAYERS "[@BranchedSelfAttention]\nSelfAttention.num_memory_heads = 2",
-           "BranchedSelfAttention takes num_memory_heads = 0 only");
+    check_tiny_ends(&o);
+    refuse_tiny(LM LAYERS "[@BranchedSelfAttention]\nSelfAttention.num_memory_heads = 2",
+                "BranchedSelfAttention takes num_memory_heads = 0 only");
 }
 
 static void test_synthesizer(void **state)
@@ -81,7 +54,7 @@ static void test_synthesizer(void **state)
                            "Synthesizer.num_heads = 4\nSynthesizer.key_value_size = 3\n"
                            "synthetic_attention.max_length = 600",
                  modes[k]);
-        opened     o = open_text(text);
+        opened     o = open_tiny(text);
         mtf_graph *g = build(&o);
         char       inside[] = "transformer/block_000/layer_000/Synthesizer/";
         char       name[100];
@@ -91,43 +64,43 @@ static void test_synthesizer(void **state)
         if (strstr(modes[k], "dense")) check_shape(g, name, 3, 600);
         snprintf(name, sizeof name, "%salpha", inside);
         if (strstr(modes[k], "alpha")) check_shape(g, name, 1, 0);
-        check_ends(&o);
+        check_tiny_ends(&o);
     }
-    refuse(LM LAYERS "[@Synthesizer]\nSynthesizer.synthesize_mode = 'sparse'",
-           "synthesize_mode takes 'random', 'factorized', 'dense_minus'");
+    refuse_tiny(LM LAYERS "[@Synthesizer]\nSynthesizer.synthesize_mode = 'sparse'",
+                "synthesize_mode takes 'random', 'factorized', 'dense_minus'");
 }
 
 static void test_parallel(void **state)
 {
     (void)state;
     opened o =
-        open_text(LM LAYERS "[@ParallelLayer, @one/ParallelLayer]\n"
+        open_tiny(LM LAYERS "[@ParallelLayer, @one/ParallelLayer]\n"
                             "one/ParallelLayer.layer_classes = [@SelfAttention, @SelfAttention]");
     mtf_graph *g = build(&o);
     check_shape(g, "transformer/block_000/layer_000/ParallelLayer/wi/kernel", 8, 10);
     check_shape(g, "transformer/block_000/layer_000/ParallelLayer/q", 8, 12);
     check_shape(g, "transformer/block_000/layer_001/ParallelLayer/q", 8, 12);
     check_shape(g, "transformer/block_000/layer_001/ParallelLayer/SelfAttention_1/q", 8, 12);
-    check_ends(&o);
-    refuse(LM LAYERS "[@ParallelLayer]\nParallelLayer.layer_classes = [@EncDecAttention]",
-           "attends to an encoder, which the model does not have");
-    refuse(LM LAYERS "[@ParallelLayer]\nParallelLayer.layer_classes = 3",
-           "ParallelLayer.layer_classes takes a list of layers");
+    check_tiny_ends(&o);
+    refuse_tiny(LM LAYERS "[@ParallelLayer]\nParallelLayer.layer_classes = [@EncDecAttention]",
+                "attends to an encoder, which the model does not have");
+    refuse_tiny(LM LAYERS "[@ParallelLayer]\nParallelLayer.layer_classes = 3",
+                "ParallelLayer.layer_classes takes a list of layers");
 }
 
 static void test_product_keys(void **state)
 {
     (void)state;
-    opened     o = open_text(LM LAYERS "[@SelfAttention, @memory_layers.ProductKeyValueMemory]\n"
+    opened     o = open_tiny(LM LAYERS "[@SelfAttention, @memory_layers.ProductKeyValueMemory]\n"
                                            "ProductKeyValueMemory.key_size = 6\n"
                                            "ProductKeyValueMemory.n_keys = 5\n"
                                            "ProductKeyValueMemory.n_heads = 2\n"
                                            "ProductKeyValueMemory.knn = 3");
     mtf_graph *g = build(&o);
     check_shape(g, "transformer/block_000/layer_001/ProductKeyValueMemory/values", 25, 8);
-    check_ends(&o);
-    refuse(LM LAYERS "[@ProductKeyValueMemory]\nProductKeyValueMemory.key_size = 6",
-           "ProductKeyValueMemory needs its parameter n_keys");
+    check_tiny_ends(&o);
+    refuse_tiny(LM LAYERS "[@ProductKeyValueMemory]\nProductKeyValueMemory.key_size = 6",
+                "ProductKeyValueMemory needs its parameter n_keys");
 }
 
 static void test_fixup(void **state)
@@ -142,30 +115,30 @@ static void test_fixup(void **state)
     char text[900];
     (void)state;
     snprintf(text, sizeof text, "%sSelfAttention.fold_scaling_into_initializer = False", fixup);
-    opened     o = open_text(text);
+    opened     o = open_tiny(text);
     mtf_graph *g = build(&o);
     check_shape(g, "encoder/block_000/layer_000/SelfAttentionFixup/q_fixup", 8, 12);
     check_shape(g, "decoder/block_001/layer_001/EncDecAttentionFixup/o_fixup", 12, 8);
     check_shape(g, "decoder/block_001/layer_002/DenseReluDenseFixup/shift", 1, 0);
     check_shape(g, "decoder/block_001/layer_002/fixup_scale_weight", 1, 0);
     check_shape(g, "decoder/block_001/layer_002/fixup_bias", 1, 0);
-    check_ends(&o);
-    refuse(fixup, "bind SelfAttentionFixup.fold_scaling_into_initializer = False");
-    refuse(LM LAYERS "[@DenseReluDenseFixup]",
-           "DenseReluDenseFixup needs its parameter num_blocks");
+    check_tiny_ends(&o);
+    refuse_tiny(fixup, "bind SelfAttentionFixup.fold_scaling_into_initializer = False");
+    refuse_tiny(LM LAYERS "[@DenseReluDenseFixup]",
+                "DenseReluDenseFixup needs its parameter num_blocks");
 }
 
 static void test_transparent(void **state)
 {
     (void)state;
-    refuse(BI "decoder/" LAYERS "[@TransparentEncDecAttention, @DenseReluDense]",
-           "TransparentEncDecAttention needs its parameter layers_per_encoder_module");
-    refuse(BI "decoder/" LAYERS "[@TransparentEncDecAttention, @DenseReluDense]\n"
-              "TransparentEncDecAttention.layers_per_encoder_module = 2\n"
-              "TransparentEncDecAttention.layers_per_decoder_module = 2\n"
-              "TransparentEncDecAttention.encoder_num_modules = 3\n"
-              "TransparentEncDecAttention.decoder_num_modules = 2",
-           "transparent attention: 3 modules of 2 layers; \"encoder\" has 4 layers");
+    refuse_tiny(BI "decoder/" LAYERS "[@TransparentEncDecAttention, @DenseReluDense]",
+                "TransparentEncDecAttention needs its parameter layers_per_encoder_module");
+    refuse_tiny(BI "decoder/" LAYERS "[@TransparentEncDecAttention, @DenseReluDense]\n"
+                   "TransparentEncDecAttention.layers_per_encoder_module = 2\n"
+                   "TransparentEncDecAttention.layers_per_decoder_module = 2\n"
+                   "TransparentEncDecAttention.encoder_num_modules = 3\n"
+                   "TransparentEncDecAttention.decoder_num_modules = 2",
+                "transparent attention: 3 modules of 2 layers; \"encoder\" has 4 layers");
 }
 
 int main(void)

@@ -4,28 +4,6 @@
 /* last */
 #include "ground.h"
 
-enum { VOCAB = 100 };
-
-static opened open_text(const char *text)
-{
-    return open_names("tiny", NULL, text, VOCAB);
-}
-
-/* The text is refused with a sentence that contains this piece. */
-static void refuse(const char *text, const char *piece)
-{
-    mtf_session     *s = mtf_open_with(NULL);
-    mtf_config_run   run;
-    mtf_config_model model;
-    mtf_config      *c =
-        mtf_config_open(s, &(mtf_config_opts){.files = (const char *const[]){"tiny", NULL},
-                                              .params = (const char *const[]){text, NULL}});
-    bool ok = c && mtf_config_get_run(c, &run) && mtf_config_get_model(c, VOCAB, VOCAB, &model);
-    if (ok) fail_msg("%s: it is accepted", text);
-    assert_contains(mtf_error(s), piece);
-    mtf_close(s);
-}
-
 static bool has_variable(mtf_graph *g, const char *name)
 {
     enum { MOST = 256 };
@@ -43,7 +21,7 @@ static bool has_variable(mtf_graph *g, const char *name)
 static void test_layer_items(void **state)
 {
     (void)state;
-    opened     o = open_text("run.model_type = 'lm'\nd_model = 8\n"
+    opened     o = open_tiny("run.model_type = 'lm'\nd_model = 8\n"
                                  "make_layer_stack.layers = [('look', @SelfAttention), @DenseReluDense,\n"
                                  "  ({'hidden_size': 24}, @DenseReluDense),\n"
                                  "  ({'hidden_size': 40}, 'wide', @DenseReluDense)]");
@@ -53,19 +31,18 @@ static void test_layer_items(void **state)
     assert_true(has_variable(g, "transformer/block_000/layer_001/DenseReluDense/wi/kernel"));
     check_shape(g, "transformer/block_000/layer_002/DenseReluDense/wi/kernel", 8, 24);
     check_shape(g, "transformer/block_000/wide/DenseReluDense/wi/kernel", 8, 40);
-    check_same_again(&o, VOCAB);
-    close_well(o.session);
-    refuse("run.model_type = 'lm'\nmake_layer_stack.layers = [('one', 'two', @SelfAttention)]",
-           "a layer is a class, or a class, a name and a dictionary of arguments");
-    refuse("run.model_type = 'lm'\nmake_layer_stack.layers = [('one',)]",
-           "a layer is a class, or a class, a name and a dictionary of arguments");
+    check_tiny_ends(&o);
+    refuse_tiny("run.model_type = 'lm'\nmake_layer_stack.layers = [('one', 'two', @SelfAttention)]",
+                "a layer is a class, or a class, a name and a dictionary of arguments");
+    refuse_tiny("run.model_type = 'lm'\nmake_layer_stack.layers = [('one',)]",
+                "a layer is a class, or a class, a name and a dictionary of arguments");
 }
 
 /* Layers that mix neighbours, with the names of the original. */
 static void test_neighbours(void **state)
 {
     (void)state;
-    opened o = open_text(
+    opened o = open_tiny(
         "d_model = 8\nBitransformer.shared_embedding = True\n"
         "Conv1DLayer.filter_size = 5\nSeparableConv1DLayer.min_relative_pos = -2\n"
         "Conv1DLocalAttn.min_relative_pos = -1\nConv1DLocalAttn.num_unique_depth_filters = 2\n"
@@ -84,17 +61,16 @@ static void test_neighbours(void **state)
     assert_true(has_variable(g, "encoder/block_000/layer_000/Conv1DLayer/conv1d/kernel"));
     assert_true(has_variable(g, "decoder/block_000/layer_000/SeparableConv1DLayer/separable_conv1d/"
                                 "depthwise_dense_2/kernel"));
-    check_same_again(&o, VOCAB);
-    close_well(o.session);
-    refuse("run.model_type = 'lm'\nmake_layer_stack.layers = [@LocalConvAttnBlock]\n"
-           "LocalConvAttnBlock.attention_type = 'conv'",
-           "LocalConvAttnBlock.attention_type takes 'lightweight_conv' or 'dynamic_conv', not "
-           "'conv'");
-    refuse("run.model_type = 'lm'\nmake_layer_stack.layers = [@Conv1DLayer]\n"
-           "Conv1DLayer.activation = 'reluu'",
-           "Conv1DLayer.activation: there is no \"reluu\"; did you mean \"relu\"?");
-    refuse("run.model_type = 'lm'\nmake_layer_stack.layers = [@LayerStack]",
-           "LayerStack is not a layer; layers are SelfAttention, LocalSelfAttention, ");
+    check_tiny_ends(&o);
+    refuse_tiny("run.model_type = 'lm'\nmake_layer_stack.layers = [@LocalConvAttnBlock]\n"
+                "LocalConvAttnBlock.attention_type = 'conv'",
+                "LocalConvAttnBlock.attention_type takes 'lightweight_conv' or 'dynamic_conv', not "
+                "'conv'");
+    refuse_tiny("run.model_type = 'lm'\nmake_layer_stack.layers = [@Conv1DLayer]\n"
+                "Conv1DLayer.activation = 'reluu'",
+                "Conv1DLayer.activation: there is no \"reluu\"; did you mean \"relu\"?");
+    refuse_tiny("run.model_type = 'lm'\nmake_layer_stack.layers = [@LayerStack]",
+                "LayerStack is not a layer; layers are SelfAttention, LocalSelfAttention, ");
 }
 
 /* No 0 becomes a default. */
@@ -118,17 +94,18 @@ static void test_zeros(void **state)
                  above[k].layer, above[k].layer, above[k].parameter);
         snprintf(why, sizeof why, "%s.%s takes a number above 0, not 0.0", above[k].layer,
                  above[k].parameter);
-        refuse(text, why);
+        refuse_tiny(text, why);
     }
-    refuse("run.model_type = 'lm'\nmake_layer_stack.layers = [@Conv1DLayer]\n"
-           "Conv1DLayer.output_size = 0",
-           "Conv1DLayer.output_size takes a whole number from 1 on, not 0");
-    refuse("run.model_type = 'lm'\nmake_layer_stack.layers = [@SeparableConv1DLayer]\n"
-           "SeparableConv1DLayer.min_relative_pos = 0\nSeparableConv1DLayer.max_relative_pos = 0",
-           "from min_relative_pos 0 to max_relative_pos 0 there are no neighbours");
-    refuse("run.model_type = 'lm'\nLayerStack.dropout_rate = 0.1\nLayerStack.norm_epsilon = 0",
-           "LayerStack.norm_epsilon takes a number above 0");
-    opened o = open_text("run.model_type = 'lm'\nd_model = 8\nmake_layer_stack.layers = [@MoE1D]\n"
+    refuse_tiny("run.model_type = 'lm'\nmake_layer_stack.layers = [@Conv1DLayer]\n"
+                "Conv1DLayer.output_size = 0",
+                "Conv1DLayer.output_size takes a whole number from 1 on, not 0");
+    refuse_tiny(
+        "run.model_type = 'lm'\nmake_layer_stack.layers = [@SeparableConv1DLayer]\n"
+        "SeparableConv1DLayer.min_relative_pos = 0\nSeparableConv1DLayer.max_relative_pos = 0",
+        "from min_relative_pos 0 to max_relative_pos 0 there are no neighbours");
+    refuse_tiny("run.model_type = 'lm'\nLayerStack.dropout_rate = 0.1\nLayerStack.norm_epsilon = 0",
+                "LayerStack.norm_epsilon takes a number above 0");
+    opened o = open_tiny("run.model_type = 'lm'\nd_model = 8\nmake_layer_stack.layers = [@MoE1D]\n"
                          "MoE1D.second_threshold_train = 0.0\nMoE1D.switch_jitter = 0.0");
     const mtf_moe_opts *moe = &o.model.model.stack.layers[0].moe;
     assert_true(moe->second_threshold_train < 0 && moe->switch_jitter < 0);
@@ -163,7 +140,7 @@ static void test_universal(void **state)
              "UTLayerStack.use_gated_transformer = True\nUTLayerStack.gating_type = 'gru'\n"
              "UTLayerStack.dropout_rate = 0.1",
              head);
-    opened     o = open_text(text);
+    opened     o = open_tiny(text);
     mtf_graph *g = build(&o);
     check_shape(g, "transformer/step_embedding", 4, 8);
     check_shape(g, "transformer/timing_projection/kernel", 24, 8);
@@ -173,11 +150,10 @@ static void test_universal(void **state)
     check_shape(g, "transformer/final_layer_norm/scale", 8, 0);
     assert_true(has_variable(g, "transformer/recurrent_000/block_000/layer_000/SelfAttention/q"));
     assert_false(has_variable(g, "transformer/after_000/block_000/layer_000/SelfAttention/q"));
-    check_same_again(&o, VOCAB);
-    close_well(o.session);
+    check_tiny_ends(&o);
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         snprintf(text, sizeof text, "%s%s", head, wrong[k].line);
-        refuse(text, wrong[k].why);
+        refuse_tiny(text, wrong[k].why);
     }
 }
 
@@ -202,24 +178,23 @@ static void test_funnel(void **state)
     char text[900];
     (void)state;
     snprintf(text, sizeof text, "%sFunnelTransformerLayerStack.block_param_size = [1, 2]", head);
-    opened     o = open_text(text);
+    opened     o = open_tiny(text);
     mtf_graph *g = build(&o);
     assert_true(has_variable(g, "encoder/block_002/layer_001/DenseReluDense/wi/kernel"));
-    check_same_again(&o, VOCAB);
-    close_well(o.session);
+    check_tiny_ends(&o);
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         snprintf(text, sizeof text,
                  "%sFunnelTransformerLayerStack.block_param_size = [1, 2]\n"
                  "FunnelTransformerLayerStack.%s",
                  head, wrong[k].line);
-        refuse(text, wrong[k].why);
+        refuse_tiny(text, wrong[k].why);
     }
-    refuse("run.model_type = 'lm'\n"
-           "make_layer_stack.layer_stack_cls = @FunnelTransformerLayerStack\n"
-           "make_layer_stack.num_layers = 1\n"
-           "FunnelTransformerLayerStack.block_param_size = [1]\n"
-           "FunnelTransformerLayerStack.block_repeat_size = [1]",
-           "it belongs to the encoder of an encoder-decoder");
+    refuse_tiny("run.model_type = 'lm'\n"
+                "make_layer_stack.layer_stack_cls = @FunnelTransformerLayerStack\n"
+                "make_layer_stack.num_layers = 1\n"
+                "FunnelTransformerLayerStack.block_param_size = [1]\n"
+                "FunnelTransformerLayerStack.block_repeat_size = [1]",
+                "it belongs to the encoder of an encoder-decoder");
 }
 
 /* Stacks with one name share the variables of layers with one name. */
@@ -233,13 +208,13 @@ static void test_one_stack_for_both(void **state)
     char text[600];
     (void)state;
     snprintf(text, sizeof text, "%s'decoder'", layers);
-    opened     o = open_text(text);
+    opened     o = open_tiny(text);
     mtf_graph *g = build(&o);
     int64_t    one = count_parameters(g);
     assert_false(has_variable(g, "encoder/block_000/look/SelfAttention/q"));
     close_well(o.session);
     snprintf(text, sizeof text, "%s'encoder'", layers);
-    o = open_text(text);
+    o = open_tiny(text);
     g = build(&o);
     assert_true(has_variable(g, "encoder/block_000/look/SelfAttention/q"));
     assert_true(count_parameters(g) > one);
@@ -251,7 +226,7 @@ static void test_shared_tables(void **state)
 {
     (void)state;
     opened o =
-        open_text("run.model_type = 'lm'\n"
+        open_tiny("run.model_type = 'lm'\n"
                   "SelfAttention.relative_attention_type = 'bias_shared'\n"
                   "LocalSelfAttention.radius = 4\n"
                   "make_layer_stack.layers = [({'num_heads': 2}, @SelfAttention), @SelfAttention,\n"
@@ -292,14 +267,13 @@ static void test_positions(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[300];
         snprintf(text, sizeof text, "run.model_type = 'bitransformer'\n%s", cases[i].text);
-        opened     o = open_text(text);
+        opened     o = open_tiny(text);
         mtf_graph *g = build(&o);
         if (has_variable(g, "shared/positional_embedding") != cases[i].shared ||
             has_variable(g, "encoder/positional_embedding") != cases[i].encoder ||
             has_variable(g, "decoder/positional_embedding") != cases[i].decoder)
             fail_msg("%s: other tables of positions", text);
-        check_same_again(&o, VOCAB);
-        close_well(o.session);
+        check_tiny_ends(&o);
     }
 }
 
@@ -320,15 +294,15 @@ static void test_lengths_of_spans(void **state)
     char text[800];
     (void)state;
     snprintf(text, sizeof text, spans, "@random_spans_tokens_length()", "0.15");
-    opened o = open_text(text);
+    opened o = open_tiny(text);
     assert_int_equal(o.run.inputs_length, 568);
     assert_int_equal(o.run.targets_length, 114);
     assert_int_equal(count_warnings(o.config), 0);
-    check_same_again(&o, VOCAB);
-    close_well(o.session);
+    check_tiny_ends(&o);
     snprintf(text, sizeof text, spans, "512", "0.0");
-    refuse(text,
-           "@preprocessors.random_spans_targets_length() needs random_spans_helper.inputs_length");
+    refuse_tiny(
+        text,
+        "@preprocessors.random_spans_targets_length() needs random_spans_helper.inputs_length");
 }
 
 static void check_vocabulary(const char *text, const char *means)
@@ -338,10 +312,9 @@ static void check_vocabulary(const char *text, const char *means)
              "SentencePieceVocabulary.sentencepiece_model_file = 'words.model'\n"
              "run.vocabulary = @SentencePieceVocabulary()\n%s",
              text);
-    opened o = open_text(all);
+    opened o = open_tiny(all);
     assert_string_equal(o.run.vocabulary_text, means);
-    check_same_again(&o, VOCAB);
-    close_well(o.session);
+    check_tiny_ends(&o);
 }
 
 static void test_vocabularies(void **state)
@@ -358,7 +331,7 @@ static void test_vocabularies(void **state)
 static void test_t5_model(void **state)
 {
     (void)state;
-    opened o = open_text("MtfModel.model_type = 'lm'\nMtfModel.tpu_topology = 'v2-8'\n"
+    opened o = open_tiny("MtfModel.model_type = 'lm'\nMtfModel.tpu_topology = 'v2-8'\n"
                          "MtfModel.sequence_length = {'inputs': 8, 'targets': 16}\n"
                          "MtfModel.batch_size = ('sequences_per_batch', 3)\n"
                          "MtfModel.mesh_shape = None");
@@ -369,8 +342,7 @@ static void test_t5_model(void **state)
     const mtf_config_note *notes;
     assert_int_equal(mtf_config_notes(o.config, &notes), 2);
     assert_contains(notes[0].text, "MtfModel.tpu_topology has no effect in mtf");
-    check_same_again(&o, VOCAB);
-    close_well(o.session);
+    check_tiny_ends(&o);
 }
 
 /* Parameters that operative configurations list. */
@@ -390,9 +362,9 @@ static void test_operative_names(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        close_well(open_text(lines[i]).session);
-    refuse("sublayer_rms_norm.name = 'other'",
-           "sublayer_rms_norm.name is not available in mtf with any value but 'rms_norm'");
+        close_well(open_tiny(lines[i]).session);
+    refuse_tiny("sublayer_rms_norm.name = 'other'",
+                "sublayer_rms_norm.name is not available in mtf with any value but 'rms_norm'");
 }
 
 int main(void)

@@ -17,40 +17,54 @@ cd "$work" || exit 2
 
 file() { printf '%s\n' "${@:2}" >"$1"; }    # file NAME LINE...
 
-# ---- looking at a page ---------------------------------------------------------------------------
+# ---- looking at pages ----------------------------------------------------------------------------
+
+# Starting the browser takes longer than what it does here: pages are kept as they are asked about, with a script that
+# answers, and `look` opens them all at once, each in a frame.
+asked=() widths=()                      # by number, from 1 on: the name, and how wide the frame is
+
+ask() {                                 # ask NAME PAGE WIDTH: standard input is what the script does besides
+    asked+=("$1") widths+=("$3")
+    { head -n -2 "$2"; echo "<script>function answer(text) { parent.postMessage(\"PAGE ${#asked[@]} \" + text, \"*\"); }"; cat
+      printf '</script>\n</body>\n</html>\n'; } >asked_${#asked[@]}.html
+}
 
 # looks NAME PAGE SELECTOR...: the page has these, does what it should, and complains of nothing.
 looks() {
-    local name=$1 page=$2 wanted width line
-    if [ ! -s "$page" ]; then lose "$name" "a page" "none: $(head -c 400 err)"; return; fi
-    [ -n "$browser" ] || return
+    local wanted
+    if [ ! -s "$2" ]; then lose "$1" "a page" "none: $(head -c 400 err)"; return; fi
     wanted=$(printf '"%s",' "${@:3}")
-    { head -n -2 "$page"; echo "<script>var WANTED = [${wanted%,}];"; cat "$root/tests/page/check.js"
-      printf '</script>\n</body>\n</html>\n'; } >checked.html
-    browse 1366 checked.html
-    if ! grep -q '^CHECK end' dom; then
-        lose "$name" "the checks run to their end" "$(tail -n 3 log | head -c 1500)"
-        return
-    fi
+    ask "$1" "$2" 1366 < <(echo "var WANTED = [${wanted%,}];"; cat "$root/tests/page/check.js")
+}
+
+# fits NAME PAGE: nothing is wider than a phone, which is narrower than the narrowest window.
+fits() { [ ! -s "$2" ] || ask "$1: on a phone" "$2" 390 <<<'answer("WIDTH " + document.documentElement.scrollWidth);'; }
+
+answered() {                            # answered NUMBER: what the page said, and the browser of it
+    local name=${asked[$1 - 1]} line
     while read -r line; do
         case $line in
             "CHECK ok "*) pass ;;
             "CHECK FAILED "*) lose "$name: ${line#CHECK FAILED }" "it holds" "it does not" ;;
         esac
-    done < <(grep '^CHECK ' dom)
-    if [ -s console ]; then lose "$name: the console" "no message" "$(head -c 600 console)"; else pass; fi
+    done < <(sed -n "s/^PAGE $1 CHECK/CHECK/p" dom)
+    grep -q "^PAGE $1 CHECK end" dom || lose "$name" "the checks run to their end" "$(tail -n 3 log | head -c 1500)"
+    if grep "asked_$1.html" console >said; then lose "$name: the console" "no message" "$(head -c 600 said)"; else pass; fi
 }
 
-# fits NAME PAGE: nothing is wider than a phone, which is narrower than the narrowest window.
-fits() {
+look() {
+    local k
     [ -n "$browser" ] || return
-    { head -n -2 "$2"
-      echo '<script>parent.postMessage("WIDTH " + document.documentElement.scrollWidth, "*")</script></body></html>'; } >narrow.html
-    { echo '<!doctype html><body><script>onmessage = function (e) { document.body.append(e.data); };</script>'
-      echo '<iframe style="width:390px;height:800px;border:0" src="narrow.html"></iframe>'; } >phone.html
-    browse 1000 phone.html
-    if grep -q 'WIDTH 390' dom; then pass
-    else lose "$1: on a phone" "WIDTH 390" "$(grep -oE 'WIDTH [0-9]+' dom)"; fi
+    { echo '<!doctype html><body><script>onmessage = function (e) { document.body.append("\n" + e.data + "\n"); };</script>'
+      for ((k = 1; k <= ${#asked[@]}; k++)); do
+          echo "<iframe style='position:absolute;top:0;left:0;border:0;width:${widths[k - 1]}px;height:900px' src=asked_$k.html></iframe>"
+      done; } >all.html
+    browse 1366 all.html
+    for ((k = 1; k <= ${#asked[@]}; k++)); do
+        if [ "${widths[k - 1]}" = 1366 ]; then answered $k
+        elif grep -q "^PAGE $k WIDTH 390$" dom; then pass
+        else lose "${asked[k - 1]}" "WIDTH 390" "$(grep -oE "^PAGE $k WIDTH [0-9]+" dom)"; fi
+    done
 }
 
 whole() {                               # whole NAME PAGE BYTES: one file, of at most so many bytes
@@ -309,5 +323,6 @@ whole "experts" experts.html 300000
 looks "experts" experts.html '.heat path'
 fits "experts" experts.html
 
+look
 echo "page.sh: $passed passed, $failed failed"
 [ $failed -eq 0 ]
