@@ -104,6 +104,32 @@ static void test_equal_nodes(void **state)
     close_well(c.s);
 }
 
+/* A chain of maps is one instruction, but not across the beginning or the end of a loop: what is
+ * computed once would be computed in every iteration. */
+static void test_maps_stay_outside_of_loops(void **state)
+{
+    (void)state;
+    mtf_session *s = open_two_threads();
+    mtf_graph   *g = mtf_parse(s,
+                               "x: f32[a=7] = input\n"
+                                 "before = exp(x)\n"
+                                 "inside = loop(x, trips=10) {\n"
+                                 "    body(s) {\n"
+                                 "        yield sin(s) * before\n"
+                                 "    }\n"
+                                 "}\n"
+                                 "after = tanh(inside)\n",
+                               "loops");
+    mtf_program *p = mtf_compile(g, g ? mtf_find(g, "after") : NULL);
+    assert_non_null(p);
+    const char *text = mtf_program_print(p), *loop = strstr(text, " loop "),
+               *again = strstr(text, " again ");
+    assert_true(loop && again && strstr(text, "= exp r") < loop);
+    assert_true(strstr(text, "= sin r") > loop && strstr(text, "= sin r") < again);
+    assert_true(strstr(text, "= tanh r") > again);
+    close_well(s);
+}
+
 static void test_constants(void **state)
 {
     (void)state;
@@ -413,6 +439,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dead_code),
         cmocka_unit_test(test_equal_nodes),
+        cmocka_unit_test(test_maps_stay_outside_of_loops),
         cmocka_unit_test(test_constants),
         cmocka_unit_test(test_order_of_products),
         cmocka_unit_test(test_vectors_first),
