@@ -130,6 +130,12 @@ static bool save(training *t, bool background)
                                      .background = background});
 }
 
+/* Completes a save whose files are written, so that who is killed loses the steps since then and no more. */
+static bool complete_save(training *t)
+{
+    return !t->opts->checkpoint_dir || mtf_save_poll(t->session);
+}
+
 /* ---- stopping ---- */
 
 /* Ranks must stop after the same step.  They compare now and then: rank 0 decides by its clock after
@@ -161,7 +167,7 @@ static bool ask_others(training *t, stopping *s)
     *s = (stopping){
         .next = t->step + all[0].wait, .last = t->step, .asked = now, .wanted = s->wanted};
     arena_back(&t->session->arena, mark);
-    return !t->opts->checkpoint_dir || mtf_save_poll(t->session);
+    return complete_save(t);
 }
 
 static bool shall_stop(training *t, stopping *s)
@@ -169,7 +175,7 @@ static bool shall_stop(training *t, stopping *s)
     if (!s->wanted) s->wanted = interrupt_came(&t->interrupt);
     if (t->program->store->ranks) return t->step < s->next || ask_others(t, s);
     t->stopped = s->wanted;
-    return true;
+    return complete_save(t);
 }
 
 /* ---- showing ---- */

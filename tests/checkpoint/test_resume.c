@@ -1,6 +1,11 @@
 /* Tests that resuming is exact, and the three types of variables. */
+#include <time.h>
+#include <unistd.h>
+
 #include "checkpoint_model.h"
 #include "ground.h"
+#include "mtf_nn.h"
+#include "mtf_train.h"
 
 /* ---- the three types ---- */
 
@@ -143,12 +148,50 @@ static int drop(void **state)
     return 0;
 }
 
+/* ---- saving beside the steps ---- */
+
+enum { SAVED_AT = 100, STEPS = 2 * SAVED_AT - 1 };
+
+/* Waits a little after each step until the checkpoint is complete. */
+static bool wait_for_save(void *context, const mtf_train_step *now)
+{
+    int64_t *complete = context;
+    if (now->step > SAVED_AT && !*complete) {
+        if (access(in_folder("beside/step_00000100/manifest.json"), F_OK) == 0)
+            *complete = now->step;
+        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    }
+    return true;
+}
+
+/* A save is completed while the next steps run: not only by the next save, which may never come. */
+static void test_completed_beside_steps(void **state)
+{
+    (void)state;
+    int64_t      complete = 0;
+    mtf_session *s = open_two_threads();
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_tensor  *w = mtf_variable(g, "w", mtf_shape(), &(mtf_variable_opts){.init = "zeros"});
+    mtf_tensor  *loss = mtf_square(mtf_add_scalar(w, -3));
+    mtf_sgd(g, loss, &(mtf_sgd_opts){.rate = 0.25});
+    assert_true(mtf_train(g, loss,
+                          &(mtf_train_opts){.steps = STEPS,
+                                            .save_every = SAVED_AT,
+                                            .checkpoint_dir = in_folder("beside"),
+                                            .after_step = wait_for_save,
+                                            .look_context = &complete,
+                                            .quiet = true}));
+    assert_true(complete > SAVED_AT);
+    mtf_close(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_exact),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_completed_beside_steps),
     };
     return cmocka_run_group_tests(tests, NULL, drop);
 }
