@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/config_setup.h"
 #include "cli/outputs.h"
+#include "cli/waiting.h"
 #include "mtf.h"
 
 /* The most used first. */
@@ -113,6 +114,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    waiting_shorten(argv);
     signal(SIGXFSZ,
            SIG_IGN); /* writing a file that is too large then fails with an error message */
     bool first = mtf_is_first(NULL);

@@ -230,6 +230,19 @@ not_finite "a negative example" 'made the first NaN, in "y" (log.mtf:4), in step
 not_finite "an infinite example" 'the input "x" (log.mtf:1) holds an infinity' inf
 not_finite "an example that is a NaN" 'the input "x" (log.mtf:1) holds a NaN' nan
 
+# ---- threads -------------------------------------------------------------------------------------
+
+# The command starts itself again with a short wait of threads, unless the user has chosen one.
+env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT -u KMP_BLOCKTIME "$MTF" "${net[@]}" --steps 100000000 --quiet 2>err >out &
+for _ in {1..100}; do
+    waits=$(tr '\0' '\n' 2>/dev/null <"/proc/$!/environ" | grep -c '^GOMP_SPINCOUNT=2000$')
+    [ "$waits" = 1 ] && break
+    sleep 0.1
+done
+kill $!
+wait $! 2>/dev/null
+[ "$waits" = 1 ] && pass || lose "threads wait for a short time" "GOMP_SPINCOUNT=2000" "$(head -c 300 err)"
+
 # ---- what is shown -------------------------------------------------------------------------------
 
 run "${toy[@]}" --steps 40 --mesh x:2 --layout batch:x --profile --trace trace.json --watch '^layer_1$' --watch-every 20 --events-dir events
