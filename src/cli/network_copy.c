@@ -49,8 +49,8 @@ static bool begin_copy(copying *c, const network *n, const char *option)
 /* Replaces the network's tensors by those of the copy. */
 static void take_images(const copying *c, network *n)
 {
-    mtf_tensor **all[] = {&n->loss,         &n->right,     &n->token_losses,
-                          &n->token_counts, &n->sequences, &n->sequences_right};
+    mtf_tensor **all[] = {&n->loss,      &n->right,           &n->token_losses, &n->token_counts,
+                          &n->sequences, &n->sequences_right, &n->spans};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         if (*all[k]) *all[k] = image_of(&c->images, *all[k]);
     for (int k = 0; k < n->nscores; k++)

@@ -7,6 +7,7 @@
 #define MODEL_READY_H
 
 #include "base/session.h"
+#include "mtf_bert.h"
 #include "mtf_data.h"
 
 typedef struct model model;
@@ -52,8 +53,11 @@ typedef struct network {
      * shorter type; those that are NULL are none. */
     mtf_tensor *precise[PRECISE];
     /* In evaluation, further figures, and pictures beside each other; those without a value are none. */
-    network_score   scores[MOST_SCORES];
-    int             nscores;
+    network_score scores[MOST_SCORES];
+    int           nscores;
+    /* In evaluation of answers to questions: logits f32 [batch, 2, length] of where they begin and end; NULL: it
+     * is something else. */
+    mtf_tensor     *spans;
     network_picture pictures[PICTURES];
 } network;
 
@@ -66,6 +70,8 @@ struct model {
     bool (*fields)(const settings *v, bool training, mtf_field fields[MOST_FIELDS]);
     /* The same as a dataset, which is NULL where there is none. */
     bool (*data)(const settings *v, bool training, mtf_dataset **data);
+    /* Of a model whose network has spans: for answers among the rows of the data. */
+    bool (*answers)(const settings *v, mtf_dataset *data, mtf_bert_answers **answers);
     /* For optimizers: which variables are not decayed, and the largest norm of all gradients; NULL and 0: all
      * are, and any. */
     const char *undecayed;

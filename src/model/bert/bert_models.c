@@ -3,6 +3,7 @@
 #include "data/text/bert_rows.h"
 #include "model/bert/bert_describe.h"
 #include "model/bert/bert_presets.h"
+#include "model/bert/span_search.h"
 #include "model/ready.h"
 #include "mtf_bert.h"
 
@@ -87,6 +88,7 @@ static bool bert_data(const settings *v, bool training, mtf_dataset **data)
     o.vocab_size = m.vocab_size;
     o.type_vocab = m.type_vocab;
     if (*setting_text(v, "columns")) o.columns = setting_text(v, "columns");
+    o.texts = !training && o.task == MTF_BERT_SPAN;
     if (*setting_text(v, "labels")) o.labels = setting_text(v, "labels");
     *data = mtf_bert_data_open(v->session, &o);
     return *data != NULL;
@@ -195,7 +197,27 @@ static bool build_span(const settings *v, bool training, network *n)
     n->precise[0] = r.logits;
     n->precise[1] = r.last_logits;
     n->right = mtf_name(r.right, "right");
+    if (!training) n->spans = mtf_stack("ends", 1, 2, (mtf_tensor *[]){r.logits, r.last_logits});
     return end_network(n, r.loss, &e);
+}
+
+/* ---- answers ---- */
+
+static bool span_answers(const settings *v, mtf_dataset *data, mtf_bert_answers **answers)
+{
+    mtf_bert_answers_opts o = {.may_lack = *setting_text(v, "null-threshold") != 0};
+    mtf_vocabulary       *words;
+    int64_t               most;
+    TRY(setting_count(v, "answers", 1, &most) && setting_count(v, "answer-length", 1, &o.longest) &&
+        open_vocabulary(v, &words));
+    if (o.may_lack) TRY(setting_number(v, "null-threshold", &o.threshold));
+    if (most > BERT_MOST_ANSWERS)
+        return fail(&v->session->fault, ERR_USAGE, "--answers is %lld; it can be 1 to %d",
+                    (long long)most, BERT_MOST_ANSWERS);
+    o.most = (int)most;
+    o.vocabulary = words;
+    *answers = mtf_bert_answers_new(data, &o);
+    return *answers != NULL;
 }
 
 /* ---- models ---- */
@@ -229,6 +251,9 @@ static const model_option span_options[] = {
     {"columns", "0,1,2,3"},
     {"stride", "128"},
     {"query-length", "64"},
+    {"answers", "20"},
+    {"answer-length", "30"},
+    {"null-threshold", ""},
     {"optimizer", "adamw"},
     {"epochs", "2"},
     {"rate", "0.00005 * linear_warmup(0.1) * linear_decay(1.0)"},
@@ -253,5 +278,6 @@ const model model_bert_span = {.name = "bert-span",
                                .options = span_options,
                                .build = build_span,
                                .data = bert_data,
+                               .answers = span_answers,
                                .undecayed = UNDECAYED,
                                .clip_norm = 1};
