@@ -17,7 +17,7 @@ typedef struct model_option {
     const char *name, *otherwise;
 } model_option;
 
-enum { MOST_MODEL_OPTIONS = 16, MOST_FIELDS = 16, MOST_SCORES = 8, PICTURES = 3, PRECISE = 3 };
+enum { MOST_MODEL_OPTIONS = 16, MOST_FIELDS = 16, MOST_SCORES = 8, PICTURES = 3 };
 
 typedef struct settings {
     mtf_session *session;
@@ -49,9 +49,6 @@ typedef struct network {
     mtf_tensor *token_losses, *token_counts;
     /* [batch], likewise: 1 where a row has tokens; 1 where it has tokens and all of them are right. */
     mtf_tensor *sequences, *sequences_right;
-    /* Logits and weights of losses: what is computed from them stays f32 where the network computes in a
-     * shorter type; those that are NULL are none. */
-    mtf_tensor *precise[PRECISE];
     /* In evaluation, further figures, and pictures beside each other; those without a value are none. */
     network_score scores[MOST_SCORES];
     int           nscores;

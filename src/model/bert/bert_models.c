@@ -157,9 +157,6 @@ static bool build_pretrain(const settings *v, bool training, network *n)
     mtf_bert_result words = mtf_bert_masked_words(&e.out, positions, ids, weights);
     mtf_bert_result next = mtf_bert_next_sentence(&e.out, follows);
     judge_words(&words, weights, predictions, n);
-    n->precise[0] = words.logits;
-    n->precise[1] = next.logits;
-    n->precise[2] = weights;
     mtf_name(words.loss, "masked_lm_loss");
     mtf_name(next.loss, "next_sentence_loss");
     if (!training && next.right)
@@ -182,7 +179,6 @@ static bool build_classify(const settings *v, bool training, network *n)
     TRY(begin_network(v, training, n, &e));
     mtf_tensor     *labels = input(n, "label_ids", mtf_shape(e.batch));
     mtf_bert_result r = mtf_bert_classify(&e.out, classes, 0, labels);
-    n->precise[0] = r.logits;
     n->right = mtf_name(r.right, "right");
     return end_network(n, r.loss, &e);
 }
@@ -194,8 +190,6 @@ static bool build_span(const settings *v, bool training, network *n)
     mtf_tensor     *first = input(n, "start_positions", mtf_shape(e.batch));
     mtf_tensor     *last = input(n, "end_positions", mtf_shape(e.batch));
     mtf_bert_result r = mtf_bert_span(&e.out, first, last);
-    n->precise[0] = r.logits;
-    n->precise[1] = r.last_logits;
     n->right = mtf_name(r.right, "right");
     if (!training) n->spans = mtf_stack("ends", 1, 2, (mtf_tensor *[]){r.logits, r.last_logits});
     return end_network(n, r.loss, &e);
