@@ -301,6 +301,18 @@ static bool search_with_state(finding *f, const mesh *m)
     return try_state(f, given, first);
 }
 
+/* A rule without axes: the dimension is not cut. */
+static bool keep_whole(mtf_session *s, const char *dim, layout *l)
+{
+    if (layout_find(l, dim)) return true;
+    layout_rule *rules = arena_array(&s->arena, layout_rule, l->nrules + 1);
+    TRY(rules != NULL);
+    memcpy(rules, l->rules, sizeof *rules * (size_t)l->nrules);
+    rules[l->nrules++] = (layout_rule){.dim = dim, .text = ""};
+    l->rules = rules;
+    return true;
+}
+
 static bool search_here(finding *f, const mesh *m)
 {
     const automatic_opts *o = f->opts;
@@ -308,6 +320,7 @@ static bool search_here(finding *f, const mesh *m)
     f->answer->meshes++;
     TRY(layout_parse(s, o->layout, m, &f->given) &&
         layout_parse_state(s, o->state_layout, &f->given));
+    if (o->whole_batch) TRY(keep_whole(s, "batch", &f->given));
     if (f->given.asks_state) return search_with_state(f, m);
     return search_mesh(f, &f->given, o->limit, f->room, f->share_ends) && keep_found(f, m);
 }
