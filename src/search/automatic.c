@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "microbatch/fewest.h"
 #include "price/decline.h"
+#include "search/memory_floor.h"
 #include "search/shapes.h"
 #include "search/with_state.h"
 
@@ -447,16 +448,24 @@ static bool nothing_fits(const finding *f)
     if (least.mesh_found) text_add(&with, "mesh %s with ", x->mesh_text);
     text_add(&with, "\"%s\"", x->layout_text);
     if (*x->state_text) text_add(&with, " and state \"%s\"", x->state_text);
-    const char *words = text_done(&with);
+    const char   *words = text_done(&with);
+    textbuf       advice = {.arena = &s->arena};
+    estimate_opts how = {.mesh = &x->mesh, .layout = &x->layout, .processor = -1};
+    how.rates = f->opts->rates;
     TRY(mtf_ok(s) && words);
+    if (more)
+        text_add(&advice, "it would fit on mesh %s", more);
+    else
+        TRY(memory_floor_write(f->graph, f->planned.graph, f->nfetches, f->planned.fetches, &how,
+                               f->opts->limit, &advice));
+    const char *what = text_done(&advice);
+    TRY(what != NULL);
     return fail(&s->fault, ERR_MEMORY,
                 "no layout%s%s fits: a processor may use %lld bytes, and the smallest "
-                "layout%s, %s, needs %lld, which is %lld too many; %s%s",
+                "layout%s, %s, needs %lld, which is %lld too many; %s",
                 *f->opts->mesh ? " on mesh " : "", f->opts->mesh, (long long)f->opts->limit,
                 least.search.gap > 0 ? " found" : "", words, (long long)x->cost.peak,
-                (long long)(x->cost.peak - f->opts->limit),
-                more ? "it would fit on mesh " : "make the batch smaller, or recompute",
-                more ? more : "");
+                (long long)(x->cost.peak - f->opts->limit), what);
 }
 
 /* The bound is over all meshes, and over rules for state where these were searched. */
