@@ -395,8 +395,19 @@ tight "one byte too few for variables" ": use --state-layout auto or more proces
 tight "working space does not fit" "variables take $variables of these, and the working space of kernels and collectives " "$variables"
 space=$(number "kernels and collectives")
 tight "one byte too few for working space" "which no smaller batch lessens" $((variables + space - 1))
-tight "only a large batch does not fit" "make the batch smaller, or recompute" $((variables + space)) --microbatches 1
-tight "parts of a batch do not fit" "the batch comes in 64 parts already: recompute, or use more processors" $((variables + space))
+tight "only a large batch does not fit" "make the batch smaller, or recompute" $((variables + space))
+least=$(number "batch:x\", needs")
+tight "one byte too few" "needs $least, which is 1 too many" $((least - 1))
+run layout mnist --hidden 64 --mesh x:2 --layout batch:x --memory-limit "$least"
+check "as much as the message says" 0 out "for a batch of 100"
+cat >wide.mtf <<'END'
+x: f32[batch=8, a=100000] = input
+w: f32[a=100000] = variable
+one: f32[one=1] = variable
+loss = reduce_mean(square(tanh(x * w) * w)) + reduce_mean(one)
+END
+refuses "parts of a batch do not fit" "the batch comes in 8 parts already: recompute, or use more processors" \
+    layout wide.mtf --optimizer sgd --mesh x:1 --layout one:x --memory-limit 2500000
 refuses "no such machine"             "there is no file" layout dense.mtf --mesh a:2 --machine fast
 refuses "calibrate: a mesh without axes" 'mesh "" cannot be calibrated' calibrate --mesh ""
 refuses "calibrate: a mesh that is open" "such as x:4" calibrate --mesh auto:2
