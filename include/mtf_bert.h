@@ -148,8 +148,10 @@ typedef struct mtf_bert_data_opts {
     const char *labels; /* the classes in their order, with commas; default "0,1"                 */
     int64_t     stride; /* of windows of long texts, in words; default 128                        */
     int64_t     query;  /* words of a question at most; default 64                                */
-    uint64_t    seed;
-    int64_t     vocab_size,
+    bool     texts; /* of spans: keep texts for mtf_bert_answers; columns may then be two: question
+                           and text                                                               */
+    uint64_t seed;
+    int64_t  vocab_size,
         type_vocab; /* of the model, whose tables all ids must be in; 0: not checked */
 } mtf_bert_data_opts;
 
@@ -159,6 +161,52 @@ typedef struct mtf_bert_data_opts {
  * row has no answer.  Files of TFRecords have features of these names.  Text is tokenised into memory.  NULL
  * after an error. */
 MTF_API mtf_dataset *mtf_bert_data_open(mtf_session *s, const mtf_bert_data_opts *opts);
+
+/* ---- answers --------------------------------------------------------------------------- */
+
+typedef struct mtf_bert_answers mtf_bert_answers;
+
+typedef struct mtf_bert_answers_opts {
+    int     most;    /* answers of a question, up to 100; default 20                             */
+    int64_t longest; /* words of an answer at most; default 30                                   */
+    bool   may_lack; /* there is no answer where the score of that exceeds the best answer's by more
+                         than the threshold                                                       */
+    double threshold;
+    const mtf_vocabulary *vocabulary; /* of records, whose words are else their numbers           */
+} mtf_bert_answers_opts;
+
+typedef struct mtf_bert_answer {
+    const char *text;        /* "" for no answer                                                  */
+    double      score;       /* the sum of its logits: where it begins, where it ends             */
+    double      probability; /* among those that are listed                                       */
+} mtf_bert_answer;
+
+typedef struct mtf_bert_answered {
+    const char *text;        /* the answer; "" for none                                */
+    double      probability; /* its own                                                */
+    double      margin;      /* by how much the score of no answer exceeds the best answer's  */
+    int         count;
+    const mtf_bert_answer *best; /* from the likeliest on, no answer among them where it may lack */
+} mtf_bert_answered;
+
+/* Shares of the questions; NAN where the files do not say what is right. */
+typedef struct mtf_bert_scores {
+    double
+        exact; /* answers that are what is right, in lower case, without punctuation and articles   */
+    double f1; /* the mean of twice the words in common over all words of both                 */
+} mtf_bert_scores;
+
+/* Finds answers among logits of rows for spans.  An answer lies inside one row; of the rows that are windows of
+ * one text, that one counts where the answer's first word has most text on its shorter side.  Each record is a
+ * question by itself.  NULL after an error; lives as long as the session. */
+MTF_API mtf_bert_answers *mtf_bert_answers_new(mtf_dataset *rows, const mtf_bert_answers_opts *o);
+/* Takes the logits [length] of a row; those it had before no longer count. */
+MTF_API bool    mtf_bert_answers_add(mtf_bert_answers *a, int64_t row, int64_t length,
+                                     const float *first, const float *last);
+MTF_API int64_t mtf_bert_answers_questions(const mtf_bert_answers *a);
+/* The answers to a question, from 0 on; they last until the next call. */
+MTF_API bool mtf_bert_answers_of(mtf_bert_answers *a, int64_t question, mtf_bert_answered *to);
+MTF_API bool mtf_bert_answers_score(mtf_bert_answers *a, mtf_bert_scores *to);
 
 #ifdef __cplusplus
 }

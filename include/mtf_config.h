@@ -102,8 +102,9 @@ typedef struct mtf_config_run {
     const char *layout_rules;  /* all of them, also rules for axes that the mesh lacks          */
     int64_t inputs_length, targets_length; /* 0: not given                                       */
     int64_t batch;                         /* sequences in a step                                */
-    bool    per_replica;                   /* it is that many for each part of a cut batch       */
-    int64_t outer_batch;                   /* size of the dimension outer_batch; 1: none         */
+    int64_t
+        per_replica; /* sequences for each part of a cut batch; 0: the batch is given as a whole */
+    int64_t outer_batch;  /* size of the dimension outer_batch; 1: none         */
     int64_t microbatches; /* into which a batch is split; 0: as few as fit the memory */
     int64_t train_steps;
     int64_t save_every, perplexity_steps;

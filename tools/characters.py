@@ -39,8 +39,29 @@ def classes():
     return rows
 
 
+def runs_of(single):
+    """Runs {first, count, step, to} of pairs of a character and what it becomes."""
+    runs, at = [], 0
+    while at < len(single):
+        first, to = single[at]
+        n, step = 1, 1
+        if at + 1 < len(single) and single[at + 1][0] - first in (1, 2):
+            step = single[at + 1][0] - first
+            while at + n < len(single) and single[at + n] == (first + n * step, to + n * step):
+                n += 1
+        runs.append("{0x%x,%d,%d,0x%x}," % (first, n, step, to))
+        at += n
+    return runs
+
+
+def lowered():
+    """Runs of capitals.  The one that Python makes two characters of, a dotted I, stays."""
+    pairs = [(code, chr(code).lower()) for code in range(0x110000)]
+    return runs_of([(code, ord(to)) for code, to in pairs if len(to) == 1 and ord(to) != code])
+
+
 def foldings():
-    """Runs {first, count, step, to} of characters that become one, and rows of those that become several."""
+    """Runs of characters that become one, and rows of those that become several."""
     single, several = [], []
     for code in range(0x110000):
         to = folded(chr(code))
@@ -54,17 +75,7 @@ def foldings():
         else:
             assert 2 <= len(to) <= MOST, hex(code)
             several.append("{0x%x, %d, {%s}}," % (code, len(to), ", ".join("0x%x" % x for x in to)))
-    runs, at = [], 0
-    while at < len(single):
-        first, to = single[at]
-        n, step = 1, 1
-        if at + 1 < len(single) and single[at + 1][0] - first in (1, 2):
-            step = single[at + 1][0] - first
-            while at + n < len(single) and single[at + n] == (first + n * step, to + n * step):
-                n += 1
-        runs.append("{0x%x,%d,%d,0x%x}," % (first, n, step, to))
-        at += n
-    return runs, several
+    return runs_of(single), several
 
 
 def wrapped(rows):
@@ -100,6 +111,11 @@ static const struct folding_run {
 %s
 };
 
+/* Capitals first, first + step, ... whose small letters are `to`, to + step, ... */
+static const struct folding_run lower_runs[] = {
+%s
+};
+
 /* Characters that fold to several. */
 static const struct folding_row {
     uint32_t from;
@@ -110,7 +126,8 @@ static const struct folding_row {
 };
 
 #endif
-""" % (unicodedata.unidata_version, wrapped(classes()), wrapped(runs), MOST, wrapped(several)))
+""" % (unicodedata.unidata_version, wrapped(classes()), wrapped(runs), wrapped(lowered()), MOST,
+                 wrapped(several)))
 
 
 if __name__ == "__main__":

@@ -25,4 +25,4 @@ $mtf train bert-classify "${words[@]}" "${classes[@]}" --train-files praise-trai
 $mtf train bert-span "${words[@]}" "${answers[@]}" --train-files questions-train.tsv --init-from pretrained \
     --epochs 3 --rate "$(slowing 0.0005)" --checkpoint-dir questions --quiet "$@"
 $mtf eval bert-classify "${words[@]}" "${classes[@]}" --checkpoint-dir praise "$@"
-$mtf eval bert-span "${words[@]}" "${answers[@]}" --checkpoint-dir questions "$@"
+$mtf eval bert-span "${words[@]}" "${answers[@]}" --checkpoint-dir questions --output answers "$@"

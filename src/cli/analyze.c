@@ -98,7 +98,7 @@ static bool show(analysis *a, const options *o, mtf_session *s, cJSON *to)
     } else if (mtf_is_first(s)) {
         textbuf t = {.arena = &a->estimate->arena};
         text_add(&t, "\n");
-        plan_write_header(a->estimate, NULL, &t);
+        plan_write_header(a->estimate, o, NULL, &t);
         text_add(&t, "\n");
         plan_write_table(a->estimate, option_given(o, "all"), a->total > 0 ? a->seconds : NULL, &t);
         write_verdict(a, &t);

@@ -91,6 +91,7 @@ bool choose_mesh(const options *o, mtf_graph *g, int n, mtf_tensor *const *fetch
         automatic_opts how = {.mesh = m,
                               .layout = rules,
                               .state_layout = state,
+                              .whole_batch = o->whole_batch,
                               .rates = rates,
                               .limit = (int64_t)r->capacity,
                               .starts = o->starts};

@@ -10,7 +10,7 @@ static const option_spec table[] = {
     OPTION_GROUP("what is evaluated"),
     OPTION_TABLE(checkpoint_options),
     {"bleu", NULL, false, "for text with inputs and targets: also decode answers to the inputs, and print BLEU and the share of exact answers"},
-    {"output", "NAME", false, "with --bleu: write NAME_inputs, NAME_targets and, for each checkpoint, NAME_STEP_predictions"},
+    {"output", "NAME", false, "with --bleu: write NAME_inputs, NAME_targets and, for each checkpoint, NAME_STEP_predictions; bert-span: write that, an object of JSON a question"},
     OPTION_TABLE(config_options),
     OPTION_TABLE(config_data_options),
     OPTION_TABLE(model_options),
@@ -28,6 +28,8 @@ static const char *const examples[] = {
     "mtf eval model.mtf --checkpoint-dir run --eval-data x=x.npy --eval-data y=y.npy --right hit",
     "mtf eval run --eval-text dev.txt --eval-checkpoints all",
     "mtf eval translator --eval-text dev.tsv --bleu --output dev",
+    "mtf eval bert-span --vocab vocab.txt --eval-files dev.tsv --checkpoint-dir answers --output "
+    "dev",
     NULL,
 };
 

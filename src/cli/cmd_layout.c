@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "cli/json_out.h"
+#include "cli/replicas.h"
 #include "cli/shared_options.h"
 #include "cli/train_setup.h"
 #include "page/layout_page.h"
@@ -53,6 +54,7 @@ static void write_proof(const job *j, textbuf *t)
     if (a->late) text_add(t, "; the search stopped after its time limit");
     if (j->graph->batch.name) {
         text_add(t, "; for a batch of %lld", (long long)j->graph->batch.size);
+        replicas_write(j->options, j->graph->batch.size, t);
         if (j->graph->parts > 1) text_add(t, " in %lld micro-batches", (long long)j->graph->parts);
     }
     text_add(t, "\n\n");
@@ -204,6 +206,7 @@ static int run(const options *o)
              .opts = {.mesh = option_nth(o, "mesh", 0),
                       .layout = option_given(o, "layout") ? option_nth(o, "layout", 0) : "auto",
                       .state_layout = option_nth(o, "state-layout", 0),
+                      .whole_batch = o->whole_batch,
                       .smallest = objective && strcmp(objective, "memory") == 0,
                       .limit = (int64_t)limit,
                       .most_axes = (int)axes,

@@ -110,7 +110,7 @@ static bool plan_one(job *j)
         ok = json_print(j->session, root);
     } else if (ok) {
         textbuf t = {.arena = &e->arena};
-        plan_write_header(e, whose_layout(j), &t);
+        plan_write_header(e, j->options, whose_layout(j), &t);
         planned_data_write(&j->data, &t);
         if (hints) write_hint(&h, &t);
         text_add(&t, "\n");

@@ -114,7 +114,7 @@ int config_complete(options *o)
         status = close_session(s);
         return status == STATUS_DONE ? STATUS_FAILED : status;
     }
-    bool per_replica = run.per_replica;
+    o->replica_batch = option_given(o, "batch") ? 0 : run.per_replica;
     session_free(s); /* mtf_close would join the other ranks and end MPI */
-    return per_replica ? replicas_choose(o) : -1;
+    return o->replica_batch ? replicas_choose(o) : -1;
 }

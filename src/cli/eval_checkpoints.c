@@ -109,9 +109,11 @@ static bool open_decoded(evaluation *e)
 {
     setup      *s = e->setup;
     const char *output = option_nth(s->options, "output", 0);
+    if (e->network.spans) e->output = output;
     if (!option_given(s->options, "bleu"))
-        return !output || fail(&s->session->fault, ERR_USAGE,
-                               "--output writes decoded answers: add --bleu, which decodes them");
+        return !output || e->output ||
+               fail(&s->session->fault, ERR_USAGE,
+                    "--output writes decoded answers: add --bleu, which decodes them");
     if (!s->config)
         return fail(&s->session->fault, ERR_USAGE,
                     "--bleu is for models that configurations describe");

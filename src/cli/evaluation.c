@@ -7,6 +7,7 @@
 #include "base/numbers.h"
 #include "base/textbuf.h"
 #include "data/text/target_bytes.h"
+#include "model/evaluate.h"
 #include "model/progress.h"
 
 enum {
@@ -16,7 +17,7 @@ enum {
     SEQUENCES,
     SEQUENCES_RIGHT,
     VALUES,
-    MOST_VALUES = VALUES + MOST_SCORES
+    MOST_VALUES = VALUES + MOST_SCORES + 1
 };
 
 /* One figure: its name in JSON and in event files, and in printed text; "": it is not printed. */
@@ -60,18 +61,27 @@ static int common_values(const network *n)
     return n->token_counts ? VALUES : n->right ? TOKENS : RIGHT;
 }
 
+/* The spans are the last of the values. */
+static bool listen_to_spans(evaluation *e, int values)
+{
+    if (!e->network.spans) return true;
+    evaluation_listen(e->means, values - 1, span_answers_take, &e->spans);
+    return span_answers_open(&e->spans, e->setup, &e->network, e->data);
+}
+
 bool evaluation_prepare(evaluation *e, const char *events_dir)
 {
     mtf_session   *s = e->setup->session;
     const network *n = &e->network;
-    int            common = common_values(n);
+    int            common = common_values(n), count = common + n->nscores;
     mtf_tensor    *values[MOST_VALUES] = {n->loss, n->right, n->token_counts, n->sequences,
                                           n->sequences_right};
     if (!e->data) return true;
     if (n->token_counts) values[LOSS] = n->token_losses;
     for (int k = 0; k < n->nscores; k++) values[common + k] = n->scores[k].value;
-    e->means = mtf_evaluation_new(n->graph, common + n->nscores, values, e->data, NULL);
-    TRY(e->means != NULL && look_at_text(e));
+    if (n->spans) values[count++] = n->spans;
+    e->means = mtf_evaluation_new(n->graph, count, values, e->data, NULL);
+    TRY(e->means != NULL && look_at_text(e) && listen_to_spans(e, count));
     if (!events_dir || !mtf_is_first(s)) return true;
     textbuf path = {.arena = &s->arena};
     text_add(&path, "%s/eval", events_dir);
@@ -82,7 +92,7 @@ bool evaluation_prepare(evaluation *e, const char *events_dir)
 
 /* ---- figures ---- */
 
-enum { MOST = 8 + MOST_SCORES };
+enum { MOST = 10 + MOST_SCORES };
 
 typedef struct figures {
     int    n;
@@ -168,6 +178,24 @@ static bool add_decoded(evaluation *e, int64_t step, figures *f)
     return true;
 }
 
+/* The figures of answers as text.  Where the data do not say what is right, there are no other figures either. */
+static bool add_answers(const evaluation *e, int64_t step, figures *f)
+{
+    mtf_bert_scores scores;
+    if (!e->network.spans) return true;
+    TRY(mtf_bert_answers_score(e->spans.answers, &scores));
+    if (isnan(scores.exact)) {
+        double count = (double)mtf_bert_answers_questions(e->spans.answers);
+        f->n = 0;
+        add_figure(f, "questions", NULL, "questions %.0f", count, count);
+    } else {
+        add_figure(f, "exact_match", "exact_match", "exact match %.2f %%", scores.exact,
+                   100 * scores.exact);
+        add_figure(f, "f1", "f1", "F1 %.2f %%", scores.f1, 100 * scores.f1);
+    }
+    return !e->output || span_answers_write(&e->spans, e->output, step);
+}
+
 bool evaluation_show(evaluation *e, const evaluation_place *at)
 {
     int64_t step = at->step;
@@ -176,7 +204,7 @@ bool evaluation_show(evaluation *e, const evaluation_place *at)
     if (!e->data) return true;
     TRY(mtf_evaluation_run(e->means, means));
     make_figures(e, means, &f);
-    TRY(add_decoded(e, step, &f));
+    TRY(add_decoded(e, step, &f) && add_answers(e, step, &f));
     for (int i = 0; e->events && i < f.n; i++)
         if (f.list[i].event) TRY(events_scalar(e->events, step, f.list[i].event, f.list[i].value));
     for (int i = 0; i < f.n; i++)

@@ -4,6 +4,7 @@
 
 #include "cli/decoded_eval.h"
 #include "cli/shown_examples.h"
+#include "cli/span_answers.h"
 #include "cli/train_setup.h"
 #include "model/events.h"
 #include "mtf_train.h"
@@ -18,6 +19,8 @@ typedef struct evaluation {
     bool            pairs;   /* text: rows are pairs of inputs and targets */
     int64_t         bytes;   /* text: bytes of the targets; 0: unknown */
     decoded_eval   *decoded; /* also decodes answers; NULL: does not */
+    span_answers    spans;   /* of networks that have spans, whose answers are evaluated as well */
+    const char     *output;  /* ... and are written to files that begin so; NULL: they are not */
     events         *events;  /* NULL: none, or another rank writes them */
     train_report   *report;  /* also receives the figures; NULL: none */
     shown_examples  shown;   /* ... and pictures, where the model has some */

@@ -49,79 +49,57 @@ static bool begin_copy(copying *c, const network *n, const char *option)
 /* Replaces the network's tensors by those of the copy. */
 static void take_images(const copying *c, network *n)
 {
-    mtf_tensor **all[] = {&n->loss,         &n->right,     &n->token_losses,
-                          &n->token_counts, &n->sequences, &n->sequences_right};
+    mtf_tensor **all[] = {&n->loss,      &n->right,           &n->token_losses, &n->token_counts,
+                          &n->sequences, &n->sequences_right, &n->spans};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         if (*all[k]) *all[k] = image_of(&c->images, *all[k]);
     for (int k = 0; k < n->nscores; k++)
         n->scores[k].value = image_of(&c->images, n->scores[k].value);
     for (int k = 0; k < PICTURES; k++)
         if (n->pictures[k].value) n->pictures[k].value = image_of(&c->images, n->pictures[k].value);
-    for (int k = 0; k < PRECISE; k++)
-        if (n->precise[k]) n->precise[k] = image_of(&c->images, n->precise[k]);
     n->graph = c->to;
 }
 
 /* ---- what stays f32 ---- */
 
-static bool is_precise(const network *n, const mtf_tensor *x)
+/* Does the network compute here, so that what follows may be its losses?  A product of one number sums losses up. */
+static bool ends_losses(const node *n)
 {
-    for (int k = 0; k < PRECISE; k++)
-        if (n->precise[k] == x) return true;
+    bool product = n->op->product && n->out[0]->shape.ndims > 0;
+    return product || (n->op->blocks && n->op->blocks[0]);
+}
+
+static bool is_any(const node *n, const bool *marked)
+{
+    for (int i = 0; i < n->nout; i++)
+        if (marked[n->out[i]->id]) return true;
     return false;
 }
 
-static bool takes_f32(const node *n)
-{
-    for (int i = 0; i < n->nin; i++)
-        if (n->in[i]->type == MTF_F32) return true;
-    return false;
-}
-
-/* What is computed from precise tensors, outside of blocks. */
-static void keep_what_follows(const network *n, bool *kept)
-{
-    const block *root = &n->graph->root;
-    for (int k = 0; k < root->nnodes; k++) {
-        const node *to = root->nodes[k];
-        bool        follows = false;
-        for (int i = 0; i < to->nin; i++)
-            follows = follows || is_precise(n, to->in[i]) || kept[to->in[i]->id];
-        if (to->op->blocks && to->op->blocks[0]) follows = false;
-        for (int i = 0; i < to->nout; i++) kept[to->out[i]->id] = follows;
-    }
-}
-
-/* What is made for these alone: constants, classes as 0 and 1. */
-static bool keep_what_they_take(const network *n, bool *kept)
-{
-    mtf_graph *g = n->graph;
-    bool      *taken = arena_array(&g->arena, bool, g->ntensors);  /* by those that are kept */
-    bool      *shared = arena_array(&g->arena, bool, g->ntensors); /* by others */
-    TRY(taken && shared);
-    for (int k = 0; k < g->root.nnodes; k++) {
-        const node *to = g->root.nodes[k];
-        bool       *by = to->nout > 0 && kept[to->out[0]->id] ? taken : shared;
-        for (int i = 0; i < to->nin; i++) by[to->in[i]->id] = true;
-    }
-    for (int k = 0; k < g->root.nnodes; k++) {
-        const node       *from = g->root.nodes[k];
-        const mtf_tensor *x = from->nout == 1 ? from->out[0] : NULL;
-        if (x && taken[x->id] && !shared[x->id] && !is_variable(x) && !takes_f32(from))
-            kept[x->id] = true;
-    }
-    return true;
-}
-
-/* Shorter types leave the losses in f32. */
+/* In a shorter type, losses and what is computed for them alone stay f32: all that only leads to the loss, back to
+ * the products that its logits come from, and the inputs and variables that it takes. */
 static bool keep_losses(const network *n, mtf_dtype type, resize_rules *r)
 {
-    if (!dtype_is_short(type) || !n->precise[0]) return true;
-    bool *kept = arena_array(&n->graph->arena, bool, n->graph->ntensors);
-    TRY(kept != NULL);
+    mtf_graph *g = n->graph;
+    if (!dtype_is_short(type)) return true;
+    bool *needed = file_needs(g, 1, &n->loss);
+    bool *kept = arena_array(&g->arena, bool, g->ntensors);
+    bool *other = arena_array(&g->arena, bool, g->ntensors); /* it leads elsewhere as well */
+    TRY(needed && kept && other);
     r->kept = kept;
-    keep_what_follows(n, kept);
-    return keep_what_they_take(n, kept);
+    for (int k = g->root.nnodes - 1; k >= 0; k--) {
+        const node *to = g->root.nodes[k];
+        if (to->nout == 0 || !is_any(to, needed) || is_input(to->out[0]) || is_variable(to->out[0]))
+            continue;
+        bool keep = !is_any(to, other) && !ends_losses(to);
+        for (int i = 0; i < to->nout; i++) kept[to->out[i]->id] = keep;
+        for (int i = 0; i < to->nin; i++) {
+            mtf_tensor *x = to->in[i];
+            if (!keep) other[x->id] = true;
+            if (keep && (is_input(x) || is_variable(x))) kept[x->id] = true;
+        }
+    }
+    return true;
 }
 
 bool network_retype(network *n, mtf_dtype type)
@@ -132,7 +110,7 @@ bool network_retype(network *n, mtf_dtype type)
     c.rules.type = type;
     for (int i = 0; i < n->graph->ntensors; i++) {
         mtf_tensor **image = &c.images.of[i];
-        bool         whole = c.rules.kept && is_precise(n, n->graph->all[i]);
+        bool         whole = c.rules.kept && c.rules.kept[i];
         if (*image && (*image)->type == MTF_F32 && !whole) *image = mtf_cast(*image, type);
     }
     TRY(mtf_ok(c.to->session));

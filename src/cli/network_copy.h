@@ -6,7 +6,8 @@
 #include "mtf_nn.h"
 
 /* The same network with another type in place of f32; inputs and variables keep their types and are
- * cast.  The loss is f32.  False after an error. */
+ * cast.  The loss is f32, and with a shorter type all that follows the last products as well: softmax, cross
+ * entropy, means.  False after an error. */
 bool network_retype(network *n, mtf_dtype type);
 /* The same network for evaluation, with the running averages of trainable variables in place of the
  * variables. */

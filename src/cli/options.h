@@ -79,8 +79,10 @@ struct options {
     } * values;
     int          ntyped; /* the arguments after the command's name, as they are */
     char *const *typed;
-    bool         trial;      /* a trial before the command, which will say what there is to note */
-    bool         mesh_found; /* --mesh was auto:N, and has been found together with the batch */
+    bool         trial;       /* a trial before the command, which will say what there is to note */
+    bool         mesh_found;  /* --mesh was auto:N, and has been found together with the batch */
+    bool         whole_batch; /* the batch was found to be of one replica: no layout cuts it */
+    int64_t      replica_batch; /* examples of a replica, where files give the batch so; else 0 */
     /* for searches to begin with: the rules of configuration files; NULL: none */
     const char *starts;
     int         nowned;

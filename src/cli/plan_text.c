@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cli/replicas.h"
 #include "price/decline.h"
 
 /* ---- collectives, summed ---- */
@@ -135,7 +136,7 @@ static void write_sent(estimate *e, textbuf *t)
     }
 }
 
-void plan_write_header(estimate *e, const char *whose, textbuf *t)
+void plan_write_header(estimate *e, const options *o, const char *whose, textbuf *t)
 {
     const price       *p = &e->price;
     const price_rates *r = &p->rates;
@@ -149,6 +150,7 @@ void plan_write_header(estimate *e, const char *whose, textbuf *t)
     if (e->batch.name) {
         text_add(t, "\nbatch            %lld example%s", (long long)e->batch.size,
                  e->batch.size == 1 ? "" : "s");
+        replicas_write(o, e->batch.size, t);
         if (e->parts > 1)
             text_add(t, ", in %lld micro-batches one after the other", (long long)e->parts);
         if (e->parts > 1 && e->opts.unparted)

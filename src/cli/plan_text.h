@@ -2,6 +2,7 @@
 #ifndef CLI_PLAN_TEXT_H
 #define CLI_PLAN_TEXT_H
 
+#include "cli/options.h"
 #include "price/estimate.h"
 
 /* Collectives of one kind, along the same axes, caused by the same rule. */
@@ -19,8 +20,8 @@ int collective_sums(estimate *e, bool by_cause, collective_sum **list);
 
 void plan_write_mesh(const mesh *m, textbuf *t);     /* rows:2,cols:4 */
 void plan_write_layout(const layout *l, textbuf *t); /* rules as they were written */
-/* `whose` says where the layout is from; NULL: from the command line. */
-void plan_write_header(estimate *e, const char *whose, textbuf *t);
+/* `whose` says where the layout is from, NULL: from the command line; `o` for how many replicas the batch is. */
+void plan_write_header(estimate *e, const options *o, const char *whose, textbuf *t);
 void plan_write_diff(estimate *a, estimate *b, textbuf *t);
 
 #endif

@@ -109,6 +109,7 @@ static bool set_found(options *o, const choosing *c, bool any_mesh)
 {
     if (any_mesh && !set_option(o, "mesh", c->best_mesh)) return false;
     o->mesh_found = any_mesh;
+    o->whole_batch = !c->given_cut && strncmp(c->best, "batch:", 6) != 0;
     return set_option(o, "layout", c->best) && (o->starts = option_own(o, c->starts));
 }
 
@@ -143,6 +144,13 @@ static bool choose(choosing *c, mtf_session *s)
         try_mesh(c);
     }
     return *c->best;
+}
+
+void replicas_write(const options *o, int64_t batch, textbuf *t)
+{
+    if (o->replica_batch > 0 && batch > o->replica_batch && batch % o->replica_batch == 0)
+        text_add(t, ", %lld for each of %lld replicas", (long long)o->replica_batch,
+                 (long long)(batch / o->replica_batch));
 }
 
 int replicas_choose(options *o)

@@ -12,6 +12,7 @@ typedef struct copying {
     const resize_rules *rules;
     images             *images;
     bool                names;
+    mtf_tensor        **wide; /* by tensor id: the f32 that kept nodes take of a shorter one */
     mtf_tensor        **iterations; /* iterations of the enclosing loops, outermost first */
     int                 niterations;
 } copying;
@@ -121,12 +122,15 @@ static bool keeps_type(const copying *c, const node *n)
     return false;
 }
 
-/* A tensor for a node: one that computes in f32 takes nothing shorter, others nothing longer. */
+/* A tensor for a node: one that computes in f32 takes nothing shorter, others nothing longer.  There is one f32
+ * of a shorter tensor, so that its gradients are added up in f32. */
 static mtf_tensor *input_image(const copying *c, const node *to, mtf_tensor *x)
 {
     mtf_tensor *image = image_of(c->images, x);
     if (!image || !c->rules->kept || x->type != MTF_F32) return image;
-    return mtf_cast(image, keeps_type(c, to) ? MTF_F32 : c->rules->type);
+    if (!keeps_type(c, to)) return mtf_cast(image, c->rules->type);
+    if (!c->wide[x->id]) c->wide[x->id] = mtf_cast(image, MTF_F32);
+    return c->wide[x->id];
 }
 
 static mtf_dtype retyped(const copying *c, mtf_dtype type)
@@ -261,5 +265,6 @@ bool resize_graph(const mtf_graph *g, const resize_rules *r, bool names, mtf_gra
 {
     copying c = {.to = to, .rules = r, .images = m, .names = names};
     c.iterations = loop_iterations(to, &c.niterations);
-    return c.iterations && copy_nodes(&c, &g->root);
+    c.wide = arena_array(&to->arena, mtf_tensor *, r->kept ? g->ntensors : 0);
+    return c.iterations && c.wide && copy_nodes(&c, &g->root);
 }

@@ -5,10 +5,11 @@
  * equally often (MTF_REPEAT); every batch is then weighted by its number of
  * different examples.
  */
+#include "model/evaluate.h"
+
 #include "base/dtype.h"
 #include "data/dataset.h"
 #include "model/assigns.h"
-#include "mtf_train.h"
 #include "run/compiled.h"
 
 struct mtf_evaluation {
@@ -20,6 +21,10 @@ struct mtf_evaluation {
     int          nvalues;
     char        *room; /* for the largest value */
     bool         closed;
+    /* who else takes the examples of a value */
+    int                  heard;
+    evaluation_listener *listener; /* NULL: nobody */
+    void                *context;
 };
 
 /* ---- opening ---- */
@@ -116,10 +121,17 @@ void mtf_evaluation_free(mtf_evaluation *e)
     close_evaluation(e);
 }
 
+void evaluation_listen(mtf_evaluation *e, int value, evaluation_listener *to, void *context)
+{
+    e->heard = value;
+    e->listener = to;
+    e->context = context;
+}
+
 /* ---- running ---- */
 
-/* Adds the value of each real example; a scalar is the mean of all of them. */
-static bool add_value(mtf_evaluation *e, int i, int64_t real)
+/* Adds the value of each real example, of which number `first` is the first; a scalar is the mean of all of them. */
+static bool add_value(mtf_evaluation *e, int i, int64_t first, int64_t real)
 {
     const mtf_tensor *x = e->values[i];
     int64_t           each = 1;
@@ -127,6 +139,7 @@ static bool add_value(mtf_evaluation *e, int i, int64_t real)
     int64_t count = x->shape.ndims ? real * each : 1;
     double  sum = 0;
     TRY(mtf_fetch(e->program, e->values[i], e->room));
+    if (e->listener && e->heard == i) TRY(e->listener(e->context, first, real, e->room));
     for (int64_t k = 0; k < count; k++) sum += dtype_load(x->type, e->room, k);
     e->sums[i] += x->shape.ndims ? sum / (double)each : sum * (double)real;
     return true;
@@ -141,7 +154,7 @@ bool mtf_evaluation_run(mtf_evaluation *e, double *means)
     while (mtf_batches_next(e->batches)) {
         int64_t real = mtf_batches_real(e->batches);
         TRY(mtf_step(e->program));
-        for (int i = 0; i < e->nvalues; i++) TRY(add_value(e, i, real));
+        for (int i = 0; i < e->nvalues; i++) TRY(add_value(e, i, examples, real));
         examples += real;
     }
     TRY(mtf_ok(e->session));

@@ -7,6 +7,7 @@
 #define MODEL_READY_H
 
 #include "base/session.h"
+#include "mtf_bert.h"
 #include "mtf_data.h"
 
 typedef struct model model;
@@ -16,7 +17,7 @@ typedef struct model_option {
     const char *name, *otherwise;
 } model_option;
 
-enum { MOST_MODEL_OPTIONS = 16, MOST_FIELDS = 16, MOST_SCORES = 8, PICTURES = 3, PRECISE = 3 };
+enum { MOST_MODEL_OPTIONS = 16, MOST_FIELDS = 16, MOST_SCORES = 8, PICTURES = 3 };
 
 typedef struct settings {
     mtf_session *session;
@@ -48,12 +49,12 @@ typedef struct network {
     mtf_tensor *token_losses, *token_counts;
     /* [batch], likewise: 1 where a row has tokens; 1 where it has tokens and all of them are right. */
     mtf_tensor *sequences, *sequences_right;
-    /* Logits and weights of losses: what is computed from them stays f32 where the network computes in a
-     * shorter type; those that are NULL are none. */
-    mtf_tensor *precise[PRECISE];
     /* In evaluation, further figures, and pictures beside each other; those without a value are none. */
-    network_score   scores[MOST_SCORES];
-    int             nscores;
+    network_score scores[MOST_SCORES];
+    int           nscores;
+    /* In evaluation of answers to questions: logits f32 [batch, 2, length] of where they begin and end; NULL: it
+     * is something else. */
+    mtf_tensor     *spans;
     network_picture pictures[PICTURES];
 } network;
 
@@ -66,6 +67,8 @@ struct model {
     bool (*fields)(const settings *v, bool training, mtf_field fields[MOST_FIELDS]);
     /* The same as a dataset, which is NULL where there is none. */
     bool (*data)(const settings *v, bool training, mtf_dataset **data);
+    /* Of a model whose network has spans: for answers among the rows of the data. */
+    bool (*answers)(const settings *v, mtf_dataset *data, mtf_bert_answers **answers);
     /* For optimizers: which variables are not decayed, and the largest norm of all gradients; NULL and 0: all
      * are, and any. */
     const char *undecayed;

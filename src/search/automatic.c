@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "microbatch/fewest.h"
 #include "price/decline.h"
+#include "search/memory_floor.h"
 #include "search/shapes.h"
 #include "search/with_state.h"
 
@@ -14,6 +15,13 @@
 enum { TRIED_WITH_STATE = 6, HASTE = 300 * 1000 };
 #define SECONDS 10.0 /* of search, by default */
 #define OVERTIME 5.0 /* seconds after it, to price the runners-up as exactly as the best */
+
+/* In how many parts the batch comes. */
+typedef enum parts_state {
+    PARTS_GIVEN, /* or it does not divide */
+    PARTS_FIRST, /* more of them are tried where nothing fits */
+    PARTS_LAST   /* no more can be tried */
+} parts_state;
 
 typedef struct finding {
     mtf_graph            *graph; /* of the whole batch */
@@ -32,9 +40,9 @@ typedef struct finding {
     int                   meshes;      /* in all */
     int                   meshes_left; /* to be tried, with the current one */
     double                bound;       /* no layout of a mesh that was tried is better */
-    const char           *starts;   /* rules to begin with: given, and the best of other meshes */
-    bool                  gives_up; /* where nothing seems to fit */
-    bool                  late;     /* not all meshes were tried, or not all their layouts */
+    const char           *starts; /* rules to begin with: given, and the best of other meshes */
+    parts_state           tried;
+    bool                  late; /* not all meshes were tried, or not all their layouts */
 } finding;
 
 /* ---- texts ---- */
@@ -208,7 +216,7 @@ static bool search_mesh(finding *f, const layout *given, int64_t limit, int want
                      .starts = f->starts,
                      .work = f->opts->work,
                      .deadline = deadline,
-                     .gives_up = f->gives_up && limit && !given->asks_state,
+                     .gives_up = f->tried == PARTS_FIRST && limit && !given->asks_state,
                      .waits = f->meshes > 1,
                      .tell = f->opts->tell,
                      .context = f->opts->context};
@@ -301,6 +309,18 @@ static bool search_with_state(finding *f, const mesh *m)
     return try_state(f, given, first);
 }
 
+/* A rule without axes: the dimension is not cut. */
+static bool keep_whole(mtf_session *s, const char *dim, layout *l)
+{
+    if (layout_find(l, dim)) return true;
+    layout_rule *rules = arena_array(&s->arena, layout_rule, l->nrules + 1);
+    TRY(rules != NULL);
+    memcpy(rules, l->rules, sizeof *rules * (size_t)l->nrules);
+    rules[l->nrules++] = (layout_rule){.dim = dim, .text = ""};
+    l->rules = rules;
+    return true;
+}
+
 static bool search_here(finding *f, const mesh *m)
 {
     const automatic_opts *o = f->opts;
@@ -308,6 +328,7 @@ static bool search_here(finding *f, const mesh *m)
     f->answer->meshes++;
     TRY(layout_parse(s, o->layout, m, &f->given) &&
         layout_parse_state(s, o->state_layout, &f->given));
+    if (o->whole_batch) TRY(keep_whole(s, "batch", &f->given));
     if (f->given.asks_state) return search_with_state(f, m);
     return search_mesh(f, &f->given, o->limit, f->room, f->share_ends) && keep_found(f, m);
 }
@@ -378,7 +399,7 @@ static bool try_all(finding *f)
 /* ---- nothing fits ---- */
 
 static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
-                      const automatic_opts *opts, bool last, automatic_answer *answer);
+                      const automatic_opts *opts, parts_state parts, automatic_answer *answer);
 
 /* The layout of least memory on the mesh or meshes that `m` describes; a short search. */
 static bool find_smallest(const finding *f, const char *m, automatic_answer *least)
@@ -390,7 +411,7 @@ static bool find_smallest(const finding *f, const char *m, automatic_answer *lea
     o.want = 1;
     o.tell = NULL;
     o.work = HASTE;
-    return find_once(f->graph, f->nfetches, f->fetches, &o, true, least);
+    return find_once(f->graph, f->nfetches, f->fetches, &o, PARTS_GIVEN, least);
 }
 
 /* The mesh with `times` times the processors along an axis; NULL where there are too many. */
@@ -416,9 +437,26 @@ static const char *larger_mesh(const finding *f)
     return NULL;
 }
 
+/* The number of parts that needs least: more of them have smaller activations, but gradients of their own. */
+static bool choose_parts(finding *f, automatic_answer *least)
+{
+    mtf_graph *g = f->graph;
+    int64_t    best = g->parts;
+    for (int64_t n = best / 2; n >= 1 && clock_thread() < f->deadline; n /= 2) {
+        automatic_answer other;
+        g->parts = n;
+        TRY(find_smallest(f, f->opts->mesh, &other));
+        if (other.best[0].cost.peak > least->best[0].cost.peak) continue;
+        *least = other;
+        best = n;
+    }
+    g->parts = best;
+    return microbatch_graph(g, f->nfetches, f->fetches, &f->planned);
+}
+
 /* The layout of least memory may fit where the search for the least time has found nothing, since
  * that tries rules for state on a few layouts only.  Then it is the answer, without a proof. */
-static bool nothing_fits(const finding *f)
+static bool nothing_fits(finding *f)
 {
     mtf_session     *s = f->graph->session;
     automatic_answer least;
@@ -429,21 +467,31 @@ static bool nothing_fits(const finding *f)
         *f->answer = least;
         return true;
     }
+    if (f->tried == PARTS_LAST) TRY(choose_parts(f, &least));
+    x = &least.best[0];
     const char *more = larger_mesh(f);
     textbuf     with = {.arena = &s->arena};
     if (least.mesh_found) text_add(&with, "mesh %s with ", x->mesh_text);
     text_add(&with, "\"%s\"", x->layout_text);
     if (*x->state_text) text_add(&with, " and state \"%s\"", x->state_text);
-    const char *words = text_done(&with);
+    const char   *words = text_done(&with);
+    textbuf       advice = {.arena = &s->arena};
+    estimate_opts how = {.mesh = &x->mesh, .layout = &x->layout, .processor = -1};
+    how.rates = f->opts->rates;
     TRY(mtf_ok(s) && words);
+    if (more)
+        text_add(&advice, "it would fit on mesh %s", more);
+    else
+        TRY(memory_floor_write(f->graph, f->planned.graph, f->nfetches, f->planned.fetches, &how,
+                               f->opts->limit, &advice));
+    const char *what = text_done(&advice);
+    TRY(what != NULL);
     return fail(&s->fault, ERR_MEMORY,
                 "no layout%s%s fits: a processor may use %lld bytes, and the smallest "
-                "layout%s, %s, needs %lld, which is %lld too many; %s%s",
+                "layout%s, %s, needs %lld, which is %lld too many; %s",
                 *f->opts->mesh ? " on mesh " : "", f->opts->mesh, (long long)f->opts->limit,
                 least.search.gap > 0 ? " found" : "", words, (long long)x->cost.peak,
-                (long long)(x->cost.peak - f->opts->limit),
-                more ? "it would fit on mesh " : "make the batch smaller, or recompute",
-                more ? more : "");
+                (long long)(x->cost.peak - f->opts->limit), what);
 }
 
 /* The bound is over all meshes, and over rules for state where these were searched. */
@@ -457,7 +505,7 @@ static void prove(const finding *f)
 
 /* One search; `answer` has no layouts where nothing fits. */
 static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
-                      const automatic_opts *opts, bool last, automatic_answer *answer)
+                      const automatic_opts *opts, parts_state tried, automatic_answer *answer)
 {
     mtf_session *s = g->session;
     finding      f = {.graph = g,
@@ -467,7 +515,7 @@ static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                       .answer = answer,
                       .deadline = clock_thread() + (opts->seconds > 0 ? opts->seconds : SECONDS),
                       .starts = opts->starts,
-                      .gives_up = !last,
+                      .tried = tried,
                       .bound = INFINITY,
                       .state_bound = INFINITY,
                       .state_root = INFINITY};
@@ -477,7 +525,7 @@ static bool find_once(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
     f.last = arena_new(&s->arena, search_answer);
     TRY(answer->best && f.last && microbatch_graph(g, nfetches, fetches, &f.planned) &&
         try_all(&f) && settle(&f));
-    if (answer->n == 0) return !last || nothing_fits(&f);
+    if (answer->n == 0) return tried == PARTS_FIRST || nothing_fits(&f);
     answer->search.late = f.late;
     prove(&f);
     return true;
@@ -502,7 +550,7 @@ static bool in_fewest_parts(mtf_graph *g, int nfetches, mtf_tensor *const *fetch
         }
         text_add(&starts, "%s|%s", x->layout_text, opts->starts ? opts->starts : "");
         from.starts = text_done(&starts);
-        TRY(from.starts && find_once(g, nfetches, fetches, &from, false, &better));
+        TRY(from.starts && find_once(g, nfetches, fetches, &from, PARTS_FIRST, &better));
         if (better.n == 0) {
             g->parts = now;
             return true;
@@ -518,12 +566,13 @@ bool automatic_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches,
                     const automatic_opts *opts, automatic_answer *answer)
 {
     bool divides;
-    if (!g->batch.name || g->parts > 0) return find_once(g, nfetches, fetches, opts, true, answer);
+    if (!g->batch.name || g->parts > 0)
+        return find_once(g, nfetches, fetches, opts, PARTS_GIVEN, answer);
     TRY(microbatch_divides(g, nfetches, fetches, &divides));
     for (int64_t n = 1;; n *= 2) {
         bool last = !divides || n * 2 > g->batch.size;
         g->parts = n;
-        TRY(find_once(g, nfetches, fetches, opts, last, answer));
+        TRY(find_once(g, nfetches, fetches, opts, last ? PARTS_LAST : PARTS_FIRST, answer));
         if (answer->n > 0) return in_fewest_parts(g, nfetches, fetches, opts, answer);
         if (last) return true;
     }

@@ -8,6 +8,7 @@ typedef struct automatic_opts {
     const char *mesh;         /* "rows:2,cols:4", or "auto:64" */
     const char *layout;       /* fixed rules, and `auto` */
     const char *state_layout; /* likewise */
+    bool        whole_batch;  /* the batch is of one replica: no layout cuts it */
     price_rates rates;
     bool        smallest;
     int64_t     limit;     /* bytes that a processor may use; 0: any number */

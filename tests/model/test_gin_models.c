@@ -431,7 +431,7 @@ static void test_all_again(void **state)
         seen++;
     }
     closedir(folder);
-    assert_int_equal(seen, 33);
+    assert_int_equal(seen, 34);
 }
 
 /* 768 Mi parameters of experts, as the original says of lm_moe; words and numbers arrive. */
@@ -450,6 +450,15 @@ static void test_experts(void **state)
     assert_true(m->experts == 32 && m->hidden == 4096 && m->loss_coef == 0.01 &&
                 m->least_capacity == 4);
     assert_string_equal(m->gating, "top_2");
+    check_same_again(&o, 1000);
+    close_well(o.session);
+    /* As many in two levels, whose routers choose among 8 and 8. */
+    o = open_names("lm_moe_2d.gin", NULL, NULL, 1000);
+    assert_int_equal(count_parameters(build(&o)),
+                     3 * (experts + 1024 * (8 + 8 * 8) + 2 * attention + dense + 4 * 1024) + 1024 +
+                         1024 * 1024 + 512 * 1024);
+    m = &o.model.model.stack.layers[1].moe;
+    assert_true(m->outer == 8 && m->experts == 8 && m->hidden == 2048 && m->capacity_inner == 1);
     check_same_again(&o, 1000);
     close_well(o.session);
     o = open_names("deepseek_small.gin", NULL, NULL, 1000);

@@ -187,6 +187,33 @@ static void test_nothing_fits(void **state)
     mtf_close(c.s);
 }
 
+static const char *refusal(long long memory)
+{
+    static char text[600];
+    ground      c = start(dense(64, 64, 256, 16), "loss");
+    find(&c, &(mtf_layout_opts){.mesh = "x:2", .layout = "batch:x", .memory = (size_t)memory});
+    snprintf(text, sizeof text, "%s", mtf_error(c.s));
+    mtf_close(c.s);
+    return text;
+}
+
+static long long number_after(const char *text, const char *words)
+{
+    const char *at = strstr(text, words);
+    if (!at) fail_msg("\"%s\" is not in \"%s\"", words, text);
+    return atoll(at + strlen(words));
+}
+
+/* Variables that alone are too many are what is named. */
+static void test_floor(void **state)
+{
+    (void)state;
+    long long variables = number_after(refusal(1), "too many; variables alone take ");
+    assert_int_equal(variables, 4 * (64 * 256 + 256 * 16));
+    assert_non_null(strstr(refusal(variables - 1), ": use --state-layout auto or more processors"));
+    assert_non_null(strstr(refusal(variables), "too many; recompute, or use more processors"));
+}
+
 /* The number that the sentence names is a limit that fits, and one byte less does not. */
 static void limit_is_right(const char *m, const char *state_layout)
 {
@@ -640,6 +667,7 @@ int main(void)
         cmocka_unit_test(test_starts_as_written),
         cmocka_unit_test(test_twice_the_same),
         cmocka_unit_test(test_nothing_fits),
+        cmocka_unit_test(test_floor),
         cmocka_unit_test(test_smallest_that_does_not_fit),
         cmocka_unit_test(test_limit_holds_for_the_middle),
         cmocka_unit_test(test_order_of_axes_is_found),

@@ -84,7 +84,36 @@ check "classes are learnt" 0 out '"accuracy":1,'
 run eval bert-classify "${common[@]}" --bert-config tiny.json --eval-files classes.tsv --checkpoint-dir classes --mesh x:2 --layout batch:x
 check "and evaluated" 0 out "accuracy 100.00 %"
 run train bert-span "${common[@]}" "${tune[@]}" --query-length 5 --train-files questions.tsv --eval-files questions.tsv --epochs 12
-check "answers are learnt" 0 out '"accuracy":1,'
+check "answers are learnt" 0 out '"accuracy":1,' '"exact_match":1,' '"f1":1'
+
+# Answers as text: the best, no answer beyond a threshold, windows of a text that is too long for a row.
+printf 'the dog ?\tThe Bird eats, the big cat runs here; now the small fish sleeps there. The Dog runs now .\truns\t79\n' >long.tsv
+sed 's/The dog/the DOG/' questions.tsv >>long.tsv
+asked=(eval bert-span "${common[@]}" --bert-config tiny.json --checkpoint-dir spans --query-length 5)
+run train bert-span "${common[@]}" "${tune[@]}" --query-length 5 --train-files questions.tsv --epochs 12 --checkpoint-dir spans
+run "${asked[@]}" --stride 4 --eval-files long.tsv --output one --answers 3
+check "answers as text" 0 out "exact match " "F1 "
+[ "$(wc -l <one_48_predictions)" = 25 ] && [ "$(sed 1d one_48_predictions | cut -d, -f1 | sort | uniq -c | paste -sd' ')" = \
+    '      8 {"answer":"eats"       8 {"answer":"runs"       8 {"answer":"sleeps"' ] && pass ||
+    lose "an answer a line" "8 of each" "$(cut -d, -f1 one_48_predictions)"
+[ "$(head -n 1 one_48_predictions | grep -o '"text":' | wc -l)" = 3 ] && pass || lose "three answers" 3 "$(head -n 1 one_48_predictions)"
+cut -f1,2 long.tsv >texts.tsv
+for place in "x:2,y:3 batch:x,num_heads:y" "x:2 seq:x"; do
+    run "${asked[@]}" --stride 4 --eval-files texts.tsv --columns 0,1 --output two --answers 3 --json --mesh ${place% *} --layout ${place#* }
+    check "questions alone on $place" 0 out '"questions":25}'
+    [ "$(sed 's/[0-9.e-]*//g' two_48_predictions)" = "$(sed 's/[0-9.e-]*//g' one_48_predictions)" ] && pass ||
+        lose "the same answers on $place" "$(cat one_48_predictions)" "$(cat two_48_predictions)"
+done
+run "${asked[@]}" --eval-files questions.tsv --null-threshold -100 --output none
+check "no answer beyond a threshold" 0 out "exact match 0.00 %   F1 0.00 %"
+[ "$(grep -c '^{"answer":""' none_48_predictions)" = 24 ] && pass || lose "no answers" 24 "$(cat none_48_predictions)"
+refuses "too many answers" "--answers is 101; it can be 1 to 100" "${asked[@]}" --eval-files long.tsv --answers 101
+refuses "a threshold that is no number" "null-threshold" "${asked[@]}" --eval-files long.tsv --null-threshold much
+refuses "answers over the questions" "one_48_predictions" "${asked[@]}" --eval-files one_48_predictions --output one
+refuses "an answer without its place" "should be question and text, or also answer and place" \
+    "${asked[@]}" --eval-files long.tsv --columns 0,1,2
+refuses "questions alone to train on" "should be four: question, text, answer, place" \
+    train bert-span "${common[@]}" --bert-config tiny.json --query-length 5 --train-files texts.tsv --columns 0,1
 published=$root/tests/reference/published/bert
 run ckpt import "$published" imported;  check "published weights" 0 out "imported: 46 tensors"
 run train bert-classify --bert-config "$published/config.json" --vocab vocab.txt --length 17 --batch 6 --threads 1 \

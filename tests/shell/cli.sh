@@ -386,6 +386,28 @@ check "rules that are given stand" 0 out "out:a"
 misused "layout without a mesh"       "--mesh is missing" layout dense.mtf
 misused "layout: no such objective"   "takes time or memory" layout dense.mtf --mesh a:2 --objective speed
 refuses "nothing fits"                "bytes, and the smallest layout" layout dense.mtf --mesh a:2 --memory-limit 100
+# What is too large without a batch is named first: variables, then working space, then the rest.
+tight() { refuses "$1" "$2" layout mnist --hidden 64 --mesh x:2 --layout batch:x --memory-limit "${@:3}"; }
+number() { grep -o "$1 [0-9]*" err | grep -o '[0-9]*$'; }   # number WORDS: what follows them in the message
+tight "variables alone do not fit" "variables alone take " 1000
+variables=$(number "variables alone take")
+tight "one byte too few for variables" ": use --state-layout auto or more processors" $((variables - 1))
+tight "working space does not fit" "variables take $variables of these, and the working space of kernels and collectives " "$variables"
+space=$(number "kernels and collectives")
+tight "one byte too few for working space" "which no smaller batch lessens" $((variables + space - 1))
+tight "only a large batch does not fit" "make the batch smaller, or recompute" $((variables + space))
+least=$(number "batch:x\", needs")
+tight "one byte too few" "needs $least, which is 1 too many" $((least - 1))
+run layout mnist --hidden 64 --mesh x:2 --layout batch:x --memory-limit "$least"
+check "as much as the message says" 0 out "for a batch of 100"
+cat >wide.mtf <<'END'
+x: f32[batch=8, a=100000] = input
+w: f32[a=100000] = variable
+one: f32[one=1] = variable
+loss = reduce_mean(square(tanh(x * w) * w)) + reduce_mean(one)
+END
+refuses "parts of a batch do not fit" "the batch comes in 8 parts already: recompute, or use more processors" \
+    layout wide.mtf --optimizer sgd --mesh x:1 --layout one:x --memory-limit 2500000
 refuses "no such machine"             "there is no file" layout dense.mtf --mesh a:2 --machine fast
 refuses "calibrate: a mesh without axes" 'mesh "" cannot be calibrated' calibrate --mesh ""
 refuses "calibrate: a mesh that is open" "such as x:4" calibrate --mesh auto:2

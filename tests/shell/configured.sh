@@ -421,6 +421,20 @@ for processors in 4 6; do
         'BEGIN { exit !(n == m && s <= t || n != m && s / n <= t / m * (1 + 1e-9)) }' && pass ||
         lose "by time for an example" "at most that of batch:all" "$(cat found) $(cat err)"
 done
+# Whatever layout mtf layout lists, also where the best one does not cut the batch: mtf plan has the same batch for it.
+for sizes in "--gin_file t5_small --gin_file tiny --gin_param num_layers=1" "--gin_file lm_base --gin_file tiny"; do
+    run layout $sizes --mesh x:2,y:2 --show 4 --json && cp out found
+    while read -r rules; do
+        run plan $sizes --mesh x:2,y:2 --layout "$rules" --json
+        [ "$(figure batch out)" = "$(figure batch found)" ] && pass ||
+            lose "the batch of $rules" "$(figure batch found)" "$(figure batch out) $(cat err)"
+    done < <(sed -n 's/^\t*"layout":\t"\([^"]*\)".*/\1/p' found)
+done
+run plan --gin_file t5_small --gin_file tiny --mesh batch:2,model:2
+check "replicas" 0 out "batch            8 examples, 4 for each of 2 replicas"
+run plan --gin_file t5_small --gin_file tiny --mesh batch:2,model:2 --batch 12
+check "a batch that is given has none" 0 out "batch            12 examples
+"
 run layout "${each[@]}" --gin_param "run.vocabulary = @Gpt2Vocabulary()" --gin_param "Unitransformer.input_vocab_size = 256" --mesh auto:4
 check "it says on which mesh" 0 out "--mesh mesh_0:" "for a batch of 8"
 [ "$(grep -c "Gpt2Vocabulary.directory" err)" = 1 ] && pass || lose "a note is said once" "1 line" "$(cat err)"

@@ -65,6 +65,35 @@ run train softmax.mtf --data x=x.npy --steps 3 --dtype f16 --loss-scale dynamic 
 check "softmax in f16" 0 err
 run show softmax.mtf --dtype f16
 check "the largest of f16" 0 out 'f16[] = constant(value=-65504)'
+# Losses of a network in a short type are those in f32 of its logits.  Logits in eighths have 8 bits, as bf16 has;
+# targets in tenths have more.
+awk 'BEGIN { for (k = 0; k < 12; k++) { for (c = 0; c < 300; c++) printf "%s,", (k * 37 + c * 11) % 151 / 8
+    print k * 23 % 300 "," k / 10 - 0.3 } }' >logits.csv
+cat >short.mtf <<'END'
+x: f32[batch=12, classes=300] = input
+labels: i32[batch=12] = input
+y: f32[batch=12] = input
+weights: f32[batch=12] = input
+w: f32[classes=300] = variable(init="ones")
+logits: [batch, classes] = einsum(x, w)
+cross = reduce_mean(softmax_cross_entropy(logits, labels, dim=classes))
+weighted: f32[] = einsum(softmax_cross_entropy(logits, labels, dim=classes), weights)
+square = reduce_mean(square(logits - y))
+END
+columns=(--data x=logits.csv:part=0-299 --data labels=logits.csv:part=300 --data y=logits.csv:part=301
+    --data weights=logits.csv:part=301)
+awk -F, -v OFMT=%.9g '{ sum = 0; for (c = 1; c <= 300; c++) { sum += exp($c); square += ($c - $302) ^ 2 / 3600 }
+        each = log(sum) - $($301 + 1); cross += each / 12; weighted += each * $302 }
+    END { print "cross", cross; print "weighted", weighted; print "square", square }' logits.csv >plain_losses
+while read -r loss value; do
+    for how in "bf16" "f16" "bf16 --mesh x:2,y:3 --layout batch:x,classes:y" "bf16 --microbatches 4"; do
+        run train short.mtf --loss $loss "${columns[@]}" --steps 1 --threads 1 --json --dtype $how
+        losses | awk -v v=$value '{ gap = ($1 - v) / v; exit gap > 1e-5 || gap < -1e-5 } END { if (!NR) exit 1 }' && pass ||
+            lose "the loss $loss in $how" $value "$(losses; cat err)"
+    done
+done <plain_losses
+run show short.mtf --loss cross --dtype bf16
+check "logits in bf16, losses in f32" 0 out "logits: bf16[batch=12, classes=300]" "cross: f32[]"
 # A part of a batch draws the numbers that the whole batch has there.
 cat >noise.mtf <<'END'
 x: f32[batch=16, a=5] = input

@@ -241,6 +241,40 @@ static void records(void **state)
     mtf_close(s);
 }
 
+/* Copies a file of the test folder. */
+static void copy_to(const char *name, const char *from)
+{
+    char   bytes[4000];
+    FILE  *f = fopen(from, "rb");
+    size_t n = f ? fread(bytes, 1, sizeof bytes, f) : 0;
+    assert_true(n > 0 && n < sizeof bytes && fclose(f) == 0);
+    write_plain(name, bytes, n);
+}
+
+/* Whether files are records or text, the first that has anything tells. */
+static void empty_first(void **state)
+{
+    (void)state;
+    scratch_clear();
+    write_text("part-0", "");
+    write_text("part-1", "");
+    copy_to("part-2", MTF_SOURCE_DIR "/tests/text/bert.tfrecord");
+    mtf_session *s = mtf_open_with(NULL);
+    mtf_dataset *d =
+        mtf_bert_data_open(s, &(mtf_bert_data_opts){.files = scratch_path("part-*"), .length = 8});
+    assert_string_equal(mtf_error(s), "");
+    assert_int_equal(mtf_dataset_size(d), 3);
+    close_well(s);
+    scratch_clear();
+    write_text("part-0", "");
+    write_text("part-1", "w1 w2\t1\n");
+    s = mtf_open_with(NULL);
+    d = open_rows(s, (mtf_bert_data_opts){
+                         .task = MTF_BERT_CLASSIFY, .files = scratch_path("part-*"), .length = 8});
+    assert_int_equal(mtf_dataset_size(d), 1);
+    close_well(s);
+}
+
 /* ---- what is refused ---- */
 
 static void refused_rows(mtf_bert_data_opts o, bool with_words, const char *words)
@@ -353,8 +387,8 @@ static void not_utf8(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sentences),   cmocka_unit_test(classes), cmocka_unit_test(answers),
-        cmocka_unit_test(records),     cmocka_unit_test(wrong),   cmocka_unit_test(wrong_records),
-        cmocka_unit_test(unknown_ids), cmocka_unit_test(not_utf8)};
+        cmocka_unit_test(sentences),   cmocka_unit_test(classes),  cmocka_unit_test(answers),
+        cmocka_unit_test(records),     cmocka_unit_test(wrong),    cmocka_unit_test(wrong_records),
+        cmocka_unit_test(unknown_ids), cmocka_unit_test(not_utf8), cmocka_unit_test(empty_first)};
     return cmocka_run_group_tests_name("bert data", tests, scratch_make, scratch_drop);
 }

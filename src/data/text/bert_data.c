@@ -176,10 +176,14 @@ static bool open_files(bert_texts *t, input_files *files)
     return true;
 }
 
-static bool has_records(const input_file *f)
+/* The first file that is not empty tells. */
+static bool has_records(const input_files *files)
 {
+    int           i = 0;
     crc32c_tables crc;
     crc32c_fill(&crc);
+    while (i < files->count - 1 && files->all[i]->size == 0) i++;
+    const input_file *f = files->all[i];
     return format_tfrecord.begins(&(field){.crc = &crc}, f->bytes, f->size);
 }
 
@@ -290,8 +294,8 @@ mtf_dataset *mtf_bert_data_open(mtf_session *s, const mtf_bert_data_opts *opts)
     bert_texts         t = {.session = s, .opts = &o};
     mtf_dataset       *d = NULL;
     if (complete(s, &o) && open_files(&t, &files))
-        d = has_records(files.all[0]) ? open_records(s, &o, opts->predictions > 0)
-                                      : open_texts(s, &o, &files);
+        d = has_records(&files) ? open_records(s, &o, opts->predictions > 0)
+                                : open_texts(s, &o, &files);
     input_close(&files);
     return d;
 }

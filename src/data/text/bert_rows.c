@@ -6,9 +6,18 @@
 
 /* ---- rows ---- */
 
+static void close_kept(const bert_rows *r, bert_kept *k)
+{
+    if (!k) return;
+    bytes_free(&k->bytes);
+    ids_free(&k->places);
+    block_free(&r->session->allocator, k->questions);
+}
+
 static void close_rows(void *what)
 {
     bert_rows *r = what;
+    close_kept(r, r->kept);
     ids_free(&r->ids);
     block_free(&r->session->allocator, r->rows);
 }
@@ -143,6 +152,12 @@ static bool add_field(mtf_dataset *d, const bert_rows *r, const bert_field *as)
                 .nshards = 1,
                 .inside = t};
     return true;
+}
+
+const bert_rows *bert_rows_of(const mtf_dataset *d)
+{
+    const field *f = d->nfields ? &d->fields[0] : NULL;
+    return f && f->format == &format_bert ? ((const rows_field *)f->inside)->rows : NULL;
 }
 
 mtf_dataset *bert_rows_dataset(bert_rows *r, const bert_field *fields)

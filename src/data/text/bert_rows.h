@@ -17,8 +17,25 @@ int64_t bert_usual_predictions(int64_t length, double share);
 typedef struct bert_row {
     int64_t at;           /* of its ids */
     int32_t count, first; /* ids, and those up to the first [SEP], which it includes */
+    int32_t from; /* of questions: the word of the text that the row's second text begins with */
     int32_t label[BERT_ROW_LABELS];
 } bert_row;
+
+/* A question whose answers are wanted as text. */
+typedef struct bert_question {
+    int64_t at, size;               /* its text's bytes */
+    int64_t words, nwords;          /* its text's words, each of which has two places */
+    int64_t answer_at, answer_size; /* bytes of what is the answer */
+    int64_t row, nrows;             /* its windows */
+} bert_question;
+
+typedef struct bert_kept {
+    byte_list      bytes;  /* of texts and answers */
+    id_list        places; /* where each word begins and ends in its text, in bytes */
+    bert_question *questions;
+    int64_t        count, room;
+    bool           answered; /* the files say what the answers are */
+} bert_kept;
 
 typedef struct bert_rows {
     mtf_session          *session;
@@ -32,6 +49,7 @@ typedef struct bert_rows {
     int64_t               predictions; /* masked words of a row at most */
     double                share;       /* of words that are masked */
     uint64_t              seed;
+    bert_kept            *kept; /* of questions: their texts; NULL: they were not asked for */
 } bert_rows;
 
 /* Finds the special words; what is added lives as long as the session. */
@@ -59,6 +77,8 @@ typedef struct bert_field {
 } bert_field;
 
 mtf_dataset *bert_rows_dataset(bert_rows *r, const bert_field *fields);
+/* The rows of a dataset; NULL: it has others, such as records. */
+const bert_rows *bert_rows_of(const mtf_dataset *d);
 
 /* A row whose words are masked. */
 typedef struct bert_masked {

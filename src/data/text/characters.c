@@ -69,11 +69,10 @@ static int fold_to_several(uint32_t c, uint32_t *folded)
     return row->count;
 }
 
-static uint32_t fold_to_one(uint32_t c)
+static uint32_t mapped(const struct folding_run *runs, size_t count, uint32_t c)
 {
-    const struct folding_run *run =
-        last_up_to(folding_runs, COUNT(folding_runs), sizeof *folding_runs, 0, c);
-    uint32_t further = c - run->first;
+    const struct folding_run *run = last_up_to(runs, count, sizeof *runs, 0, c);
+    uint32_t                  further = c - run->first;
     bool inside = c >= run->first && further % run->step == 0 && further / run->step < run->count;
     return inside ? run->to + further : c;
 }
@@ -84,6 +83,11 @@ int character_fold(uint32_t c, uint32_t *folded)
     if (character_class_of(c) == CHARACTER_MARK) return 0;
     int several = fold_to_several(c, folded);
     if (several) return several;
-    *folded = fold_to_one(c);
+    *folded = mapped(folding_runs, COUNT(folding_runs), c);
     return 1;
+}
+
+uint32_t character_lower(uint32_t c)
+{
+    return mapped(lower_runs, COUNT(lower_runs), c);
 }

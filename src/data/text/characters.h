@@ -20,5 +20,7 @@ bool character_is_ideograph(uint32_t c);
 /* In lower case, decomposed, without marks: writes up to CHARACTER_FOLDS characters, and returns how many. */
 enum { CHARACTER_FOLDS = 3 };
 int character_fold(uint32_t c, uint32_t *folded);
+/* The small letter of a capital, accents and all; every other character as it is. */
+uint32_t character_lower(uint32_t c);
 
 #endif

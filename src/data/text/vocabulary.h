@@ -49,6 +49,10 @@ struct mtf_vocabulary {
 
 /* The id of a word piece; -1 where BERT's vocabulary has none, or the vocabulary is of another kind. */
 int32_t word_piece_id(const mtf_vocabulary *v, const char *piece);
+/* Appends the pieces of a text, and for each the bytes of the text where it begins and ends: `places` has two
+ * numbers for each id of `out`.  The vocabulary is BERT's. */
+bool word_pieces_placed(const mtf_vocabulary *v, const char *text, size_t n, id_list *out,
+                        id_list *places);
 /* The whole file, with a zero byte after it, in a block; NULL after an error. */
 char *vocabulary_file(mtf_session *s, const char *path, size_t *size);
 /* Appends ids, errors going to the list's fault. */

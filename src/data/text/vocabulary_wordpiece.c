@@ -78,7 +78,37 @@ typedef struct encoding {
     id_list              *out;
     byte_list             word;   /* room for "##", then characters between punctuation */
     int64_t               length; /* how many characters */
+    /* Where the bytes of ids, and of `word`, begin and end in the text: two numbers for each.  `places` NULL:
+     * that is not wanted. */
+    id_list *places;
+    id_list  word_places;
+    int32_t  begins, ends; /* the character that is taken */
 } encoding;
+
+/* ---- places ---- */
+
+/* Of `n` bytes more of the word. */
+static bool note_bytes(encoding *e, size_t n)
+{
+    for (; e->places && n > 0; n--)
+        TRY(ids_add(&e->word_places, e->begins) && ids_add(&e->word_places, e->ends));
+    return true;
+}
+
+/* Of an id that stands for bytes `from` to `to` of the word. */
+static bool note_id(encoding *e, int64_t from, int64_t to)
+{
+    const int32_t *at = e->word_places.ids;
+    return !e->places || (ids_add(e->places, at[2 * from]) && ids_add(e->places, at[2 * to - 1]));
+}
+
+/* An accent belongs to what it stands on, though it is left out. */
+static void note_mark(encoding *e)
+{
+    if (e->places && e->length) e->word_places.ids[e->word_places.count - 1] = e->ends;
+}
+
+/* ---- words ---- */
 
 /* How many bytes of n the longest piece takes that begins there, and its id; 0: there is none. */
 static size_t longest_piece(const piece_table *t, const char *at, size_t n, size_t least,
@@ -102,7 +132,8 @@ static bool add_pieces(encoding *e)
         size_t size =
             longest_piece(&e->w->pieces, at - begun, (size_t)(end - at) + begun, begun, &id);
         if (!size) return false;
-        if (!ids_add(e->out, id)) return false;
+        int64_t from = at - e->word.bytes, to = from + (int64_t)(size - begun);
+        if (!ids_add(e->out, id) || !note_id(e, from, to)) return false;
         at += size - begun;
         begun = more_size;
     }
@@ -111,20 +142,22 @@ static bool add_pieces(encoding *e)
 
 static bool end_word(encoding *e)
 {
-    int64_t before = e->out->count;
+    int64_t before = e->out->count, size = e->word.count;
     bool    some = e->length > 0, ok = e->length <= LONGEST_WORD && add_pieces(e);
-    e->length = e->word.count = 0;
+    e->length = e->word.count = e->word_places.count = 0;
     if (!some || ok) return true;
     TRY(!e->out->why->kind);
     e->out->count = before;
-    return ids_add(e->out, e->vocabulary->unknown);
+    if (e->places) e->places->count = 2 * before;
+    return ids_add(e->out, e->vocabulary->unknown) && note_id(e, (int64_t)more_size, size);
 }
 
 static bool add_to_word(encoding *e, uint32_t c)
 {
-    char bytes[UTF8_MOST];
-    if (e->length++ == 0) TRY(bytes_add(&e->word, more, more_size));
-    return bytes_add(&e->word, bytes, utf8_put(c, bytes));
+    char   bytes[UTF8_MOST];
+    size_t n = utf8_put(c, bytes);
+    if (e->length++ == 0) TRY(bytes_add(&e->word, more, more_size) && note_bytes(e, more_size));
+    return bytes_add(&e->word, bytes, n) && note_bytes(e, n);
 }
 
 /* A character as it is to be found in the vocabulary. */
@@ -140,6 +173,7 @@ static bool add_folded(encoding *e, uint32_t c)
     uint32_t folded[CHARACTER_FOLDS] = {c};
     int      n = e->w->cased ? 1 : character_fold(c, folded);
     for (int i = 0; i < n; i++) TRY(add_character(e, folded[i]));
+    if (n == 0) note_mark(e);
     return true;
 }
 
@@ -152,17 +186,42 @@ static bool take_character(encoding *e, uint32_t c)
     return end_word(e) && add_folded(e, c) && end_word(e);
 }
 
-static bool encode(const mtf_vocabulary *v, const char *text, size_t n, id_list *out)
+static bool take_text(encoding *e, const char *text, size_t n)
 {
-    encoding e = {v, v->inside, out, .word = {.from = out->from, .why = out->why}};
     size_t   taken;
     uint32_t c;
-    bool     ok = true;
-    for (size_t at = 0; at < n && ok; at += taken)
-        if (utf8_take(text + at, n - at, &taken, &c) == UTF8_CHARACTER) ok = take_character(&e, c);
-    ok = ok && end_word(&e);
+    for (size_t at = 0; at < n; at += taken) {
+        if (utf8_take(text + at, n - at, &taken, &c) != UTF8_CHARACTER) continue;
+        e->begins = (int32_t)at;
+        e->ends = (int32_t)(at + taken);
+        TRY(take_character(e, c));
+    }
+    return end_word(e);
+}
+
+static bool encode_with(const mtf_vocabulary *v, const char *text, size_t n, id_list *out,
+                        id_list *places)
+{
+    encoding e = {v, v->inside, out, .word = {.from = out->from, .why = out->why}};
+    e.places = places;
+    e.word_places = (id_list){.from = out->from, .why = out->why};
+    bool ok = take_text(&e, text, n);
     bytes_free(&e.word);
+    ids_free(&e.word_places);
     return ok;
+}
+
+static bool encode(const mtf_vocabulary *v, const char *text, size_t n, id_list *out)
+{
+    return encode_with(v, text, n, out, NULL);
+}
+
+bool word_pieces_placed(const mtf_vocabulary *v, const char *text, size_t n, id_list *out,
+                        id_list *places)
+{
+    return n <= INT32_MAX ? encode_with(v, text, n, out, places)
+                          : fail(out->why, ERR_FILE,
+                                 "a text of %lld bytes is too long to answer from", (long long)n);
 }
 
 /* ---- decoding ---- */

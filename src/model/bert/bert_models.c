@@ -3,6 +3,7 @@
 #include "data/text/bert_rows.h"
 #include "model/bert/bert_describe.h"
 #include "model/bert/bert_presets.h"
+#include "model/bert/span_search.h"
 #include "model/ready.h"
 #include "mtf_bert.h"
 
@@ -87,6 +88,7 @@ static bool bert_data(const settings *v, bool training, mtf_dataset **data)
     o.vocab_size = m.vocab_size;
     o.type_vocab = m.type_vocab;
     if (*setting_text(v, "columns")) o.columns = setting_text(v, "columns");
+    o.texts = !training && o.task == MTF_BERT_SPAN;
     if (*setting_text(v, "labels")) o.labels = setting_text(v, "labels");
     *data = mtf_bert_data_open(v->session, &o);
     return *data != NULL;
@@ -155,9 +157,6 @@ static bool build_pretrain(const settings *v, bool training, network *n)
     mtf_bert_result words = mtf_bert_masked_words(&e.out, positions, ids, weights);
     mtf_bert_result next = mtf_bert_next_sentence(&e.out, follows);
     judge_words(&words, weights, predictions, n);
-    n->precise[0] = words.logits;
-    n->precise[1] = next.logits;
-    n->precise[2] = weights;
     mtf_name(words.loss, "masked_lm_loss");
     mtf_name(next.loss, "next_sentence_loss");
     if (!training && next.right)
@@ -180,7 +179,6 @@ static bool build_classify(const settings *v, bool training, network *n)
     TRY(begin_network(v, training, n, &e));
     mtf_tensor     *labels = input(n, "label_ids", mtf_shape(e.batch));
     mtf_bert_result r = mtf_bert_classify(&e.out, classes, 0, labels);
-    n->precise[0] = r.logits;
     n->right = mtf_name(r.right, "right");
     return end_network(n, r.loss, &e);
 }
@@ -192,10 +190,28 @@ static bool build_span(const settings *v, bool training, network *n)
     mtf_tensor     *first = input(n, "start_positions", mtf_shape(e.batch));
     mtf_tensor     *last = input(n, "end_positions", mtf_shape(e.batch));
     mtf_bert_result r = mtf_bert_span(&e.out, first, last);
-    n->precise[0] = r.logits;
-    n->precise[1] = r.last_logits;
     n->right = mtf_name(r.right, "right");
+    if (!training) n->spans = mtf_stack("ends", 1, 2, (mtf_tensor *[]){r.logits, r.last_logits});
     return end_network(n, r.loss, &e);
+}
+
+/* ---- answers ---- */
+
+static bool span_answers(const settings *v, mtf_dataset *data, mtf_bert_answers **answers)
+{
+    mtf_bert_answers_opts o = {.may_lack = *setting_text(v, "null-threshold") != 0};
+    mtf_vocabulary       *words;
+    int64_t               most;
+    TRY(setting_count(v, "answers", 1, &most) && setting_count(v, "answer-length", 1, &o.longest) &&
+        open_vocabulary(v, &words));
+    if (o.may_lack) TRY(setting_number(v, "null-threshold", &o.threshold));
+    if (most > BERT_MOST_ANSWERS)
+        return fail(&v->session->fault, ERR_USAGE, "--answers is %lld; it can be 1 to %d",
+                    (long long)most, BERT_MOST_ANSWERS);
+    o.most = (int)most;
+    o.vocabulary = words;
+    *answers = mtf_bert_answers_new(data, &o);
+    return *answers != NULL;
 }
 
 /* ---- models ---- */
@@ -229,6 +245,9 @@ static const model_option span_options[] = {
     {"columns", "0,1,2,3"},
     {"stride", "128"},
     {"query-length", "64"},
+    {"answers", "20"},
+    {"answer-length", "30"},
+    {"null-threshold", ""},
     {"optimizer", "adamw"},
     {"epochs", "2"},
     {"rate", "0.00005 * linear_warmup(0.1) * linear_decay(1.0)"},
@@ -253,5 +272,6 @@ const model model_bert_span = {.name = "bert-span",
                                .options = span_options,
                                .build = build_span,
                                .data = bert_data,
+                               .answers = span_answers,
                                .undecayed = UNDECAYED,
                                .clip_norm = 1};

@@ -153,7 +153,7 @@ static bool read_batch(mtf_config *c, const gin_value *v, const mesh_rules *m, m
         return gin_fail(&c->gin, &v->at, ERR_VALUE,
                         "run.batch_size: a batch has at most %d sequences", MOST_SEQUENCES);
     run->batch = sequences * replicas;
-    run->per_replica = k >= 2;
+    run->per_replica = k >= 2 ? sequences : 0;
     return true;
 }
 
