@@ -211,7 +211,7 @@ MTF_API mtf_tensor *mtf_assign_sub(mtf_tensor *variable, mtf_tensor *value);
 
 /* ---- elementwise ----------------------------------------------------------------------- */
 
-/* One function for each row of the table in src/program/scalars.h.  First those for floating types. */
+/* Elementwise functions.  First those for floating types. */
 MTF_API mtf_tensor *mtf_exp(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_expm1(mtf_tensor *x);
 MTF_API mtf_tensor *mtf_log(mtf_tensor *x);

@@ -71,7 +71,7 @@ static const char *const examples[] = {
 
 const command command_ckpt = {
     .name = "ckpt",
-    .says = "inspect, check, compare, convert, import and export checkpoints",
+    .says = "inspect, check, diff, convert, import and export checkpoints",
     .words = "ls PATH | verify PATH | show PATH NAME | diff A B | convert FROM TO |\n"
              "                import FROM TO | export FROM FOLDER",
     .least = 2,

@@ -8,7 +8,7 @@
 
 const option_spec mesh_options[] = {
     OPTION_GROUP("mesh and layout"),
-    {"mesh", "AXIS:SIZE,...", false, "the grid of processors, as in rows:2,cols:4; auto:8 finds the best shape for 8; default: one processor"},
+    {"mesh", "AXIS:SIZE,...", false, "the grid of processors, as in rows:2,cols:4; auto:8 finds the best shape for 8, and a layout where none is given; default: one processor"},
     {"layout", "DIM:AXIS,...", false, "which dimension is cut along which axis; DIM:AXIS+AXIS cuts along both; auto finds the best"},
     {"state-layout", "DIM:AXIS,...", false, "cut variables further between steps; each takes the first rules whose axes are free"},
     {"machine", "FILE|RATES", false, "what auto and predicted times are for: a file, a name such as h100-node, or flops=30e9,memory=10e9,wire=5e9,latency=10e-6"},

@@ -270,11 +270,18 @@ static bool build_program(mtf_program *p, const microbatched *m, mtf_tensor *con
     return make_step(p);
 }
 
+/* Who lets the mesh be found and gives no rules wants rules as well: without any the mesh would not matter. */
+static const char *rules_wanted(const mtf_session_opts *o)
+{
+    bool given = o->layout && *o->layout;
+    return given || !automatic_is_asked(o->mesh, NULL, NULL) ? o->layout : "auto";
+}
+
 static bool search_for_layout(mtf_graph *g, int n, mtf_tensor *const *fetches)
 {
     mtf_session_opts *o = &g->session->opts;
     automatic_opts    how = {.mesh = o->mesh,
-                             .layout = o->layout,
+                             .layout = rules_wanted(o),
                              .state_layout = o->state_layout,
                              .limit = store_memory_each(g->session),
                              .starts = g->session->layout_starts};

@@ -230,6 +230,10 @@ not_finite "a negative example" 'made the first NaN, in "y" (log.mtf:4), in step
 not_finite "an infinite example" 'the input "x" (log.mtf:1) holds an infinity' inf
 not_finite "an example that is a NaN" 'the input "x" (log.mtf:1) holds a NaN' nan
 
+# Whoever lets the mesh be found and gives no rules gets rules, too.
+run "${net[@]}" --steps 2 --mesh auto:2
+check "a mesh that is found comes with a layout" 0 out "found: --mesh mesh_0:2 --layout batch:mesh_0"
+
 # ---- threads -------------------------------------------------------------------------------------
 
 # The command starts itself again with a short wait of threads, unless the user has chosen one.
