@@ -96,21 +96,17 @@ export build
 
 # ---- all of them, a few at a time ------------------------------------------------------------------
 
-names=() first=() later=()
+names=() queue=()
+declare -A command_of
 printf '\n%-32s %8s %8s %9s %9s\n' test passed failed seconds 'of cpu'
-add() {                                 # add KIND NAME COMMAND...
-    if [[ $longest == *" ${2%-[0-9]} "* ]]; then first+=("$(printf '%q ' "$@")"); else later+=("$(printf '%q ' "$@")"); fi
-}
+add() { queue+=("$2") command_of[$2]=$(printf '%q ' "$@"); }    # add KIND NAME COMMAND...
 start() {                               # start KIND NAME COMMAND...
     names+=("$2")
     while [ "$(jobs -rp | wc -l)" -ge "${MTF_TEST_JOBS:-2}" ]; do wait -n; done
     run "$@" 2>/dev/null &
 }
 
-# The longest ones are first, so that nothing waits for one at the end, and some of them are several tests, so that
-# they end in time and run side by side.
-longest=" mpi.sh plan.sh test_cuda_decode test_layouts test_models test_layers test_cases test_state_rules presets.sh\
- cuda_tests.sh test_cuda_attention test_cuda_memory test_cuda_products test_cuda_calibrate cli.sh serve.sh page.sh "
+# Some of them are several tests, so that they end in time and run side by side.
 shares_of() { case $how,$1 in fast,*) echo 1 ;; *,test_layouts) echo 6 ;; *,test_models) echo 4 ;; *) echo 1 ;; esac; }
 while read -r name; do
     wanted "$name" || continue
@@ -134,7 +130,18 @@ for check in layers sizes numbers globals statics install; do
         *) add check $check tools/$check.sh ;;
     esac
 done
-for test in "${first[@]}" "${later[@]}"; do eval "start $test"; done
+
+# The longest ones are first, so that nothing waits for one at the end.  mpi.sh and train.sh wait for half of their time,
+# and so have others beside them that do not.
+longest="presets.sh cuda_tests.sh test_models mpi.sh test_cuda_attention test_cuda_decode test_cuda_memory test_cuda_products\
+ test_cuda_calibrate test_cases layouts.sh docs.sh test_layouts train.sh page.sh test_kernels_heavy test_automatic\
+ test_transformer test_search test_cuda_fold checkpoint.sh test_layers test_state_rules serve.sh"
+[ "$how" = fast ] || longest+=" plan.sh cli.sh"
+begin() { eval "start ${command_of[$1]}"; unset "command_of[$1]"; }
+for long in $longest; do
+    for name in "${queue[@]}"; do [ "${name%-[0-9]}" != "$long" ] || begin "$name"; done
+done
+for name in "${queue[@]}"; do [ -z "${command_of[$name]}" ] || begin "$name"; done
 wait
 
 # ---- the sum -------------------------------------------------------------------------------------

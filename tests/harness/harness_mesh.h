@@ -11,11 +11,15 @@ typedef struct outcome {
     int     n;
     fetched values[MESH_VALUES];
     char    names[MESH_VALUES][80];
-    int     ndims; /* of the whole graph */
-    char    dims[MESH_DIMS][64];
-    bool    together[MESH_DIMS][MESH_DIMS]; /* some tensor has both */
     char    error[ERROR_ROOM];
 } outcome;
+
+/* The dimensions of a case's graph, gradients included. */
+typedef struct case_dims {
+    int  n;
+    char names[MESH_DIMS][64];
+    bool together[MESH_DIMS][MESH_DIMS]; /* some tensor has both */
+} case_dims;
 
 /* How far a number was from that of one processor, of its tensor's magnitude. */
 typedef struct farthest {
@@ -32,6 +36,7 @@ typedef struct mesh_trials {
     const char      *device;   /* of meshes; NULL: cpu, and now and then check */
     int              more;     /* steps, besides those of the case */
     outcome          one;
+    case_dims        dims;
     bool             apart[MESH_DIMS][MESH_DIMS]; /* no axis may cut both */
     int              passed, failed, illegal;
     farthest         f32_seen, f8_seen; /* of f32, in cases without f8 and in those with f8 */
@@ -42,11 +47,14 @@ typedef struct stage {
     const char *mesh, *layout, *state_layout, *device;
     int         more;       /* steps, besides those of the case */
     bool        unmeasured; /* a device that records steps does */
+    bool        unproved;   /* not compared with the graph on residues */
 } stage;
 
 /* Runs the case.  Free the outcome in either case. */
 bool run_on(const test_case *c, const stage *where, outcome *o);
 void outcome_free(outcome *o);
+/* false: it could not be read, which a run says better */
+bool case_dims_of(const test_case *c, case_dims *d);
 
 /* The run on one processor, and which dimensions exclude each other; false: the case is counted
  * as failed.  End what was begun. */
