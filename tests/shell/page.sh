@@ -269,6 +269,55 @@ fits "a run" run.html
 run train toy --steps 400 --quiet --checkpoint-dir run --resume --report run.html
 check "a run that goes on" 0 run.html "after step 400 of 400; this run began after step 300"
 looks "a run that goes on" run.html .curve
+
+# Utilisation is what the plan counts, against the same peak: in each step, and in the mean of all.
+run train toy --steps 40 --quiet --report use.html
+run plan toy --json
+python3 - "$(of_json flops out)" use.html >used <<'END'
+import json, re, sys
+page = open(sys.argv[2]).read()
+run = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))["runs"][0]
+times = [b - a for a, b in zip([0] + run["seconds"], run["seconds"])]
+wrong = [k for k, t in enumerate(times) if abs(run["use"][k] - 100 * float(sys.argv[1]) / t / 30e9) > 0.01 * run["use"][k]]
+mean = 100 * 40 * float(sys.argv[1]) / sum(times) / 30e9
+shown = float(re.search(r"utilisation</dt><dd><b>([0-9.]+) %", page).group(1))
+print("right" if len(times) == 40 and not wrong and abs(shown - mean) <= 0.051 else (wrong[:5], shown, mean))
+END
+check "utilisation" 0 used right
+run train toy --steps 20 --quiet --machine h100-node --report use.html
+check "the peak of a machine" 0 use.html "of the peak of 743 Tflop/s, h100-node"
+
+# Runs beside each other: an optimizer against another one, by the pages that they wrote.
+run train toy --optimizer adam --rate 0.01 --steps 200 --quiet --report adam.html
+run train toy --mesh x:2 --layout batch:x --rate 0.05 --steps 150 --quiet --report sgd.html --report-beside adam.html \
+    --report-beside "the first one=run.html"
+check "runs in one picture" 0 sgd.html "<h2>The runs</h2>" '<span class="r1"><i></i>adam</span>' "the first one" \
+    "mesh x:2; layout batch:x" "--optimizer adam"
+whole "runs in one picture" sgd.html 500000
+looks "runs in one picture" sgd.html 'path.raw.r0' 'path.line.r1' 'path.line.r2' 'table.runs' '.curve .value.r2'
+fits "runs in one picture" sgd.html
+# What the other page says of its run is drawn, and nothing of the runs that were drawn beside it.
+run train toy --steps 30 --quiet --report three.html --report-beside sgd.html
+python3 - adam.html run.html sgd.html three.html >drawn <<'END'
+import json, re, sys
+adam, first, sgd, three = (json.loads(re.search(r'id="data">(.*?)</script>', open(f).read(), re.S).group(1))["runs"]
+                           for f in sys.argv[1:])
+same = lambda a, b: {k: v for k, v in a.items() if k != "name"} == {k: v for k, v in b.items() if k != "name"}
+names = [r["name"] for r in sgd] + [r["name"] for r in three]
+print("right" if same(adam[0], sgd[1]) and same(first[0], sgd[2]) and same(sgd[0], three[1]) and
+      names == ["sgd", "adam", "the first one", "three", "sgd"] else names)
+END
+check "what is drawn" 0 drawn right
+refuses "a plan beside a run" '"mnist.html" is not the page of a run' train toy --steps 2 --quiet --report x.html --report-beside mnist.html
+refuses "no page beside a run" "No such file" train toy --steps 2 --quiet --report x.html --report-beside none.html
+sed 's/"loss":\[[0-9.]*,/"loss":[/' adam.html >cut.html
+refuses "a page that was changed" '"cut.html" is not the page of a run' train toy --steps 2 --quiet --report x.html --report-beside cut.html
+misused "other runs without a page" "--report-beside adds a run to the page of --report" train toy --steps 2 --report-beside adam.html
+misused "one name for two runs" 'two runs of the page are called "x"' train toy --steps 2 --report x.html --report-beside x=adam.html
+misused "too many runs" "at most 7 other runs, and 8 are named" train toy --steps 2 --report x.html \
+    $(for k in 1 2 3 4 5 6 7 8; do echo "--report-beside $k=adam.html"; done)
+misused "the page itself beside a run" "a file of --report-beside" train toy --steps 2 --report adam.html --report-beside old=adam.html
+[ -e x.html ] && lose "nothing is written after an error" "no page" "x.html" || pass
 refuses "a report that cannot be written" "cannot be written" train toy --steps 2 --quiet --report no/such/folder/x.html
 
 # The page is there from the first save on: a run that is killed later has left one.
