@@ -1,7 +1,7 @@
 /* Pages: plans and runs as one self-contained HTML file each.
  *
  * The pictures are SVG, drawn here, so that a page shows them without its
- * script; the page contains the data as JSON, and the script (page.js) makes the
+ * script; the page contains the data as JSON, and scripts (page.js) make the
  * pictures interactive.  A page loads nothing: its security policy forbids it.
  */
 #ifndef PAGE_PAGE_H
