@@ -64,12 +64,11 @@ void plan_write_setting(const plan_view *v, textbuf *t)
         text_add(t, "%s</span></dd></div>\n",
                  e->opts.processor >= 0 ? "" : "; the slowest, ties go to the first");
     }
-    plan_write_machine(v, t);
+    plan_write_machine(&v->e->price.rates, t);
 }
 
-void plan_write_machine(const plan_view *v, textbuf *t)
+void plan_write_machine(const price_rates *r, textbuf *t)
 {
-    const price_rates *r = &v->e->price.rates;
     text_add(t, "<div><dt>machine</dt><dd>");
     if (r->named) {
         text_add(t, "<code>");

@@ -151,6 +151,26 @@ all(".meshes").forEach(function (box) {
 
 /* ---- layouts and runs ---- */
 
+attempt("labels", function () {
+    if (!one(".scatter")) return;
+    var plot = one(".scatter .plot").getBoundingClientRect(), labels = all(".scatter .label"), wrong = [];
+    function covers(a, b) { return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom; }
+    labels.forEach(function (label, i) {
+        var b = label.getBoundingClientRect();
+        if (b.left < plot.left || b.right > plot.right || b.top < plot.top || b.bottom > plot.bottom) wrong.push(text(label) + " leaves the plot");
+        all(".scatter circle").forEach(function (c) {
+            if (covers(b, c.getBoundingClientRect())) wrong.push(text(label) + " covers dot " + c.dataset.row);
+        });
+        labels.slice(0, i).concat(all(".scatter span.limit")).forEach(function (other) {
+            if (covers(b, other.getBoundingClientRect())) wrong.push(text(label) + " covers " + text(other));
+        });
+    });
+    check("labels cover nothing", !wrong.length, wrong.join("; "));
+    check("the best is labelled", one('.scatter .label[data-row="0"]'), labels.map(text).join("; "));
+    var most = Math.min(data.layouts.length, 4);
+    check("and others", labels.length >= Math.min(most, innerWidth > 600 ? 4 : 1), labels.length + " of " + data.layouts.length);
+});
+
 all(".layouts").forEach(function (box) {
     attempt("layouts", function () {
         var rows = all("tbody tr", box), dots = all(".scatter circle");

@@ -253,8 +253,9 @@ looks "layouts" layout.html .scatter .layouts .readout 'circle.front' 'line.fron
 fits "layouts" layout.html
 run layout mnist --mesh rows:2,cols:4 --json
 best=$(sed -n 's/.*"layout":[^"]*"\([^"]*\)".*/\1/p' out | head -n 1)
-if grep -qF "best: $best<" layout.html; then pass
-else lose "the page's best is the command's" "best: $best" "$(grep -o 'best: [^<]*' layout.html)"; fi
+if grep -A1 "<h3>The best" layout.html | grep -qF "<p><code>$best</code></p>"; then pass
+else lose "the page's best is the command's" "$best" "$(grep -A1 "<h3>The best" layout.html)"; fi
+check "the machine is told" 0 layout.html "<dt>machine</dt><dd><span>30 Gflop/s, memory 10 GB/s"
 run layout mnist --mesh auto:4 --memory-limit 18M --state-layout auto --html limit.html
 check "a limit and meshes to be found" 0 limit.html "limit 18" "time, with at most 18.9 MB of memory"
 looks "a limit and meshes to be found" limit.html .scatter 'line.limit'
