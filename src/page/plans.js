@@ -304,7 +304,21 @@ function Mesh(box) {
     this.traffic.addEventListener("keydown", function (e) { if (mesh.key(e.key)) e.preventDefault(); });
     this.talk(this.plan.d.processor);
     this.hold(this.input.value);
+    this.letters();
+    addEventListener("resize", function () { mesh.letters(); });
 }
+/* Pictures shrink with the window, their letters do not: where cells have no room for them they are left out, and pointing
+ * tells the same. */
+Mesh.prototype.letters = function () {
+    [this.traffic, this.parts].forEach(function (svg) {
+        var scale = svg && svg.getScreenCTM().a, size = Math.max(11, 11 / scale), side = svg && all(".axis", svg)[1];
+        if (!scale) return;
+        svg.style.setProperty("--letters", size + "px");
+        svg.classList.toggle("narrow", scale < 0.85);
+        svg.classList.toggle("tiny", scale < 0.6);
+        if (side) side.setAttribute("transform", side.getAttribute("transform").replace(/[-.0-9]+/, 22 - 0.75 * size));
+    });
+};
 /* Arrow keys select neighbours in the picture. */
 Mesh.prototype.key = function (key) {
     var cells = all("g[data-p]", this.traffic), top = cells[0].getBoundingClientRect().top;
