@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/textbuf.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/evaluation.h"
 #include "cli/graph_file.h"
@@ -129,13 +130,16 @@ static bool after_step(void *context, const mtf_train_step *now)
 
 static bool open_report(job *j)
 {
+    textbuf           line = {.arena = &j->setup.session->arena};
     train_report_opts opts = {.path = option_nth(j->setup.options, "report", 0),
                               .what = j->setup.word,
-                              .command = j->train.config,
+                              .model = j->train.config,
                               .steps = j->train.steps > 0 ? j->train.steps : 0,
                               .peak = j->setup.peak,
                               .machine = j->setup.machine};
-    TRY(other_runs(j->setup.options, j->setup.session, &opts));
+    if (opts.path) command_line_write(j->setup.options, &line);
+    opts.command = text_done(&line);
+    TRY(opts.command && other_runs(j->setup.options, j->setup.session, &opts));
     if (!opts.path) return true;
     j->evaluation.report = train_report_open(j->setup.session, &opts);
     j->train.measure = true;

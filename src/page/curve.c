@@ -147,14 +147,16 @@ static void write_tick(const frame *f, double v, const char *unit, textbuf *t)
     text_add(t, "<span style=\"top:%.1fpx\">%s%s</span>", up(f, v), curve_value(v, 0).s, unit);
 }
 
-/* On a logarithmic scale 1, 2, 5, 10, or over many decades every so many of these. */
+/* On a logarithmic scale 1, 2, 5, 10, with fewer of them over more decades, or every so many tens. */
 static void write_powers(const frame *f, const char *unit, textbuf *t)
 {
     double decades = log10(f->y1 / f->y0), each = ceil(decades / (TICKS + 1));
-    double v = decades < 2 ? page_round_up(f->y0) : pow(10, ceil(log10(f->y0)));
+    double next = decades < 1.7 ? 1.9 : 2.6;
+    bool   few = decades < 3;
+    double v = few ? page_round_up(f->y0) : pow(10, ceil(log10(f->y0)));
     for (int n = 0; v <= f->y1 * (1 + 1e-9) && n < 20; n++) {
         write_tick(f, v, unit, t);
-        v = decades < 2 ? page_round_up(v * 1.9) : v * pow(10, each);
+        v = few ? page_round_up(v * next) : v * pow(10, each);
     }
 }
 
@@ -196,10 +198,7 @@ static void write_across(const frame *f, textbuf *t)
         ways[f->way], u.name, ways[f->way], f->x0, f->x1, u.size);
     for (double v = ceil(f->x0 / u.size / step) * step; v * u.size <= f->x1; v += step) {
         double at = across(f, v * u.size);
-        text_add(t, "<span%s style=\"left:%.2f%%\">%.6g</span>",
-                 at > 970  ? " class=\"last\""
-                 : at < 20 ? " class=\"first\""
-                           : "",
+        text_add(t, "<span%s style=\"left:%.2f%%\">%.6g</span>", page_tick_class(at / WIDTH),
                  at / 10, v);
     }
     text_add(t, "</div>\n");

@@ -135,7 +135,7 @@ static void write_ticks(const chart *c, const scale *s, const char *side, bool b
     for (double v = s->powers ? page_round_up(s->from) : ceil(s->from / step) * step;
          v <= s->to * 1.0001;) {
         text_add(c->t, "<span%s style=\"%s:%.2f%%\">%s</span>",
-                 bytes && at(s, v) < 0.02 ? " class=\"first\"" : "", side, 100 * at(s, v),
+                 bytes ? page_tick_class(at(s, v)) : "", side, 100 * at(s, v),
                  v <= 0  ? "0"
                  : bytes ? unit_bytes((int64_t)v).s
                          : unit_seconds(v).s);

@@ -110,6 +110,11 @@ void page_number(textbuf *t, double x)
     text_add(t, "%s", strcmp(text, "-0") == 0 ? "0" : text);
 }
 
+const char *page_tick_class(double share)
+{
+    return share < 0.02 ? " class=\"first\"" : share > 0.95 ? " class=\"last\"" : "";
+}
+
 double page_round_up(double x)
 {
     static const double steps[] = {1, 2, 2.5, 5, 10};

@@ -204,7 +204,7 @@ Step.prototype.ticks = function () {
     for (t = Math.ceil(this.from / by - 1e-9) * by; t <= this.to * 1.000001; t += by) {
         var x = (t - this.from) / span, mark = make("span", {style: "left:" + 100 * x + "%"}, t > by / 2 ? seconds(t) : "0");
         if (x < 0.02) mark.className = "first";
-        if (x > 0.97) mark.className = "last";
+        if (x > 0.95) mark.className = "last";
         axis.append(mark);
     }
 };
@@ -311,7 +311,7 @@ function Mesh(box) {
  * tells the same. */
 Mesh.prototype.letters = function () {
     [this.traffic, this.parts].forEach(function (svg) {
-        var scale = svg && svg.getScreenCTM().a, size = Math.max(11, 11 / scale), side = svg && all(".axis", svg)[1];
+        var scale = svg && svg.getScreenCTM().a, size = Math.max(11 / scale, Math.min(11, 13 / scale)), side = svg && all(".axis", svg)[1];
         if (!scale) return;
         svg.style.setProperty("--letters", size + "px");
         svg.classList.toggle("narrow", scale < 0.85);

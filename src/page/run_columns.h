@@ -29,7 +29,7 @@ enum { RUN_FIGURES = 8 };
 
 typedef struct run_columns {
     const char   *name;                /* of the run, in a legend */
-    const char   *setting;             /* its command, mesh and layout */
+    const char   *setting;             /* its command, and what that left open */
     bool          examples;            /* its speed counts examples, not steps */
     double        first;               /* its first step */
     int           n;                   /* points */

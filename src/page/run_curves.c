@@ -39,29 +39,17 @@ const char *run_speed_name(const run_columns *r)
 
 /* ---- curves ---- */
 
-/* How much a point counts in a mean: speeds by the time for which they held. */
-static double weight_of(const run_columns *r, run_column column, int k)
-{
-    const double *seconds = r->column[RUN_SECONDS];
-    if (column == RUN_LOSS) return 1;
-    return seconds[k] - (k ? seconds[k - 1] : 0);
-}
-
 /* A running mean over a twentieth of all points, over fewer at the beginning, where losses fall steeply.  It
  * ignores values that are not finite, and is there where they are not. */
-static const double *running_mean(const run_columns *r, run_column column, arena *a)
+static const double *running_mean(const double *value, int n, arena *a)
 {
-    const double *value = r->column[column];
-    double       *means = arena_array(a, double, r->n + 1);
-    for (int k = 0; means && k < r->n; k++) {
-        int    reach = k < r->n / REACH ? k : r->n / REACH;
-        double sum = 0, weights = 0;
-        for (int i = k - reach; i <= k + reach && i < r->n; i++) {
-            if (!isfinite(value[i])) continue;
-            sum += weight_of(r, column, i) * value[i];
-            weights += weight_of(r, column, i);
-        }
-        means[k] = isfinite(value[k]) && weights > 0 ? sum / weights : NAN;
+    double *means = arena_array(a, double, n + 1);
+    for (int k = 0; means && k < n; k++) {
+        int    reach = k < n / REACH ? k : n / REACH, count = 0;
+        double sum = 0;
+        for (int i = k - reach; i <= k + reach && i < n; i++)
+            if (isfinite(value[i])) sum += value[i], count++;
+        means[k] = isfinite(value[k]) ? sum / count : NAN;
     }
     return means;
 }
@@ -78,7 +66,7 @@ static bool add_line(curve *c, const run_curves *all, int run, run_column column
     if (!r->n || !l.value) return true;
     if (column != RUN_RATE && r->n >= SMOOTHED_FROM) {
         l.raw = l.value;
-        l.value = running_mean(r, column, a);
+        l.value = running_mean(l.raw, r->n, a);
         TRY(l.value != NULL);
     }
     if (column == RUN_LOSS && all->nruns == 1)
@@ -254,7 +242,7 @@ static void write_table(const run_curves *c, textbuf *t)
     text_add(t, "<div class=\"scroll\"><table class=\"runs\"><thead><tr><th>run</th><th>last step"
                 "</th><th>time</th><th>loss, smoothed</th>");
     if (figure) text_add(t, "<th>"), html_text(t, run_figure_name(figure)), text_add(t, "</th>");
-    text_add(t, "<th>speed, a second</th><th>utilisation</th><th>model, mesh, layout</th></tr>"
+    text_add(t, "<th>speed, a second</th><th>utilisation</th><th>command</th></tr>"
                 "</thead>\n<tbody>\n");
     for (int i = 0; i < c->nruns; i++)
         if (c->runs[i].n) write_row(c, i, figure, t);

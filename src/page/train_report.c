@@ -173,7 +173,8 @@ static void write_profile(const profile *p, textbuf *t)
 static void write_setting(const train_report *r, const char *how, textbuf *t)
 {
     const mtf_session_opts *o = &r->session->opts;
-    const char             *rows[][2] = {{"model", r->opts.command},
+    bool                    one_line = !strchr(r->opts.model, '\n');
+    const char             *rows[][2] = {{"model", one_line ? r->opts.model : NULL},
                                          {"mesh", o->mesh},
                                          {"layout", o->layout},
                                          {"state", o->state_layout}};
@@ -189,6 +190,7 @@ static void write_setting(const train_report *r, const char *how, textbuf *t)
         html_text(t, rows[k][1]);
         text_add(t, "</code></dd></div>\n");
     }
+    page_command(t, r->opts.command);
     text_add(t, "</dl>\n</header>\n");
 }
 
@@ -237,6 +239,7 @@ static void write_figures(const train_report *r, const run_curves *c, textbuf *t
 
 /* ---- the page ---- */
 
+/* The command, and what it left open. */
 static const char *setting_text(const train_report *r, arena *a)
 {
     const mtf_session_opts *o = &r->session->opts;
@@ -246,7 +249,7 @@ static const char *setting_text(const train_report *r, arena *a)
                                          {"state layout ", o->state_layout}};
     textbuf                 t = {.arena = a};
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
-        if (rows[k][1] && *rows[k][1])
+        if (rows[k][1] && *rows[k][1] && (!k || !strstr(r->opts.command, rows[k][1])))
             text_add(&t, "%s%s%s", t.used ? "; " : "", rows[k][0], rows[k][1]);
     return text_done(&t);
 }
@@ -262,6 +265,21 @@ static bool collect_runs(const train_report *r, arena *a, run_curves *c)
     return run_curves_find(c, a);
 }
 
+/* Of models whose settings are many. */
+static void write_configuration(const char *model, textbuf *t)
+{
+    if (!strchr(model, '\n')) return;
+    text_add(t, "<section>\n<details><summary>The configuration</summary>\n<pre>");
+    for (size_t n; *model; model += n + (model[n] != 0)) {
+        textbuf line = {.arena = t->arena};
+        n = strcspn(model, "\n");
+        text_add(&line, "%.*s", (int)n, model);
+        html_text(t, text_done(&line));
+        text_add(t, "\n");
+    }
+    text_add(t, "</pre></details>\n</section>\n");
+}
+
 static void write_body(const train_report *r, const run_curves *c, const profile *spent, textbuf *t)
 {
     if (r->history.n)
@@ -274,6 +292,7 @@ static void write_body(const train_report *r, const run_curves *c, const profile
         expert_picture_write(&r->experts, t);
     }
     if (spent->nkinds) write_profile(spent, t);
+    write_configuration(r->opts.model, t);
 }
 
 bool train_report_write(train_report *r, const char *how)

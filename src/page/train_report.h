@@ -13,13 +13,14 @@ typedef struct report_beside {
 } report_beside;
 
 typedef struct train_report_opts {
-    const char          *path;
-    const char          *what;    /* the model */
-    const char          *command; /* the command line */
-    int64_t              steps;   /* the last step; 0: unknown */
-    double               peak;    /* flops a second of a processor's machine; 0: unknown */
-    const char          *machine; /* its name; NULL: none was given */
-    int                  nbeside;
+    const char *path;
+    const char *what;    /* the model */
+    const char *command; /* the command line */
+    const char *model;   /* all its settings: a line, or those of a configuration, one a line */
+    int64_t     steps;   /* the last step; 0: unknown */
+    double      peak;    /* flops a second of a processor's machine; 0: unknown */
+    const char *machine; /* its name; NULL: none was given */
+    int         nbeside;
     const report_beside *beside; /* in the first rank */
 } train_report_opts;
 

@@ -297,7 +297,7 @@ run train toy --optimizer adam --rate 0.01 --steps 200 --quiet --report adam.htm
 run train toy --mesh x:2 --layout batch:x --rate 0.05 --steps 150 --quiet --report sgd.html --report-beside adam.html \
     --report-beside "the first one=run.html"
 check "runs in one picture" 0 sgd.html "<h2>The runs</h2>" '<span class="r1"><i></i>adam</span>' "the first one" \
-    "mesh x:2; layout batch:x" "--optimizer adam"
+    "<code>mtf train toy --mesh x:2 --layout batch:x --rate 0.05" "<code>mtf train toy --optimizer adam"
 whole "runs in one picture" sgd.html 500000
 looks "runs in one picture" sgd.html 'path.raw.r0' 'path.line.r1' 'path.line.r2' 'table.runs' '.curve .value.r2'
 fits "runs in one picture" sgd.html
@@ -360,7 +360,7 @@ run.sequence_length = {'targets': 32}
 run.batch_size = ('sequences_per_batch', 8)
 END
 run train --gin_file mixture.gin --text "$root/data/text/moby-dick.txt:documents=file:joined" --steps 70 --quiet --report experts.html
-check "experts" 0 experts.html "The load of experts" "32 experts"
+check "experts" 0 experts.html "The load of experts" "32 experts" "<summary>The configuration" "<dt>command</dt>"
 whole "experts" experts.html 300000
 looks "experts" experts.html '.heat path'
 fits "experts" experts.html
