@@ -87,18 +87,20 @@ function crosses(line, b) {
     });
     return from <= to;
 }
+/* Equal prices lie on one another: one of them is labelled. */
+function twins(a, b) { return Math.abs(a.x - b.x) < 4 && Math.abs(a.y - b.y) < 4; }
 /* Is there room for a label at this place?  Strict: and does no line of the front pass behind it? */
 Labels.prototype.free = function (b, dot, leader, strict) {
     if (b.left < 2 || b.top < 2 || b.right > this.width - 2 || b.bottom > this.height - 2) return false;
-    return !this.taken.some(function (t) { return overlap(b, t, 2) || (leader && t !== dot && crosses(leader, t)); }) &&
+    return !this.taken.some(function (t) { return overlap(b, t, 2) || (leader && !twins(t, dot) && crosses(leader, t)); }) &&
         !this.leaders.some(function (l) { return crosses(l, b); }) &&
         !(strict && this.lines.some(function (l) { return overlap(b, l, 1); }));
 };
 /* Beside the dot, then around it at growing distances, where a line leads to it. */
 Labels.prototype.places = function (dot, w, h) {
     var list = [], gap = 4;
-    [[dot.right + gap, dot.y - h / 2], [dot.left - gap - w, dot.y - h / 2], [dot.right, dot.top - h], [dot.left - w, dot.top - h],
-        [dot.right, dot.bottom], [dot.left - w, dot.bottom]].forEach(function (p) { list.push({left: p[0], top: p[1], leader: null}); });
+    [[dot.right + gap, dot.y - h / 2], [dot.left - gap - w, dot.y - h / 2], [dot.right + 2, dot.top - h], [dot.left - w - 2, dot.top - h],
+        [dot.right + 2, dot.bottom], [dot.left - w - 2, dot.bottom]].forEach(function (p) { list.push({left: p[0], top: p[1], leader: null}); });
     [20, 36, 56, 80].forEach(function (away) {
         for (var k = 0; k < 16; k++) {
             var x = Math.cos(Math.PI * k / 8), y = -Math.sin(Math.PI * k / 8), at = {x: dot.x + away * x, y: dot.y + away * y};
@@ -135,9 +137,10 @@ Labels.prototype.lead = function (l) {
 
 all(".scatter .plot:not(.axis)").forEach(function (plot) {
     function draw() {
-        var labels = new Labels(plot), n = 0;
+        var labels = new Labels(plot), done = [];
         labels.dots.sort(function (a, b) { return b.front - a.front || a.row - b.row; }).forEach(function (dot) {
-            if (n < MOST_LABELS && labels.put(dot, dot.front)) n++;
+            if (done.length >= MOST_LABELS || done.some(function (other) { return twins(other, dot); })) return;
+            if (labels.put(dot, dot.front)) done.push(dot);
         });
     }
     draw();
