@@ -3,7 +3,7 @@
  * tests/shell/browser.bash appends it to copies of pages, shows these in frames, and reads what they report: a line
  * for each fault, then one that the page was seen.
  */
-addEventListener("load", function () {
+addEventListener("load", function () { setTimeout(function () {     /* what a page asks for has come, or failed */
 "use strict";
 var faults = [];
 function all(selector) { return Array.prototype.slice.call(document.querySelectorAll(selector)); }
@@ -83,4 +83,4 @@ labels.forEach(function (label, i) {
 
 faults.slice(0, 8).forEach(function (f) { parent.postMessage("FAULT " + PAGE + ": " + f, "*"); });
 parent.postMessage("SEEN " + PAGE, "*");
-});
+}, 500); });

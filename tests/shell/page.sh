@@ -365,6 +365,15 @@ whole "experts" experts.html 300000
 looks "experts" experts.html '.heat path'
 fits "experts" experts.html
 
+# Slices of volumes, beside what they are and what the model says.
+file volumes.mtf 'v: f32[example=4, height=8, width=8, depth=4] = random_uniform(low=0, high=3, key=1)' \
+    'l: i32[example=4, height=8, width=8, depth=4] = cast(v)'
+for part in train test; do run run volumes.mtf --fetch v=$part-volumes.npy --fetch l=$part-labels.npy; done
+run train unet --batch 4 --depth 4 --filters 3 --levels 2 --convs 1 --size 8 --data-dir . --steps 2 --quiet --report volumes.html
+check "examples of volumes" 0 volumes.html "<h2>Examples" 'aria-label="prediction of example 4"'
+looks "examples of volumes" volumes.html '.example svg path'
+fits "examples of volumes" volumes.html
+
 fits "the page of mtf serve" "$root/src/serve/serve_page.html"
 [ -n "$browser" ] && on_phones "$root" "${phones[@]}"
 
