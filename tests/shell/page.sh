@@ -259,6 +259,14 @@ best=$(sed -n 's/.*"layout":[^"]*"\([^"]*\)".*/\1/p' out | head -n 1)
 if grep -A1 "<h3>The best" layout.html | grep -qF "<p><code>$best</code></p>"; then pass
 else lose "the page's best is the command's" "$best" "$(grep -A1 "<h3>The best" layout.html)"; fi
 check "the machine is told" 0 layout.html "<dt>machine</dt><dd><span>30 Gflop/s, memory 10 GB/s"
+# Labels of few dots and of many, some of them on one another.
+for how in "toy --mesh x:2,y:2" "mnist --mesh auto:8" "mnist --mesh auto:8 --state-layout auto" \
+    "toy --mesh x:4 --objective memory"; do
+    run layout $how --html many.html
+    check "layouts of $how" 0 many.html "<dt>objective</dt>"
+    looks "layouts of $how" many.html .scatter .label
+    fits "layouts of $how" many.html
+done
 run layout mnist --mesh auto:4 --memory-limit 18M --state-layout auto --html limit.html
 check "a limit and meshes to be found" 0 limit.html "limit 18" "time, with at most 18.9 MB of memory"
 looks "a limit and meshes to be found" limit.html .scatter 'line.limit'
