@@ -288,7 +288,7 @@ void curve_write_data(const curve *c, textbuf *t)
     text_add(t, "{\"name\":");
     json_string(t, c->name);
     text_add(t, ",\"unit\":\"%s\",\"digits\":%d,\"times\":%g,\"lines\":[", c->unit,
-             c->digits ? c->digits : 5, c->times ? c->times : 1);
+             c->digits ? c->digits : 5, c->times > 0 ? c->times : 1);
     for (int i = 0; i < c->nlines; i++) {
         if (i) text_add(t, ",");
         write_line_data(&c->lines[i], t);
