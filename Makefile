@@ -7,7 +7,7 @@ PRESET       := $(if $(ASAN),asan,$(if $(TSAN),tsan,release))
 
 build = @{ [ -f $(2)/build.ninja ] || cmake --preset $(1); } && cmake --build $(2)
 
-.PHONY: release setup demo test test-all test-presets mutants test-cuda sanitize-cuda test-page bench bench-cuda site dist deb install asan tsan fuzz fuzz-programs format tidy clean help
+.PHONY: release setup demo test test-all test-presets mutants test-cuda sanitize-cuda test-page bench bench-cuda site dist deb test-deb install asan tsan fuzz fuzz-programs format tidy clean help
 
 release:            ## build everything; the command is build/mtf
 	$(call build,release,build)
@@ -66,6 +66,10 @@ dist:               ## write the source archive of this commit to build/dist
 deb:                ## build Debian packages of this commit in build/packages
 	@tools/setup.sh deb
 	@tools/deb.sh
+
+test-deb: deb       ## install the Debian packages in a bare system, try them, and remove them
+	@tools/setup.sh bare
+	@MTF_PACKAGES=needed tests/shell/packages.sh
 
 install: release    ## install under PREFIX, below DESTDIR where given
 	DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)

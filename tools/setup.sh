@@ -1,10 +1,11 @@
 #!/bin/bash
 # Installs what the build needs and this machine lacks; silent when nothing is missing.
 #
-# Usage: tools/setup.sh [bench|page|site|deb|full]  bench: also what `make bench` measures against;
+# Usage: tools/setup.sh [bench|page|site|deb|bare|full]  bench: also what `make bench` measures against;
 #                                   page: also a browser, for `make test-page`;
 #                                   site: also a converter of Markdown, for `make site`;
 #                                   deb: also what makes Debian packages, for `make deb`;
+#                                   bare: also what makes a bare system, for `make test-deb`;
 #                                   full: also clang, its OpenMP and its sanitizers, for
 #                                   `make fuzz`, `make tidy`, `make format` and the clang preset
 #        MTF_NO_INSTALL=1 tools/setup.sh  only says what is missing, and fails if anything is
@@ -58,6 +59,9 @@ if [ "$1" = deb ]; then
     has_tool dh                    || need "debhelper" "debhelper"
     has_tool dpkg-buildpackage     || need "dpkg-buildpackage" "dpkg-dev"
     has_tool lintian               || need "lintian" "lintian"
+fi
+if [ "$1" = bare ]; then
+    has_tool debootstrap           || need "debootstrap" "debootstrap"
 fi
 if [ "$1" = full ]; then
     has_tool clang                 || need "clang" "clang"

@@ -2,6 +2,7 @@
 #include "base/units.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/numbers.h"
 
@@ -26,6 +27,13 @@ unit_text unit_bytes(int64_t n)
 unit_text unit_count(int64_t n)
 {
     return scaled(n, "");
+}
+
+unit_text unit_rate(double rate)
+{
+    unit_text t = unit_count((int64_t)rate);
+    if (!strchr(t.s, ' ')) strcat(t.s, " ");
+    return t;
 }
 
 unit_text unit_seconds(double s)

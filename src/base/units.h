@@ -13,6 +13,7 @@ typedef struct unit_text {
 unit_text unit_bytes(int64_t n);
 unit_text unit_count(int64_t n);
 unit_text unit_seconds(double s);
+unit_text unit_rate(double rate); /* before the name of a unit: "30 G" of 30 Gflop/s */
 unit_text unit_percent(double part, double whole);
 
 #endif

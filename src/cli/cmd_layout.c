@@ -31,26 +31,29 @@ typedef struct job {
 
 /* ---- text ---- */
 
+/* "1.4 %"; no less than 0.01 %, which is as good as nothing. */
+static void write_share(double share, textbuf *t)
+{
+    text_add(t, share < 0.99 ? "%.2g %%" : "%.0f %%", share < 1e-4 ? 0.01 : 100 * share);
+}
+
 static void write_proof(const job *j, textbuf *t)
 {
     const search_answer *a = &j->answer.search;
     if (a->gap == 0)
         text_add(t, "optimal");
-    else if (a->gap < 1e-4)
-        text_add(t, "within 0.01 %% of the optimum");
     else if (a->gap < 1)
-        text_add(t,
-                 a->gap < 0.99 ? "within %.2g %% of the optimum" : "within %.0f %% of the optimum",
-                 100 * a->gap);
+        text_add(t, "within "), write_share(a->gap, t), text_add(t, " of the optimum");
     else
         text_add(t, "the distance from the optimum is unknown");
     text_add(t, ": %lld legal layout%s looked at, %d priced as programs", (long long)a->considered,
              a->considered == 1 ? "" : "s", a->priced);
     if (j->answer.meshes > 1) text_add(t, ", on the best of %d meshes", j->answer.meshes);
-    if (a->layers_left_out)
-        text_add(t,
-                 "; %d of the equal layers were left out, which misses the step's time by %.2g %%",
-                 a->layers_left_out, 100 * a->reduced_error);
+    if (a->layers_left_out) {
+        text_add(t, "; %d of the equal layers were left out, which misses the step's time by %s",
+                 a->layers_left_out, a->reduced_error < 1e-4 ? "less than " : "");
+        write_share(a->reduced_error, t);
+    }
     if (a->late) text_add(t, "; the search stopped after its time limit");
     if (j->graph->batch.name) {
         text_add(t, "; for a batch of %lld", (long long)j->graph->batch.size);
@@ -152,7 +155,7 @@ static bool write_page(job *j)
     layout_story story = {.what = j->options->words[0],
                           .proof = text_done(&proof),
                           .mesh = j->opts.mesh,
-                          .machine = j->opts.rates.named,
+                          .rates = &j->opts.rates,
                           .command = text_done(&line),
                           .seen = &j->seen,
                           .best = &j->answer.best[0],

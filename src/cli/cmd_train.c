@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "base/textbuf.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/evaluation.h"
 #include "cli/graph_file.h"
+#include "cli/other_runs.h"
 #include "cli/outputs.h"
 #include "cli/shared_options.h"
 #include "cli/teacher.h"
@@ -128,13 +130,18 @@ static bool after_step(void *context, const mtf_train_step *now)
 
 static bool open_report(job *j)
 {
-    const char *path = option_nth(j->setup.options, "report", 0);
-    if (!path) return true;
-    j->evaluation.report = train_report_open(
-        j->setup.session, &(train_report_opts){.path = path,
-                                               .what = j->setup.word,
-                                               .command = j->train.config,
-                                               .steps = j->train.steps > 0 ? j->train.steps : 0});
+    textbuf           line = {.arena = &j->setup.session->arena};
+    train_report_opts opts = {.path = option_nth(j->setup.options, "report", 0),
+                              .what = j->setup.word,
+                              .model = j->train.config,
+                              .steps = j->train.steps > 0 ? j->train.steps : 0,
+                              .peak = j->setup.peak,
+                              .machine = j->setup.machine};
+    if (opts.path) command_line_write(j->setup.options, &line);
+    opts.command = text_done(&line);
+    TRY(opts.command && other_runs(j->setup.options, j->setup.session, &opts));
+    if (!opts.path) return true;
+    j->evaluation.report = train_report_open(j->setup.session, &opts);
     j->train.measure = true;
     return j->evaluation.report != NULL;
 }
@@ -371,6 +378,8 @@ static const option_spec table[] = {
     {"report", "FILE.html", false,
      "a page with curves, evaluations and the profile, at each save and at the end",
      .writes = true},
+    {"report-beside", "[NAME=]FILE", true,
+     "another run, by the page that its --report wrote, drawn beside this one in --report"},
     {"profile", NULL, false, "a table of time by instruction and by scope at the end"},
     {"events-dir", "DIR", false, "write event files for TensorBoard"},
     {"watch", "PATTERN", false, "statistics of tensors whose names match"},

@@ -72,9 +72,12 @@ bool setup_open(const options *o, setup *s)
 {
     int          status;
     mtf_session *session = choose_session(o, false, &status);
-    price_rates  unused; /* where no layout is searched; a misspelt machine is still an error */
+    price_rates  rates; /* also where nothing asks for them: a misspelt machine is an error */
     *s = (setup){.options = o};
-    return session && setup_take(o, session, s) && choose_machine(o, session, &unused);
+    if (!session || !setup_take(o, session, s) || !choose_machine(o, session, &rates)) return false;
+    s->peak = rates_peak(&rates);
+    s->machine = rates.named;
+    return true;
 }
 
 /* ---- help ------------------------------------------------------------------------------- */

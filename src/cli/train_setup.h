@@ -18,6 +18,8 @@ typedef struct setup {
     mtf_minimize_opts minimize;     /* the options of the optimizer, except its rate */
     uint64_t          microbatches; /* 0: as few as fit the memory */
     mtf_dtype         type;         /* the type in which the network computes in place of f32 */
+    double            peak;         /* flops a second of the machine that --machine names */
+    const char       *machine;      /* its name; NULL: none was given, and none is known here */
 } setup;
 
 /* Opens the session, finds the model and reads its options; false: a usage error was reported, or is in

@@ -152,7 +152,7 @@ bool plan_page_diff(const plan_story *s, estimate *a, estimate *b, const char *p
         !plan_view_make(&v[1], s->graph, b, &p.arena))
         return page_drop(&p);
     write_head(v, what, t);
-    plan_write_machine(&v[0], t);
+    plan_write_machine(&v[0].e->price.rates, t);
     page_command(t, s->command);
     text_add(t, "</dl>\n</header>\n");
     verdict_write(v, t);

@@ -47,6 +47,7 @@ void history_add(history *h, const mtf_train_step *now)
                        .most = now->loss,
                        .rate = now->rate,
                        .seconds = now->seconds};
+    h->seconds += now->seconds;
     if (h->n && h->points[h->n - 1].steps < h->each) {
         h->points[h->n - 1] = joined(&h->points[h->n - 1], &p);
         return;
@@ -58,6 +59,6 @@ void history_add(history *h, const mtf_train_step *now)
 bool history_add_evaluation(history *h, int64_t step, const char *name, double value)
 {
     TRY(arena_push(h->arena, h->evaluations, h->nevaluations, h->evaluations_room));
-    h->evaluations[h->nevaluations++] = (history_evaluation){step, name, value};
+    h->evaluations[h->nevaluations++] = (history_evaluation){step, name, h->seconds, value};
     return true;
 }

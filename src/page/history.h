@@ -18,7 +18,8 @@ typedef struct history_point {
 
 typedef struct history_evaluation {
     int64_t     step;
-    const char *name; /* "accuracy" */
+    const char *name;    /* "accuracy" */
+    double      seconds; /* of all steps before it */
     double      value;
 } history_evaluation;
 
@@ -26,7 +27,8 @@ typedef struct history {
     arena              *arena;
     history_point      *points; /* HISTORY_POINTS of them */
     int                 n;
-    int64_t             each; /* steps in a point */
+    int64_t             each;    /* steps in a point */
+    double              seconds; /* of all steps */
     history_evaluation *evaluations;
     int                 nevaluations, evaluations_room;
 } history;

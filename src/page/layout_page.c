@@ -10,7 +10,7 @@
 #include "page/page.h"
 #include "page/plan_tables.h"
 
-enum { SHOWN = 40, HEIGHT = 420, LOGARITHMIC = 8 };
+enum { SHOWN = 40, HEIGHT = 420, LOGARITHMIC = 4 };
 
 /* ---- the picture ---- */
 
@@ -135,7 +135,7 @@ static void write_ticks(const chart *c, const scale *s, const char *side, bool b
     for (double v = s->powers ? page_round_up(s->from) : ceil(s->from / step) * step;
          v <= s->to * 1.0001;) {
         text_add(c->t, "<span%s style=\"%s:%.2f%%\">%s</span>",
-                 bytes && at(s, v) < 0.02 ? " class=\"first\"" : "", side, 100 * at(s, v),
+                 bytes ? page_tick_class(at(s, v)) : "", side, 100 * at(s, v),
                  v <= 0  ? "0"
                  : bytes ? unit_bytes((int64_t)v).s
                          : unit_seconds(v).s);
@@ -182,31 +182,6 @@ static const char *layout_name(const seen_layout *x)
     return *x->layout ? x->layout : "nothing is cut";
 }
 
-/* A label beside or above a dot. */
-static void write_label(const chart *c, const seen_layout *x, const char *before, bool above)
-{
-    double left = at(&c->x, (double)x->cost.peak), top = 1 - at(&c->y, x->cost.seconds);
-    bool   right = left > 0.55;
-    text_add(c->t, "<span class=\"label\" style=\"%s:calc(%.2f%% %s);top:calc(%.2f%% - %dpx)\">%s",
-             right ? "right" : "left", 100 * (right ? 1 - left : left), above ? "- 5px" : "+ 10px",
-             100 * top, above ? 16 : 0, before);
-    html_text(c->t, layout_name(x));
-    if (*x->state) text_add(c->t, " state "), html_text(c->t, x->state);
-    text_add(c->t, "</span>");
-}
-
-/* Labels the smallest as well, unless it would overlap the best. */
-static void write_labels(const chart *c)
-{
-    const seen_layouts *s = c->story->seen;
-    const seen_layout  *smallest = c->best;
-    for (int k = 0; k < s->n; k++)
-        if (c->front[k] && s->list[k].cost.peak < smallest->cost.peak) smallest = &s->list[k];
-    write_label(c, c->best, "best: ", false);
-    double below = at(&c->y, smallest->cost.seconds) - at(&c->y, c->best->cost.seconds);
-    if (smallest != c->best && below >= 0) write_label(c, smallest, "smallest: ", true);
-}
-
 static void write_chart(const chart *c)
 {
     const seen_layouts *s = c->story->seen;
@@ -226,9 +201,9 @@ static void write_chart(const chart *c)
     write_dots(c);
     text_add(c->t, "</svg>");
     if (limit >= 0 && limit <= 1)
-        text_add(c->t, "<span class=\"limit\" style=\"left:%.2f%%\">limit %s</span>", 100 * limit,
+        text_add(c->t, "<span class=\"limit\" style=\"%s:%.2f%%\">limit %s</span>",
+                 limit > 0.5 ? "right" : "left", 100 * (limit > 0.5 ? 1 - limit : limit),
                  unit_bytes(c->story->limit).s);
-    write_labels(c);
     text_add(c->t,
              "</div>\n<div class=\"gutter unit\">time&#8239;&#8593;<br>memory&#8239;&#8594;</div>\n"
              "<div class=\"plot axis\">");
@@ -371,11 +346,7 @@ bool layout_page(const layout_story *s, const char *path)
     text_add(t, "</dd></div>\n<div><dt>objective</dt><dd>%s", s->smallest ? "memory" : "time");
     if (s->limit) text_add(t, ", with at most %s of memory", unit_bytes(s->limit).s);
     text_add(t, "</dd></div>\n");
-    if (s->machine) {
-        text_add(t, "<div><dt>machine</dt><dd><code>");
-        html_text(t, s->machine);
-        text_add(t, "</code></dd></div>\n");
-    }
+    plan_write_machine(s->rates, t);
     page_command(t, s->command);
     text_add(t, "</dl>\n</header>\n");
     write_figures(&c);

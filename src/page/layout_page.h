@@ -10,7 +10,7 @@ typedef struct layout_story {
     const char         *mesh;  /* as the user wrote it */
     const seen_layouts *seen;
     const found_layout *best;
-    const char         *machine;  /* its name; NULL: none was given */
+    const price_rates  *rates;    /* of the machine */
     const char         *command;  /* the command line */
     bool                smallest; /* the objective is memory */
     int64_t             limit;    /* bytes; 0: none */

@@ -57,9 +57,12 @@ bool page_put(page *p, const char *command, const char *what, const char *path)
             text_piece(body),
             text_piece("</main>\n<script type=\"application/json\" id=\"data\">"),
             text_piece(*data ? data : "null"),
-            text_piece("</script>\n<script>\n"),
+            text_piece("</script>\n<script>\n(function () {\n\"use strict\";\n"),
             {asset_js, asset_js_bytes},
-            text_piece("</script>\n</body>\n</html>\n"),
+            {asset_plans, asset_plans_bytes},
+            {asset_layouts, asset_layouts_bytes},
+            {asset_runs, asset_runs_bytes},
+            text_piece("})();\n</script>\n</body>\n</html>\n"),
         };
         int n = (int)(sizeof pieces / sizeof *pieces);
         ok = strcmp(path, "-") == 0 ? print_all(p, n, pieces)
@@ -105,6 +108,11 @@ void page_number(textbuf *t, double x)
     while (n > 1 && text[n - 1] == '0') text[--n] = 0;
     if (n > 1 && text[n - 1] == '.') text[--n] = 0;
     text_add(t, "%s", strcmp(text, "-0") == 0 ? "0" : text);
+}
+
+const char *page_tick_class(double share)
+{
+    return share < 0.02 ? " class=\"first\"" : share > 0.95 ? " class=\"last\"" : "";
 }
 
 double page_round_up(double x)

@@ -1,7 +1,7 @@
 /* Pages: plans and runs as one self-contained HTML file each.
  *
  * The pictures are SVG, drawn here, so that a page shows them without its
- * script; the page contains the data as JSON, and the script (page.js) makes the
+ * script; the page contains the data as JSON, and scripts (page.js) make the
  * pictures interactive.  A page loads nothing: its security policy forbids it.
  */
 #ifndef PAGE_PAGE_H
@@ -34,6 +34,8 @@ void page_command(textbuf *t, const char *command);
 void page_figure(textbuf *t, const char *name, const char *number, const char *html);
 /* A number between 0 and 1000, with no more digits than a picture can show. */
 void page_number(textbuf *t, double x);
+/* The class of a label at this share of an axis: near its ends it would stand out over them. */
+const char *page_tick_class(double share);
 /* The next round number of 1, 2, 2.5 or 5 times a power of ten. */
 double page_round_up(double x);
 

@@ -102,7 +102,10 @@ static void write_capacity_name(const picture *p, double capacity, double line, 
 {
     double bytes = p->view->e->price.rates.capacity;
     if (bytes <= 0) return;
-    text_add(p->t, "<span class=\"capacity%s\" style=\"%s:0;top:", capacity < line ? " over" : "",
+    text_add(p->t, "<span class=\"capacity%s\" style=\"%s:0;top:",
+             capacity < line ? " over"
+             : capacity > 1  ? " above"
+                             : "",
              side);
     if (capacity < line)
         text_add(p->t, "max(%.1f%%,%.1f%% + 18px)", 100 * (1 - capacity), 100 * (1 - line));
@@ -255,9 +258,11 @@ static void write_time_ticks(const picture *p)
 {
     double step = page_round_up(p->scale.seconds / TICKS);
     text_add(p->t, "<div class=\"gutter unit\">time</div>\n<div class=\"plot axis\">");
-    for (int k = 0; k * step <= p->scale.seconds * 1.0001; k++)
-        text_add(p->t, "<span%s style=\"left:%.2f%%\">%s</span>", k ? "" : " class=\"first\"",
-                 100 * k * step / p->scale.seconds, k ? unit_seconds(k * step).s : "0");
+    for (int k = 0; k * step <= p->scale.seconds * 1.0001; k++) {
+        double share = k * step / p->scale.seconds;
+        text_add(p->t, "<span%s style=\"left:%.2f%%\">%s</span>", page_tick_class(share),
+                 100 * share, k ? unit_seconds(k * step).s : "0");
+    }
     text_add(p->t, "</div>\n");
 }
 

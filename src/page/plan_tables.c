@@ -30,14 +30,6 @@ void plan_write_rules(const layout *l, textbuf *t)
     }
 }
 
-/* "30 G", or "30 " where there is no letter. */
-static unit_text rate_text(double rate)
-{
-    unit_text t = unit_count((int64_t)rate);
-    if (!strchr(t.s, ' ')) strcat(t.s, " ");
-    return t;
-}
-
 void plan_write_declined(const layout *l, arena *a, textbuf *t)
 {
     for (int r = 0; r < l->ndeclined; r++) {
@@ -72,19 +64,18 @@ void plan_write_setting(const plan_view *v, textbuf *t)
         text_add(t, "%s</span></dd></div>\n",
                  e->opts.processor >= 0 ? "" : "; the slowest, ties go to the first");
     }
-    plan_write_machine(v, t);
+    plan_write_machine(&v->e->price.rates, t);
 }
 
-void plan_write_machine(const plan_view *v, textbuf *t)
+void plan_write_machine(const price_rates *r, textbuf *t)
 {
-    const price_rates *r = &v->e->price.rates;
     text_add(t, "<div><dt>machine</dt><dd>");
     if (r->named) {
         text_add(t, "<code>");
         html_text(t, r->named);
         text_add(t, "</code> ");
     }
-    text_add(t, "<span>%sflop/s, memory %s/s, ", rate_text(r->flops).s,
+    text_add(t, "<span>%sflop/s, memory %s/s, ", unit_rate(r->flops).s,
              unit_bytes((int64_t)r->memory).s);
     if (r->capacity > 0) text_add(t, "%s of it, ", unit_bytes((int64_t)r->capacity).s);
     text_add(t, "wire %s/s, latency %s</span></dd></div>\n", unit_bytes((int64_t)r->wire).s,
@@ -137,7 +128,7 @@ static void figure_flops(const plan_view *v, textbuf *t)
     if (e->price.seconds > 0)
         text_add(&more, "; %s of the peak of %sflop/s",
                  unit_percent((double)e->price.flops / e->price.seconds, peak).s,
-                 rate_text(peak).s);
+                 unit_rate(peak).s);
     page_figure(t, "flops of a processor", unit_count(e->price.flops).s, text_done(&more));
 }
 

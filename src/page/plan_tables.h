@@ -9,7 +9,7 @@ void plan_write_setting(const plan_view *v, textbuf *t);
 void plan_write_rules(const layout *l, textbuf *t); /* each as code */
 /* Rules for state that were left out, and why: lines of the page's head, if any. */
 void plan_write_declined(const layout *l, arena *a, textbuf *t);
-void plan_write_machine(const plan_view *v, textbuf *t);
+void plan_write_machine(const price_rates *r, textbuf *t);
 /* Time, memory, bytes sent, flops; what the step does, and how fast (page/plan_speed.h). */
 void plan_write_figures(const plan_view *v, double alone, textbuf *t);
 /* Predicted time by kind of instruction, as bars. */

@@ -9,13 +9,12 @@
 #include "base/put_file.h"
 #include "base/units.h"
 #include "model/profile.h"
-#include "page/curve.h"
 #include "page/escape.h"
 #include "page/expert_picture.h"
 #include "page/page.h"
+#include "page/run_curves.h"
 
-enum { MOST_CURVES = 8, SCOPES_SHOWN = 24 };
-enum { LOSS_CURVE, RATE_CURVE, SPEED_CURVE, HISTORY_CURVES }; /* curves of evaluations follow */
+enum { SCOPES_SHOWN = 24 };
 
 struct train_report {
     mtf_session      *session;
@@ -27,7 +26,62 @@ struct train_report {
     int               nexamples;
     double            begin;
     int64_t           first; /* the first step of this run */
+    double            ideal; /* seconds of a step at the machine's peak; 0: unknown */
+    run_columns      *beside;
 };
+
+/* ---- other runs ---- */
+
+const char *train_report_name(const char *path, arena *a)
+{
+    char  *name = arena_text(a, path);
+    size_t n = name ? strlen(name) : 0;
+    for (const char *const *end = (const char *const[]){".html", ".htm", NULL}; *end; end++)
+        if (n > strlen(*end) && strcmp(name + n - strlen(*end), *end) == 0)
+            name[n -= strlen(*end)] = 0;
+    return name;
+}
+
+static bool names_differ(train_report *r)
+{
+    const train_report_opts *o = &r->opts;
+    for (int i = 0; i < o->nbeside; i++)
+        for (int k = -1; k < i; k++) {
+            const char *other =
+                k < 0 ? train_report_name(o->path, &r->session->arena) : o->beside[k].name;
+            if (!other || strcmp(o->beside[i].name, other) == 0)
+                return fail(
+                    &r->session->fault, ERR_USAGE,
+                    "two runs of the page are called \"%s\": give one of them another name, "
+                    "as in --report-beside NAME=%s",
+                    o->beside[i].name, o->beside[i].path);
+        }
+    return true;
+}
+
+static bool read_beside(train_report *r)
+{
+    const train_report_opts *o = &r->opts;
+    arena                   *a = &r->session->arena;
+    if (o->nbeside >= MOST_RUNS)
+        return fail(&r->session->fault, ERR_USAGE,
+                    "--report-beside: a page shows at most %d other runs, and %d are named",
+                    MOST_RUNS - 1, o->nbeside);
+    r->beside = arena_array(a, run_columns, o->nbeside + 1);
+    TRY(r->beside && names_differ(r));
+    for (int i = 0; i < o->nbeside; i++) {
+        r->beside[i].name = o->beside[i].name;
+        if (!run_columns_read(&r->beside[i], o->beside[i].text, a))
+            return mtf_ok(r->session) &&
+                   fail(&r->session->fault, ERR_VALUE,
+                        "\"%s\" is not the page of a run: --report-beside takes a file that "
+                        "mtf train --report wrote after at least one step",
+                        o->beside[i].path);
+    }
+    return true;
+}
+
+/* ---- what happens ---- */
 
 train_report *train_report_open(mtf_session *s, const train_report_opts *opts)
 {
@@ -35,13 +89,17 @@ train_report *train_report_open(mtf_session *s, const train_report_opts *opts)
     if (!r || (mtf_is_first(s) && !put_file_check(&s->fault, opts->path))) return NULL;
     *r = (train_report){
         .session = s, .opts = *opts, .begin = clock_seconds(), .experts = {.arena = &s->arena}};
-    return history_open(&r->history, &s->arena) ? r : NULL;
+    return history_open(&r->history, &s->arena) && (!mtf_is_first(s) || read_beside(r)) ? r : NULL;
 }
 
 bool train_report_step(train_report *r, const mtf_train_step *now)
 {
     if (!r) return true;
-    if (!r->first) r->first = now->step;
+    if (!r->first) {
+        r->first = now->step;
+        if (r->opts.peak > 0 && now->program)
+            r->ideal = (double)mtf_program_cost(now->program).flops / r->opts.peak;
+    }
     r->last = *now;
     history_add(&r->history, now);
     TRY(expert_picture_add(&r->experts, now));
@@ -59,90 +117,6 @@ bool train_report_examples(train_report *r, int n, const example_picture *pictur
     r->examples = arena_copy(&r->session->arena, pictures, sizeof *pictures * (size_t)n);
     r->nexamples = r->examples ? n : 0;
     return r->examples != NULL;
-}
-
-/* ---- curves ---- */
-
-typedef struct curves {
-    curve list[MOST_CURVES];
-    int   n;
-} curves;
-
-/* Columns of the history, in the form of curves. */
-static bool add_history(const history *h, arena *a, curves *all)
-{
-    double *step = arena_array(a, double, h->n + 1), *loss = arena_array(a, double, h->n + 1);
-    double *least = arena_array(a, double, h->n + 1), *most = arena_array(a, double, h->n + 1);
-    double *rate = arena_array(a, double, h->n + 1), *speed = arena_array(a, double, h->n + 1);
-    bool    examples = false;
-    TRY(step && loss && least && most && rate && speed);
-    for (int k = 0; k < h->n; k++) {
-        const history_point *p = &h->points[k];
-        double               count = (double)(p->examples ? p->examples : p->steps);
-        examples = examples || p->examples;
-        step[k] = (double)p->last;
-        loss[k] = p->loss, least[k] = p->least, most[k] = p->most;
-        rate[k] = p->rate;
-        speed[k] = p->seconds > 0 ? count / p->seconds : NAN;
-    }
-    const curve rows[] = {
-        {.name = "loss", .value = loss, .height = 260},
-        {.name = "learning rate", .value = rate, .height = 140, .from_zero = true},
-        {.name = examples ? "examples a second" : "steps a second",
-         .value = speed,
-         .height = 140,
-         .from_zero = true},
-    };
-    for (int k = 0; k < HISTORY_CURVES; k++) {
-        curve *c = &all->list[all->n++];
-        *c = rows[k];
-        c->unit = "";
-        c->n = h->n;
-        c->step = step;
-        c->smooth = true;
-    }
-    if (h->each > 1) all->list[LOSS_CURVE].least = least, all->list[LOSS_CURVE].most = most;
-    return true;
-}
-
-static bool has_curve(const curves *all, const char *name)
-{
-    for (int k = 0; k < all->n; k++)
-        if (strcmp(all->list[k].name, name) == 0) return true;
-    return false;
-}
-
-static const char *evaluation_name(const char *name)
-{
-    return strcmp(name, "eval_loss") == 0  ? "test loss"
-           : strcmp(name, "accuracy") == 0 ? "test accuracy"
-                                           : name;
-}
-
-static bool add_evaluations(const history *h, arena *a, curves *all)
-{
-    for (int i = 0; i < h->nevaluations && all->n < MOST_CURVES; i++) {
-        const char *name = h->evaluations[i].name;
-        bool        share = strcmp(name, "accuracy") == 0;
-        if (has_curve(all, evaluation_name(name))) continue;
-        double *step = arena_array(a, double, h->nevaluations),
-               *value = arena_array(a, double, h->nevaluations);
-        curve c = {.name = evaluation_name(name),
-                   .unit = share ? " %" : "",
-                   .step = step,
-                   .value = value,
-                   .height = 140,
-                   .dots = true,
-                   .most_possible = share ? 100 : 0};
-        TRY(step && value);
-        for (int k = i; k < h->nevaluations; k++) {
-            if (strcmp(h->evaluations[k].name, name) != 0) continue;
-            step[c.n] = (double)h->evaluations[k].step;
-            value[c.n++] = (share ? 100 : 1) * h->evaluations[k].value;
-        }
-        all->list[all->n++] = c;
-    }
-    return true;
 }
 
 /* ---- tables ---- */
@@ -200,7 +174,8 @@ static void write_profile(const profile *p, textbuf *t)
 static void write_setting(const train_report *r, const char *how, textbuf *t)
 {
     const mtf_session_opts *o = &r->session->opts;
-    const char             *rows[][2] = {{"model", r->opts.command},
+    bool                    one_line = !strchr(r->opts.model, '\n');
+    const char             *rows[][2] = {{"model", one_line ? r->opts.model : NULL},
                                          {"mesh", o->mesh},
                                          {"layout", o->layout},
                                          {"state", o->state_layout}};
@@ -216,35 +191,48 @@ static void write_setting(const train_report *r, const char *how, textbuf *t)
         html_text(t, rows[k][1]);
         text_add(t, "</code></dd></div>\n");
     }
+    page_command(t, r->opts.command);
     text_add(t, "</dl>\n</header>\n");
 }
 
-static unit_text value_text(double value, const char *unit)
+/* "31.2 %", of the peak of 30 Gflop/s. */
+static void figure_use(const train_report *r, const run_columns *run, textbuf *t)
 {
-    unit_text u;
-    number_format(u.s, sizeof u.s, *unit ? "%.2f%s" : "%.5g%s", value, unit);
-    return u;
+    double  use = run_mean(run, RUN_USE);
+    textbuf more = {.arena = t->arena};
+    if (!isfinite(use)) return;
+    text_add(&more, "of the peak of %sflop/s%s", unit_rate(r->opts.peak).s,
+             r->opts.machine ? ", " : ", as mtf plan assumes");
+    if (r->opts.machine) html_text(&more, r->opts.machine);
+    page_figure(t, "utilisation", unit_percent(use, 100).s, text_done(&more));
 }
 
-static void write_figures(const train_report *r, const curves *all, arena *a, textbuf *t)
+static void figure_loss(const train_report *r, const run_curves *c, textbuf *t)
 {
-    const history *h = &r->history;
-    double         seconds = 0, count = 0;
-    textbuf        steps = {.arena = a};
-    for (int k = 0; k < h->n; k++) {
-        seconds += h->points[k].seconds;
-        count += (double)(h->points[k].examples ? h->points[k].examples : h->points[k].steps);
-    }
+    textbuf more = {.arena = t->arena};
+    text_add(&more, "smoothed; %s in the last step", curve_value(r->last.loss, 0).s);
+    page_figure(t, "loss", curve_value(run_last_loss(c, 0), 0).s, text_done(&more));
+}
+
+static void figure_evaluation(const run_figure *f, textbuf *t)
+{
+    const char *unit = run_figure_unit(f);
+    double      value = run_figure_value(f, f->n - 1);
+    unit_text   text;
+    number_format(text.s, sizeof text.s, *unit ? "%.2f%s" : "%.5g%s", value, unit);
+    page_figure(t, run_figure_name(f), text.s, "of the last evaluation");
+}
+
+static void write_figures(const train_report *r, const run_curves *c, textbuf *t)
+{
+    const run_columns *run = &c->runs[0];
+    textbuf            steps = {.arena = t->arena};
     text_add(t, "<dl class=\"figures\">\n");
-    page_figure(t, "loss", value_text(r->last.loss, "").s, "of the last step");
-    if (all->n > HISTORY_CURVES) {
-        const curve *c = &all->list[HISTORY_CURVES];
-        page_figure(t, c->name, value_text(c->value[c->n - 1], c->unit).s,
-                    "of the last evaluation");
-    }
-    page_figure(t, all->list[SPEED_CURVE].name,
-                unit_count((int64_t)(seconds > 0 ? count / seconds : 0)).s,
+    figure_loss(r, c, t);
+    if (run->nfigures) figure_evaluation(&run->figures[0], t);
+    page_figure(t, run_speed_name(run), curve_value(run_mean(run, RUN_SPEED), 3).s,
                 "in the mean of all steps");
+    figure_use(r, run, t);
     text_add(&steps, "%lld steps", (long long)(r->last.step - r->first + (r->first > 0)));
     page_figure(t, "time", unit_seconds(clock_seconds() - r->begin).s, text_done(&steps));
     text_add(t, "</dl>\n");
@@ -252,51 +240,76 @@ static void write_figures(const train_report *r, const curves *all, arena *a, te
 
 /* ---- the page ---- */
 
-/* All curves span the steps of the run. */
-static void set_span(const train_report *r, curves *all)
+/* The command, and what it left open. */
+static const char *setting_text(const train_report *r, arena *a)
 {
-    for (int k = 0; k < all->n; k++)
-        all->list[k].from = (double)r->first, all->list[k].to = (double)r->last.step;
+    const mtf_session_opts *o = &r->session->opts;
+    const char             *rows[][2] = {{"", r->opts.command},
+                                         {"mesh ", o->mesh},
+                                         {"layout ", o->layout},
+                                         {"state layout ", o->state_layout}};
+    textbuf                 t = {.arena = a};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if (rows[k][1] && *rows[k][1] && (!k || !strstr(r->opts.command, rows[k][1])))
+            text_add(&t, "%s%s%s", t.used ? "; " : "", rows[k][0], rows[k][1]);
+    return text_done(&t);
 }
 
-static void write_curves(const curves *all, textbuf *t)
+static bool collect_runs(const train_report *r, arena *a, run_curves *c)
 {
-    text_add(t, "<section>\n<h2>The run</h2>\n<div class=\"curves\">\n");
-    for (int k = 0; k < all->n; k++) curve_write(&all->list[k], k, t);
-    text_add(t, "</div>\n</section>\n");
+    run_columns *own = &c->runs[0];
+    own->name = train_report_name(r->opts.path, a);
+    own->setting = setting_text(r, a);
+    TRY(own->name && own->setting && run_columns_of(own, &r->history, r->ideal, a));
+    c->nruns = 1;
+    for (int i = 0; i < r->opts.nbeside; i++) c->runs[c->nruns++] = r->beside[i];
+    return run_curves_find(c, a);
+}
+
+/* Of models whose settings are many. */
+static void write_configuration(const char *model, textbuf *t)
+{
+    if (!strchr(model, '\n')) return;
+    text_add(t, "<section>\n<details><summary>The configuration</summary>\n<pre>");
+    for (size_t n; *model; model += n + (model[n] != 0)) {
+        textbuf line = {.arena = t->arena};
+        n = strcspn(model, "\n");
+        text_add(&line, "%.*s", (int)n, model);
+        html_text(t, text_done(&line));
+        text_add(t, "\n");
+    }
+    text_add(t, "</pre></details>\n</section>\n");
+}
+
+static void write_body(const train_report *r, const run_curves *c, const profile *spent, textbuf *t)
+{
+    if (r->history.n)
+        write_figures(r, c, t);
+    else
+        text_add(t, "<p class=\"empty\">No step was taken.</p>\n");
+    run_curves_write(c, t);
+    if (r->history.n) {
+        example_pictures_write(r->nexamples, r->examples, t);
+        expert_picture_write(&r->experts, t);
+    }
+    if (spent->nkinds) write_profile(spent, t);
+    write_configuration(r->opts.model, t);
 }
 
 bool train_report_write(train_report *r, const char *how)
 {
-    page    p;
-    profile spent = {0};
-    curves  all = {.n = 0};
+    page       p;
+    profile    spent = {0};
+    run_curves curves = {.n = 0};
     if (!r) return true;
     page_open(&p, r->session);
-    textbuf *t = &p.body;
-    bool     ok = add_history(&r->history, &p.arena, &all) &&
-              add_evaluations(&r->history, &p.arena, &all) &&
-              (!r->last.program || profile_collect(r->last.program, &p.arena, &spent));
-    if (!ok) return page_drop(&p);
-    set_span(r, &all);
-    if (!mtf_is_first(r->session)) return !page_drop(&p);
-    page_head(t, "mtf train", page_model_name(r->opts.what));
-    write_setting(r, how, t);
-    if (r->history.n) {
-        write_figures(r, &all, &p.arena, t);
-        write_curves(&all, t);
-        example_pictures_write(r->nexamples, r->examples, t);
-        expert_picture_write(&r->experts, t);
-    } else {
-        text_add(t, "<p class=\"empty\">No step was taken.</p>\n");
-    }
-    if (spent.nkinds) write_profile(&spent, t);
-    text_add(&p.data, "{\"curves\":[");
-    for (int k = 0; k < all.n; k++) {
-        if (k) text_add(&p.data, ",");
-        curve_write_data(&all.list[k], &p.data);
-    }
-    text_add(&p.data, "]}");
+    bool ok = !r->last.program || profile_collect(r->last.program, &p.arena, &spent);
+    if (!ok || !mtf_is_first(r->session)) return !page_drop(&p) && ok;
+    if (!collect_runs(r, &p.arena, &curves)) return page_drop(&p);
+    page_head(&p.body, "mtf train", page_model_name(r->opts.what));
+    write_setting(r, how, &p.body);
+    write_body(r, &curves, &spent, &p.body);
+    run_curves_write_data(&curves, &p.data);
     return page_put(&p, "mtf train", page_model_name(r->opts.what), r->opts.path);
 }
 

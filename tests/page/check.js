@@ -151,6 +151,26 @@ all(".meshes").forEach(function (box) {
 
 /* ---- layouts and runs ---- */
 
+attempt("labels", function () {
+    if (!one(".scatter")) return;
+    var plot = one(".scatter .plot").getBoundingClientRect(), labels = all(".scatter .label"), wrong = [];
+    function covers(a, b) { return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom; }
+    labels.forEach(function (label, i) {
+        var b = label.getBoundingClientRect();
+        if (b.left < plot.left || b.right > plot.right || b.top < plot.top || b.bottom > plot.bottom) wrong.push(text(label) + " leaves the plot");
+        all(".scatter circle").forEach(function (c) {
+            if (covers(b, c.getBoundingClientRect())) wrong.push(text(label) + " covers dot " + c.dataset.row);
+        });
+        labels.slice(0, i).concat(all(".scatter span.limit")).forEach(function (other) {
+            if (covers(b, other.getBoundingClientRect())) wrong.push(text(label) + " covers " + text(other));
+        });
+    });
+    check("labels cover nothing", !wrong.length, wrong.join("; "));
+    check("the best is labelled", one('.scatter .label[data-row="0"]'), labels.map(text).join("; "));
+    var most = Math.min(data.layouts.length, 4);
+    check("and others", labels.length >= Math.min(most, innerWidth > 600 ? 4 : 1), labels.length + " of " + data.layouts.length);
+});
+
 all(".layouts").forEach(function (box) {
     attempt("layouts", function () {
         var rows = all("tbody tr", box), dots = all(".scatter circle");
@@ -169,12 +189,44 @@ all(".layouts").forEach(function (box) {
 });
 
 all(".curve:not(.single)").forEach(function (curve) {
+    var told = one(".told", curve), c = data.curves[+curve.dataset.curve], shown = all(".value b", curve);
+    function lines(width) {
+        return all("path.line", curve).filter(function (p) { return p.getBoundingClientRect().width > width; }).length;
+    }
     attempt("curves", function () {
-        var line = one("path.line", curve).getBoundingClientRect(), told = one(".told", curve);
-        check("the curve is drawn", line.width > 50, line.width);
+        check("each run has its line in " + c.name, lines(50) === c.lines.length && shown.length === c.lines.length, lines(50));
+        var still = curve.textContent;
         point(one(".plot", curve), "pointermove", 0.5);
         check("hovering tells a step", /step \d/.test(text(told)), text(told));
+        var middle = told.textContent;
+        press(one(".plots", curve), "ArrowRight");
+        check("an arrow goes on", told.textContent !== middle && !one(".cursor", curve).hidden, text(told));
+        one(".plots", curve).dispatchEvent(new PointerEvent("pointerleave", {bubbles: true}));
+        check("leaving tells of the end again", curve.textContent === still, curve.textContent);
     });
+    attempt("curves by time", function () {
+        var before = one("path.line", curve).getBoundingClientRect();
+        one("#by-time").click();
+        check("the same lines over time", lines(0) === c.lines.length, lines(0));
+        check("in place of those over steps", one("path.line", curve).getBoundingClientRect().width === 0, before.width);
+        point(one(".plot", curve), "pointermove", 0.5);
+        check("hovering tells a time", /after \d.* [num]?s$/.test(text(told)), text(told));
+        one("#by-step").click();
+        check("and back again", one("path.line", curve).getBoundingClientRect().width === before.width, "another width");
+    });
+});
+
+attempt("runs", function () {
+    if (!data || !data.runs || data.runs.length < 2) return;
+    var names = all(".key.runs span").map(text);
+    check("the legend names each run", names.join() === data.runs.map(function (r) { return r.name; }).join(), names);
+    var colours = all(".key.runs i").map(function (i) { return getComputedStyle(i).backgroundColor; });
+    check("in colours of their own", new Set(colours).size === Math.min(4, colours.length), colours);
+    all(".key.runs i").forEach(function (i, run) {
+        var line = one(".curve path.line.r" + run);
+        check("a run's line has its colour", getComputedStyle(line).stroke === colours[run], getComputedStyle(line).stroke);
+    });
+    check("the table has them", all("table.runs tbody tr").length === names.length, all("table.runs tbody tr").length);
 });
 
 lines.concat("CHECK end").forEach(answer);

@@ -3,6 +3,7 @@
 #include "page/history.h"
 #include "page/page.h"
 #include "page/plan_view.h"
+#include "page/run_columns.h"
 #include "page/seen_layouts.h"
 
 #include "ground.h"
@@ -264,14 +265,126 @@ static void test_history_nan(void **state)
     close_well(s);
 }
 
+/* ---- runs ---- */
+
+enum { RUN_STEPS = 5000 };
+
+/* A history of steps that take half a second, with two evaluations. */
+static run_columns columns_of(mtf_session *s)
+{
+    history     h;
+    run_columns r = {.name = "a", .setting = "b; </script>"};
+    assert_true(history_open(&h, &s->arena));
+    for (int64_t k = 11; k <= 10 + RUN_STEPS; k++) {
+        history_add(&h, &(mtf_train_step){.step = k,
+                                          .examples = 8,
+                                          .loss = k == 11 ? NAN : 1.0 / (double)k,
+                                          .rate = NAN,
+                                          .seconds = 0.5});
+        if (k % 2500 == 0) assert_true(history_add_evaluation(&h, k, "accuracy", 1e-4 * (double)k));
+    }
+    assert_true(run_columns_of(&r, &h, 0.1, &s->arena));
+    return r;
+}
+
+static void test_columns(void **state)
+{
+    (void)state;
+    mtf_session *s = open_two_threads();
+    run_columns  r = columns_of(s);
+    assert_true(r.n > 1000 && r.examples && r.first == 11);
+    assert_null(r.column[RUN_RATE]); /* it had none */
+    assert_true(r.column[RUN_LEAST] && r.column[RUN_MOST]);
+    assert_true(r.column[RUN_STEP][r.n - 1] == 10 + RUN_STEPS);
+    assert_near(r.column[RUN_SECONDS][r.n - 1], 0.5 * RUN_STEPS, 1e-9);
+    assert_near(run_mean(&r, RUN_SPEED), 16, 1e-9);
+    assert_near(run_mean(&r, RUN_USE), 20, 1e-9);
+    assert_true(isnan(run_mean(&r, RUN_RATE)));
+    assert_int_equal(r.nfigures, 1);
+    assert_int_equal(r.figures[0].n, 2);
+    assert_near(r.figures[0].seconds[1], 0.5 * (5000 - 10), 1e-9);
+    assert_near(r.figures[0].value[1], 0.5, 1e-12);
+    close_well(s);
+}
+
+/* Reads a page with these bytes as its run. */
+static bool reads(mtf_session *s, const char *data, size_t length, run_columns *r)
+{
+    textbuf t = {.arena = &s->arena};
+    text_add(&t, "<script type=\"application/json\" id=\"data\">{\"runs\":[%.*s]}</script>",
+             (int)length, data);
+    *r = (run_columns){.name = "c"};
+    return run_columns_read(r, text_done(&t), &s->arena);
+}
+
+/* What is written is read, to nine digits; a part of it never. */
+static void test_columns_read(void **state)
+{
+    (void)state;
+    mtf_session *s = open_two_threads();
+    run_columns  a = columns_of(s), b;
+    textbuf      t = {.arena = &s->arena};
+    run_columns_write(&a, &t);
+    const char *data = text_done(&t);
+    assert_true(reads(s, data, strlen(data), &b));
+    assert_string_equal(b.name, "c");
+    assert_string_equal(b.setting, a.setting);
+    assert_true(a.n == b.n && a.first == b.first && a.examples == b.examples);
+    for (int c = 0; c < RUN_COLUMNS; c++) {
+        assert_true(!a.column[c] == !b.column[c]);
+        for (int k = 0; a.column[c] && k < a.n; k++) {
+            double x = a.column[c][k], y = b.column[c][k];
+            assert_true(isnan(x) ? isnan(y) : fabs(x - y) <= 1e-8 * fabs(x));
+        }
+    }
+    assert_int_equal(b.nfigures, 1);
+    assert_near(b.figures[0].value[0], a.figures[0].value[0], 1e-8);
+    for (size_t n = 0; n < strlen(data); n += 997) assert_false(reads(s, data, n, &b));
+    close_well(s);
+}
+
+/* Points that go backwards, columns of other lengths, other kinds of values. */
+static void test_columns_wrong(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "7",
+        "{}",
+        "{\"setting\":\"\",\"first\":1,\"step\":[],\"seconds\":[],\"loss\":[],\"figures\":[]}",
+        "{\"setting\":\"\",\"first\":1,\"step\":[1,2],\"seconds\":[1],\"loss\":[1,2],\"figures\":[]"
+        "}",
+        "{\"setting\":\"\",\"first\":1,\"step\":[2,1],\"seconds\":[1,2],\"loss\":[1,2],\"figures\":"
+        "[]}",
+        "{\"setting\":\"\",\"first\":1,\"step\":[1,2],\"seconds\":[1,null],\"loss\":[1,2],"
+        "\"figures\":[]}",
+        "{\"setting\":\"\",\"first\":3,\"step\":[1,2],\"seconds\":[1,2],\"loss\":[1,2],\"figures\":"
+        "[]}",
+        "{\"setting\":\"\",\"first\":1,\"step\":[1,1e99],\"seconds\":[1,2],\"loss\":[1,2],"
+        "\"figures\":[]}",
+        "{\"setting\":\"\",\"first\":1,\"step\":[1,2],\"seconds\":[1,2],\"loss\":[1,\"2\"],"
+        "\"figures\":[]}",
+        "{\"setting\":\"\",\"first\":1,\"step\":[1,2],\"seconds\":[1,2],\"loss\":[1,2],\"figures\":"
+        "[3]}"};
+    static const char right[] = "{\"setting\":\"\",\"first\":1,\"step\":[1,2],\"seconds\":[1,2],"
+                                "\"loss\":[1,null],\"figures\":[]}";
+    mtf_session      *s = open_two_threads();
+    run_columns       r;
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
+        assert_false(reads(s, wrong[k], strlen(wrong[k]), &r));
+    assert_true(reads(s, right, strlen(right), &r) && r.n == 2 && isnan(r.column[RUN_LOSS][1]));
+    assert_false(run_columns_read(&r, "<html></html>", &s->arena));
+    close_well(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_escape),      cmocka_unit_test(test_no_utf8),
-        cmocka_unit_test(test_numbers),     cmocka_unit_test(test_phases),
-        cmocka_unit_test(test_not_trained), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_seen),        cmocka_unit_test(test_history),
-        cmocka_unit_test(test_history_nan),
+        cmocka_unit_test(test_escape),       cmocka_unit_test(test_no_utf8),
+        cmocka_unit_test(test_numbers),      cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_not_trained),  cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_seen),         cmocka_unit_test(test_history),
+        cmocka_unit_test(test_history_nan),  cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_columns_read), cmocka_unit_test(test_columns_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,3 +16,27 @@ browse() {
     timeout 100 "$browser" "${flags[@]}" --dump-dom "file://$work/$2" 2>log >dom </dev/null
     grep 'CONSOLE' log >console
 }
+
+# on_phones ROOT NAME=PAGE...: looks at all these pages 375 pixels wide, light and dark, as tests/page/phone.js does.
+# Leaves a line for each fault in `faults`, and passes or loses a case for each page.
+on_phones() {
+    local root=$1 mode entry name page copy
+    shift
+    for mode in light dark; do
+        { echo '<!doctype html><body><script>onmessage = function (e) { document.body.append("\n" + e.data + "\n"); };</script>'
+          for entry in "$@"; do
+              name=${entry%%=*} page=${entry#*=} copy=${entry#*=}.phone.html
+              { grep -v '^</body>\|^</html>' "$page"; echo "<script>var PAGE = \"$name\";"; cat "$root/tests/page/phone.js"
+                printf '</script>\n</body>\n</html>\n'; } >"$copy"
+              echo "<iframe style=\"width:375px;height:800px;border:0\" src=\"$copy\"></iframe>"
+          done; } >phones.html
+        if [ $mode = light ]; then browse 1000 phones.html; else browse 1000 phones.html --blink-settings=preferredColorScheme=0; fi
+        grep '^FAULT ' dom | sed 's/&gt;/>/g; s/&lt;/</g; s/&amp;/\&/g' >faults
+        for entry in "$@"; do
+            name=${entry%%=*}
+            if ! grep -qxF "SEEN $name" dom; then lose "$name on a phone, $mode" "it is seen" "$(tail -n 3 log | head -c 600)"
+            elif grep -qF "FAULT $name: " faults; then lose "$name on a phone, $mode" "no fault" "$(grep -F "FAULT $name: " faults)"
+            else pass; fi
+        done
+    done
+}

@@ -21,24 +21,18 @@ file() { printf '%s\n' "${@:2}" >"$1"; }    # file NAME LINE...
 
 # Starting the browser takes longer than what it does here: pages are kept as they are asked about, with a script that
 # answers, and `look` opens them all at once, each in a frame.
-asked=() widths=()                      # by number, from 1 on: the name, and how wide the frame is
-
-ask() {                                 # ask NAME PAGE WIDTH: standard input is what the script does besides
-    asked+=("$1") widths+=("$3")
-    { head -n -2 "$2"; echo "<script>function answer(text) { parent.postMessage(\"PAGE ${#asked[@]} \" + text, \"*\"); }"; cat
-      printf '</script>\n</body>\n</html>\n'; } >asked_${#asked[@]}.html
-}
+asked=()                                # by number, from 1 on: the name
 
 # looks NAME PAGE SELECTOR...: the page has these, does what it should, and complains of nothing.
 looks() {
     local wanted
     if [ ! -s "$2" ]; then lose "$1" "a page" "none: $(head -c 400 err)"; return; fi
     wanted=$(printf '"%s",' "${@:3}")
-    ask "$1" "$2" 1366 < <(echo "var WANTED = [${wanted%,}];"; cat "$root/tests/page/check.js")
+    asked+=("$1")
+    { head -n -2 "$2"; echo "<script>function answer(text) { parent.postMessage(\"PAGE ${#asked[@]} \" + text, \"*\"); }"
+      echo "var WANTED = [${wanted%,}];"; cat "$root/tests/page/check.js"
+      printf '</script>\n</body>\n</html>\n'; } >asked_${#asked[@]}.html
 }
-
-# fits NAME PAGE: nothing is wider than a phone, which is narrower than the narrowest window.
-fits() { [ ! -s "$2" ] || ask "$1: on a phone" "$2" 390 <<<'answer("WIDTH " + document.documentElement.scrollWidth);'; }
 
 answered() {                            # answered NUMBER: what the page said, and the browser of it
     local name=${asked[$1 - 1]} line
@@ -57,14 +51,19 @@ look() {
     [ -n "$browser" ] || return
     { echo '<!doctype html><body><script>onmessage = function (e) { document.body.append("\n" + e.data + "\n"); };</script>'
       for ((k = 1; k <= ${#asked[@]}; k++)); do
-          echo "<iframe style='position:absolute;top:0;left:0;border:0;width:${widths[k - 1]}px;height:900px' src=asked_$k.html></iframe>"
+          echo "<iframe style='position:absolute;top:0;left:0;border:0;width:1366px;height:900px' src=asked_$k.html></iframe>"
       done; } >all.html
     browse 1366 all.html
-    for ((k = 1; k <= ${#asked[@]}; k++)); do
-        if [ "${widths[k - 1]}" = 1366 ]; then answered $k
-        elif grep -q "^PAGE $k WIDTH 390$" dom; then pass
-        else lose "${asked[k - 1]}" "WIDTH 390" "$(grep -oE "^PAGE $k WIDTH [0-9]+" dom)"; fi
-    done
+    for ((k = 1; k <= ${#asked[@]}; k++)); do answered $k; done
+}
+
+# fits NAME PAGE: to be looked at on a phone, with all others at the end.
+phones=()
+fits() {
+    [ -n "$browser" ] || return
+    mkdir -p phones
+    cp "$2" "phones/${#phones[@]}.html"
+    phones+=("$1=phones/${#phones[@]}.html")
 }
 
 whole() {                               # whole NAME PAGE BYTES: one file, of at most so many bytes
@@ -157,6 +156,8 @@ check "memory that is enough" 0 room.html 'path class="capacity"' 'class="capaci
 run plan mnist "${at[@]}" --machine capacity=10e6 --html tight.html
 check "memory that is too little" 0 tight.html 'path class="capacity"' 'class="capacity over"' "the machine has 10 MB"
 looks "memory that is enough" room.html 'path.capacity' 'span.capacity:not(.over)'
+fits "memory that is enough" room.html
+fits "memory that is too little" tight.html
 
 file "it's one.mtf" 'x: f32[b=4] = input' 'w: f32[b=4] = variable' 'y = assign(w, x)'
 run plan "it's one.mtf" --html quoted.html
@@ -166,6 +167,7 @@ if grep -q "a second" quoted.html; then lose "no batch" "no speed" "$(grep -o '.
 run plan mnist --html one.html
 check "one processor" 0 one.html "There is one processor" "No collectives"
 looks "one processor" one.html .plots .readout .instrs .empty
+fits "one processor" one.html
 
 # A stack of 48 layers with its training step; each layer is a scope.
 layers() {
@@ -212,6 +214,7 @@ check "hostile names" 0 evil.html "&lt;/script&gt;" "&lt;b&gt;dim&lt;/b&gt;"
 if [ "$(grep -c '<script' evil.html)" -eq 2 ]; then pass
 else lose "hostile names: scripts" "the page's two" "$(grep -c '<script' evil.html)"; fi
 looks "hostile names" evil.html .plots .readout .instrs
+fits "hostile names" evil.html
 
 run plan mnist --mesh rows:2,cols:2 --layout batch:rows,hidden:cols --diff batch:rows+cols --html diff.html
 check "two layouts" 0 diff.html "layout A" "layout B" "batch:rows+cols"
@@ -251,11 +254,13 @@ misused "a page of layouts and JSON" "leave --json out" layout mnist --mesh x:2 
 run plan mnist --mesh big:4096 --layout batch:big --html big.html
 check "a large mesh" 0 big.html "The first 256 of 4096 processors are drawn"
 looks "a large mesh" big.html .meshes
+fits "a large mesh" big.html
 
 file nothing.mtf 'x: f32[a=3] = input'
 run plan nothing.mtf --fetch x --html nothing.html
 check "a program that computes nothing" 0 nothing.html "This program computes nothing"
 looks "a program that computes nothing" nothing.html .figures .empty
+fits "a program that computes nothing" nothing.html
 
 # ---- layouts -------------------------------------------------------------------------------------
 
@@ -267,11 +272,21 @@ looks "layouts" layout.html .scatter .layouts .readout 'circle.front' 'line.fron
 fits "layouts" layout.html
 run layout mnist --mesh rows:2,cols:4 --json
 best=$(sed -n 's/.*"layout":[^"]*"\([^"]*\)".*/\1/p' out | head -n 1)
-if grep -qF "best: $best<" layout.html; then pass
-else lose "the page's best is the command's" "best: $best" "$(grep -o 'best: [^<]*' layout.html)"; fi
+if grep -A1 "<h3>The best" layout.html | grep -qF "<p><code>$best</code></p>"; then pass
+else lose "the page's best is the command's" "$best" "$(grep -A1 "<h3>The best" layout.html)"; fi
+check "the machine is told" 0 layout.html "<dt>machine</dt><dd><span>30 Gflop/s, memory 10 GB/s"
+# Labels of few dots and of many, some of them on one another.
+for how in "toy --mesh x:2,y:2" "mnist --mesh auto:8 --state-layout auto" \
+    "toy --mesh x:4 --objective memory"; do
+    run layout $how --html many.html
+    check "layouts of $how" 0 many.html "<dt>objective</dt>"
+    looks "layouts of $how" many.html .scatter .label
+    fits "layouts of $how" many.html
+done
 run layout mnist --mesh auto:4 --memory-limit 18M --state-layout auto --html limit.html
 check "a limit and meshes to be found" 0 limit.html "limit 18" "time, with at most 18.9 MB of memory"
 looks "a limit and meshes to be found" limit.html .scatter 'line.limit'
+fits "a limit and meshes to be found" limit.html
 
 # ---- runs ----------------------------------------------------------------------------------------
 
@@ -283,6 +298,55 @@ fits "a run" run.html
 run train toy --steps 400 --quiet --checkpoint-dir run --resume --report run.html
 check "a run that goes on" 0 run.html "after step 400 of 400; this run began after step 300"
 looks "a run that goes on" run.html .curve
+
+# Utilisation is what the plan counts, against the same peak: in each step, and in the mean of all.
+run train toy --steps 40 --quiet --report use.html
+run plan toy --json
+python3 - "$(of_json flops out)" use.html >used <<'END'
+import json, re, sys
+page = open(sys.argv[2]).read()
+run = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))["runs"][0]
+times = [b - a for a, b in zip([0] + run["seconds"], run["seconds"])]
+wrong = [k for k, t in enumerate(times) if abs(run["use"][k] - 100 * float(sys.argv[1]) / t / 30e9) > 0.01 * run["use"][k]]
+mean = 100 * 40 * float(sys.argv[1]) / sum(times) / 30e9
+shown = float(re.search(r"utilisation</dt><dd><b>([0-9.]+) %", page).group(1))
+print("right" if len(times) == 40 and not wrong and abs(shown - mean) <= 0.051 else (wrong[:5], shown, mean))
+END
+check "utilisation" 0 used right
+run train toy --steps 20 --quiet --machine h100-node --report use.html
+check "the peak of a machine" 0 use.html "of the peak of 743 Tflop/s, h100-node"
+
+# Runs beside each other: an optimizer against another one, by the pages that they wrote.
+run train toy --optimizer adam --rate 0.01 --steps 200 --quiet --report adam.html
+run train toy --mesh x:2 --layout batch:x --rate 0.05 --steps 150 --quiet --report sgd.html --report-beside adam.html \
+    --report-beside "the first one=run.html"
+check "runs in one picture" 0 sgd.html "<h2>The runs</h2>" '<span class="r1"><i></i>adam</span>' "the first one" \
+    "<code>mtf train toy --mesh x:2 --layout batch:x --rate 0.05" "<code>mtf train toy --optimizer adam"
+whole "runs in one picture" sgd.html 500000
+looks "runs in one picture" sgd.html 'path.raw.r0' 'path.line.r1' 'path.line.r2' 'table.runs' '.curve .value.r2'
+fits "runs in one picture" sgd.html
+# What the other page says of its run is drawn, and nothing of the runs that were drawn beside it.
+run train toy --steps 30 --quiet --report three.html --report-beside sgd.html
+python3 - adam.html run.html sgd.html three.html >drawn <<'END'
+import json, re, sys
+adam, first, sgd, three = (json.loads(re.search(r'id="data">(.*?)</script>', open(f).read(), re.S).group(1))["runs"]
+                           for f in sys.argv[1:])
+same = lambda a, b: {k: v for k, v in a.items() if k != "name"} == {k: v for k, v in b.items() if k != "name"}
+names = [r["name"] for r in sgd] + [r["name"] for r in three]
+print("right" if same(adam[0], sgd[1]) and same(first[0], sgd[2]) and same(sgd[0], three[1]) and
+      names == ["sgd", "adam", "the first one", "three", "sgd"] else names)
+END
+check "what is drawn" 0 drawn right
+refuses "a plan beside a run" '"mnist.html" is not the page of a run' train toy --steps 2 --quiet --report x.html --report-beside mnist.html
+refuses "no page beside a run" "No such file" train toy --steps 2 --quiet --report x.html --report-beside none.html
+sed 's/"loss":\[[0-9.]*,/"loss":[/' adam.html >cut.html
+refuses "a page that was changed" '"cut.html" is not the page of a run' train toy --steps 2 --quiet --report x.html --report-beside cut.html
+misused "other runs without a page" "--report-beside adds a run to the page of --report" train toy --steps 2 --report-beside adam.html
+misused "one name for two runs" 'two runs of the page are called "x"' train toy --steps 2 --report x.html --report-beside x=adam.html
+misused "too many runs" "at most 7 other runs, and 8 are named" train toy --steps 2 --report x.html \
+    $(for k in 1 2 3 4 5 6 7 8; do echo "--report-beside $k=adam.html"; done)
+misused "the page itself beside a run" "a file of --report-beside" train toy --steps 2 --report adam.html --report-beside old=adam.html
+[ -e x.html ] && lose "nothing is written after an error" "no page" "x.html" || pass
 refuses "a report that cannot be written" "cannot be written" train toy --steps 2 --quiet --report no/such/folder/x.html
 
 # The page is there from the first save on: a run that is killed later has left one.
@@ -301,10 +365,12 @@ run train line.mtf --data x=x.tsv:part=0 --eval-data x=x.tsv:part=0 --loss loss 
     --eval-every 1 --quiet --report eval.html
 check "evaluations" 0 eval.html "test loss" "of the last evaluation"
 looks "evaluations" eval.html '.curve circle'
+fits "evaluations" eval.html
 
 run train line.mtf --data x=x.tsv:part=0 --loss loss --optimizer sgd --rate 1e20 --steps 9 --quiet --report nan.html
 check "a loss that is not a number" 1 nan.html "failed: " "steps"
 looks "a loss that is not a number" nan.html .setting
+fits "a loss that is not a number" nan.html
 
 cat >mixture.gin <<'END'
 include 'lm_moe.gin'
@@ -318,11 +384,23 @@ run.sequence_length = {'targets': 32}
 run.batch_size = ('sequences_per_batch', 8)
 END
 run train --gin_file mixture.gin --text "$root/data/text/moby-dick.txt:documents=file:joined" --steps 70 --quiet --report experts.html
-check "experts" 0 experts.html "The load of experts" "32 experts"
+check "experts" 0 experts.html "The load of experts" "32 experts" "<summary>The configuration" "<dt>command</dt>"
 whole "experts" experts.html 300000
 looks "experts" experts.html '.heat path'
 fits "experts" experts.html
 
+# Slices of volumes, beside what they are and what the model says.
+file volumes.mtf 'v: f32[example=4, height=8, width=8, depth=4] = random_uniform(low=0, high=3, key=1)' \
+    'l: i32[example=4, height=8, width=8, depth=4] = cast(v)'
+for part in train test; do run run volumes.mtf --fetch v=$part-volumes.npy --fetch l=$part-labels.npy; done
+run train unet --batch 4 --depth 4 --filters 3 --levels 2 --convs 1 --size 8 --data-dir . --steps 2 --quiet --report volumes.html
+check "examples of volumes" 0 volumes.html "<h2>Examples" 'aria-label="prediction of example 4"'
+looks "examples of volumes" volumes.html '.example svg path'
+fits "examples of volumes" volumes.html
+
+fits "the page of mtf serve" "$root/src/serve/serve_page.html"
 look
+[ -n "$browser" ] && on_phones "$root" "${phones[@]}"
+
 echo "page.sh: $passed passed, $failed failed"
 [ $failed -eq 0 ]

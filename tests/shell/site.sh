@@ -45,17 +45,9 @@ check "links to nowhere" 0 out "plan.html: no place for glossary.html#nothing" "
 # ---- in a browser --------------------------------------------------------------------------------
 
 if [ -n "$browser" ]; then
-    # A copy beside each page tells how wide it is in a window as wide as a phone.
-    { echo '<!doctype html><body><script>onmessage = function (e) { document.body.append(e.data + "\n"); };</script>'
-      while read -r page; do
-          copy=${page%.html}.phone.html
-          sed "s|</body>|<script>parent.postMessage('WIDTH ' + document.documentElement.scrollWidth + ' ${page##*/}', '*')</script></body>|" "$page" >"$copy"
-          echo "<iframe style=\"width:390px;height:800px;border:0\" src=\"$copy\"></iframe>"
-      done < <(find site -name '*.html'); } >phone.html
-    browse 1000 phone.html
-    pages=$(find site -name '*.html' ! -name '*.phone.html' | wc -l)
-    if [ "$(grep -c '^WIDTH 390 \|>WIDTH 390 ' dom)" = "$pages" ]; then pass
-    else lose "every page fits a phone" "$pages pages of 390" "$(grep -oE 'WIDTH [0-9]+ .*' dom | grep -v 'WIDTH 390 ')"; fi
+    pages=()
+    while read -r page; do pages+=("$page=$page"); done < <(find site -name '*.html' | sort)
+    on_phones "$root" "${pages[@]}"
 
     # What is typed is found, and nothing is complained of.
     { grep -v '</body>\|</html>' site/index.html
