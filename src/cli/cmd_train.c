@@ -401,7 +401,7 @@ const command command_train = {
     .teaches =
         "NAME is a built-in model.  A file computes its loss from its inputs; an optimizer is "
         "added,\n"
-        "unless the file assigns to variables itself.\n"
+        "unless the file assigns to trainable variables itself.\n"
         "\n"
         "The same seed gives the same curve on any mesh, up to rounding.  Control-C, SIGTERM,\n"
         "SIGHUP or SIGUSR1 ends it after the step and saves, where there is a --checkpoint-dir; "

@@ -8,6 +8,7 @@
 #include "cli/choices.h"
 #include "cli/graph_file.h"
 #include "cli/network_copy.h"
+#include "cli/own_updates.h"
 #include "cli/shared_options.h"
 #include "data/field_text.h"
 #include "mtf_train.h"
@@ -172,7 +173,7 @@ bool setup_network(setup *s, bool training, network *n)
     *n = (network){.graph = NULL};
     TRY(s->config  ? config_network(s->config, training, n)
         : s->ready ? s->settings.model->build(&s->settings, training, n)
-                   : file_network(s, n));
+                   : file_network(s, n) && (training || own_updates_drop(s->options, n)));
     bool averages = !training && (option_given(o, "average") || option_given(o, "averages"));
     return !averages || network_use_averages(n);
 }

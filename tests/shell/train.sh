@@ -405,6 +405,59 @@ refuses "evaluating without data"     '--eval-every needs data to evaluate on: n
 refuses "right without data"          '--right needs data to evaluate on: name it with --eval-data' "${endless[@]}" --right hit
 refuses "no steps, and no folder"     '--steps 0 saves the initial weights: say where, with --checkpoint-dir' "${mean[@]}" --steps 0
 
+# ---- files that assign to variables --------------------------------------------------------------
+
+seq 16 >ones.tsv
+cat >running.mtf <<'END'
+x: f32[batch=8] = input
+w: f32[] = variable(init="zeros")
+mean: f32[] = variable(init="zeros", trainable=false)
+now = reduce_mean(x)
+next = assign(mean, 0.5 * mean + 0.5 * now)
+centre = where(training, now, mean)
+loss = reduce_mean(square(x - centre - w - 1.0))
+END
+column=(--data x=ones.tsv:part=0) judged=(--eval-data x=ones.tsv:part=0)
+run train running.mtf "${column[@]}" "${judged[@]}" --steps 30 --no-shuffle --optimizer sgd --rate 0.25 --checkpoint-dir running
+check "a running mean does not keep the optimizer away" 0 out "step 30 of 30" "rate 0.25" "test loss"
+[ ! -s err ] && pass || lose "nothing is to be said of it" "nothing" "$(cat err)"
+# Batches have the means 4.5 and 12.5, so the running one ends at (4.5 + 2 * 12.5) / 3, and w at -1.
+"$MTF" ckpt show running/step_00000030 mean >out 2>err
+says "its last value" out "9.83333"
+# Of 1 to 16 less that mean: a variance of 21.25 and the square of 8.5 - 9.8333.
+prints "evaluation takes the running mean, and keeps it" "test loss 23.0278" eval running.mtf "${judged[@]}" --checkpoint-dir running
+for value in next 'read(mean)'; do
+    sed "s/^centre = .*/centre = $value/" running.mtf >taken.mtf
+    run eval taken.mtf "${judged[@]}" --checkpoint-dir running
+    check "a loss of the new value" 0 out "test loss 23.0278"
+    says "which evaluation has not" err 'mtf: note: evaluation takes "mean" as it is, not the new value of taken.mtf:5'
+done
+
+awk '/^<!-- file: digits.mtf -->/ { on = 1; next } on && /^```/ { if (begun++) exit; next } on' "$root/docs/text.md" >own.mtf
+own=(train own.mtf --data "images=$digits/t10k-images*:scale=0.0039" --data "labels=$digits/t10k-labels*" --threads 1)
+unseen=(--eval-data "images=$digits/t10k-images*:scale=0.0039" --eval-data "labels=$digits/t10k-labels*")
+line=$(grep -n '^new_w1 = ' own.mtf | cut -d : -f 1)
+run "${own[@]}" "${unseen[@]}" --steps 100 --checkpoint-dir own
+check "a file that trains itself is evaluated" 0 out "test loss"
+says "it gets no optimizer" err "mtf: note: no optimizer added: own.mtf:$line assigns \"w1\" itself"
+[ "$(wc -l <err)" = 1 ] && pass || lose "which is said once" "a line" "$(cat err)"
+said=$(sed -n 's/.*   test //p' out)
+awk -v loss="${said#loss }" 'BEGIN { exit !(loss > 0 && loss < 0.8) }' && pass || lose "it has learned" "less than 0.8" "$said"
+prints "and again" "test $said" eval own.mtf "${unseen[@]}" --checkpoint-dir own --threads 1
+run "${own[@]}" --steps 1 --quiet
+[ $status = 0 ] && [ ! -s err ] && pass || lose "no note with --quiet" "nothing" "$(cat err)"
+run "${own[@]}" --steps 2 --microbatches 2
+check "its batch may come in parts" 0 out "step 2 of 2"
+for option in '--optimizer adam' '--rate 0.1' '--clip-norm 1' '--average 0.9'; do
+    misused "$option for a file that trains itself" \
+        "${option% *} is for the optimizer that mtf adds, but own.mtf:$line assigns \"w1\" itself: leave out one of them" \
+        "${own[@]}" --steps 1 $option
+done
+misused "a plan of such a step" '--rate is for the optimizer that mtf adds, but own.mtf' plan own.mtf --rate 0.1
+sed 's/normal(0, 0.05)"/&, trainable=false/; s/"zeros"/&, trainable=false/' own.mtf >untrainable.mtf
+run train untrainable.mtf "${own[@]:2}" --steps 2
+check "no variable is trainable, but all are assigned" 0 err "no optimizer added: untrainable.mtf:$line assigns"
+
 # ---- words for mistakes --------------------------------------------------------------------------
 
 misused "no model"           'mtf train needs NAME|FILE.mtf'    train
