@@ -458,6 +458,43 @@ sed 's/normal(0, 0.05)"/&, trainable=false/; s/"zeros"/&, trainable=false/' own.
 run train untrainable.mtf "${own[@]:2}" --steps 2
 check "no variable is trainable, but all are assigned" 0 err "no optimizer added: untrainable.mtf:$line assigns"
 
+# ---- a trained file is run -----------------------------------------------------------------------
+
+cat >plane.mtf <<'END'
+x: f32[batch=4, in=2] = input
+y: f32[batch=4] = input
+w: f32[in=2] = variable(init="zeros")
+c: f32[] = variable(init="zeros")
+z: [batch] = einsum(x, w)
+p = z + c
+loss = reduce_mean(square(p - y))
+END
+printf '%s\n' 'x: f32[batch=4, in=2] = constant(data={3, 0, 0, 3, 3, 3, -1, 1})' >points.mtf
+printf '%s\t%s\t%s\n' 0 0 1 1 0 3 0 1 2 1 1 4 >plane.tsv
+"$MTF" run points.mtf --fetch x=points.npy
+plane=(run plane.mtf --feed x=points.npy --fetch p)
+run train plane.mtf --data x=plane.tsv:part=0,1 --data y=plane.tsv:part=2 --optimizer sgd --rate 0.3 --steps 400 --save-every 200 --checkpoint-dir plane
+check "y = 2 a + b + 1" 0 out "step 400 of 400"
+value() { tail -n 1 out | tr -d '[],'; }
+near() {                                # near NAME NUMBER...: after a run that printed them
+    if [ $status = 0 ] && awk -v want="${*:2}" -v got="$(value)" 'BEGIN { n = split(want, w, " "); m = split(got, g, " ")
+        for (k = 1; k <= n; k++) if ((w[k] - g[k]) ^ 2 > 1e-6) exit 1; exit n != m }'; then pass
+    else lose "$1" "${*:2}" "$(cat out err)"; fi
+}
+run "${plane[@]}"
+near "initial weights" 0 0 0 0
+run "${plane[@]}" --checkpoint-dir plane
+near "trained weights" 7 4 10 0
+run "${plane[@]}" --checkpoint-dir plane --step 200 --mesh x:3 --layout batch:x
+near "those of a step, on a mesh" 7 4 10 0
+run train plane.mtf --data x=plane.tsv:part=0,1 --data y=plane.tsv:part=2 --steps 0 --checkpoint-dir beginning
+run "${plane[@]}" --checkpoint-dir beginning --step 0
+near "those of step 0" 0 0 0 0
+refuses "no checkpoint of the step" '"plane" has no checkpoint of step 300' "${plane[@]}" --checkpoint-dir plane --step 300
+refuses "a checkpoint of another model" 'lacks variable "w"' "${plane[@]}" --checkpoint-dir own
+refuses "nothing to load" '--checkpoint-dir: nothing that is fetched depends on a variable' run points.mtf --checkpoint-dir plane
+misused "a step of no checkpoint" '--step names a checkpoint: add --checkpoint-dir DIR' "${plane[@]}" --step 200
+
 # ---- words for mistakes --------------------------------------------------------------------------
 
 misused "no model"           'mtf train needs NAME|FILE.mtf'    train
