@@ -197,6 +197,15 @@ static bool choose_init(job *j, mtf_load_opts *init)
     return true;
 }
 
+/* What checkpoints keep, and a run that resumes compares; a configuration may name it as well. */
+static const char *optimizer_name(const job *j)
+{
+    const char *chosen = setting_text(&j->setup.settings, "optimizer");
+    const char *used = j->setup.minimize.optimizer;
+    if (!j->train.rate) return "of the file";
+    return *chosen ? chosen : used ? used : "adam";
+}
+
 static bool choose_saving(job *j)
 {
     const options  *o = j->setup.options;
@@ -217,8 +226,7 @@ static bool choose_saving(job *j)
     t->init_from = option_nth(o, "init-from", 0);
     if (run && !t->init_from) t->init_from = run->init_checkpoint;
     t->config = model_text(j);
-    const char *optimizer = setting_text(&j->setup.settings, "optimizer");
-    t->optimizer = *optimizer ? optimizer : t->rate ? "adam" : "of the file";
+    t->optimizer = optimizer_name(j);
     if (!t->checkpoint_dir && (t->resume || every || keep || keep_every))
         return fail(&j->setup.session->fault, ERR_USAGE,
                     "--resume, --save-every, --keep and --keep-every need --checkpoint-dir DIR");

@@ -92,6 +92,17 @@ refuses "a negative temperature" \
     '--gin_param "sample_autoregressive.temperature = -1": sample_autoregressive.temperature takes a number of 0 or more, not -1' \
     decode model --inputs prompts --gin_param "sample_autoregressive.temperature = -1"
 
+# ---- another optimizer -----------------------------------------------------------------------------
+
+again=(train --gin_file small.gin --text $book --threads 1)
+refuses "than the configuration's" 'was made with the optimizer adafactor, and this run has adam; resume with the same' \
+    "${again[@]}" --steps 2 --checkpoint-dir model --resume --optimizer adam
+run "${again[@]}" --steps 1 --checkpoint-dir adam --optimizer adam --rate 0.001
+refuses "the configuration's" 'was made with the optimizer adam, and this run has adafactor; resume with the same' \
+    "${again[@]}" --steps 2 --checkpoint-dir adam --resume
+run "${again[@]}" --steps 2 --checkpoint-dir model --resume
+check "the same" 0 out "resuming after step 1"
+
 # ---- parameters of the command line ----------------------------------------------------------------
 
 train --gin_file small.gin --steps 1 --mesh x:2 --layout batch:x --gin_param 'run.tpu = 1' --gin_param 'foo = 3'
