@@ -24,6 +24,7 @@ typedef struct job {
     int64_t        epoch;  /* steps in an epoch; 0: unknown */
     double         passed; /* epochs so far; NAN: unknown */
     mtf_trained    trained;
+    bool           stepped;    /* at least once */
     evaluation     evaluation; /* holds the report, if there is one */
 } job;
 
@@ -111,6 +112,17 @@ static bool evaluate(job *j, int64_t step, double epoch)
     return evaluation_show(&j->evaluation, &(evaluation_place){step, steps, epoch});
 }
 
+/* The result is what was evaluated, or else the last loss, which the progress has shown already. */
+static bool conclude(job *j)
+{
+    const mtf_trained *t = &j->trained;
+    if (j->evaluation.data) return evaluate(j, t->step, t->epoch);
+    if (j->train.quiet && j->stepped)
+        evaluation_show_loss(&j->evaluation, &(evaluation_place){t->step, j->train.steps, t->epoch},
+                             t->loss);
+    return true;
+}
+
 static bool look(void *context, int64_t step)
 {
     job *j = context; /* the last step is always evaluated */
@@ -123,6 +135,7 @@ static bool after_step(void *context, const mtf_train_step *now)
 {
     job *j = context;
     j->passed = now->epoch;
+    j->stepped = true;
     return train_report_step(j->evaluation.report, now);
 }
 
@@ -322,7 +335,7 @@ static bool train(job *j)
         train_report_fail(j->evaluation.report);
         return false;
     }
-    TRY(j->trained.interrupted || evaluate(j, j->trained.step, j->trained.epoch));
+    TRY(j->trained.interrupted || conclude(j));
     return train_report_write(j->evaluation.report,
                               j->trained.interrupted ? "stopped by a signal" : "finished");
 }
@@ -375,7 +388,7 @@ static const option_spec table[] = {
     OPTION_TABLE(training_options),
     OPTION_GROUP("what is shown"),
     {"json", NULL, false, "print one JSON object a line: steps with losses, then the evaluation"},
-    {"quiet", NULL, false, "no progress, only the result"},
+    {"quiet", NULL, false, "no progress, only the result: the evaluation, or else the last loss"},
     {"report", "FILE.html", false,
      "a page with curves, evaluations and the profile, at each save and at the end",
      .writes = true},

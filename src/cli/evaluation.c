@@ -145,16 +145,26 @@ static void print_json(const evaluation_place *at, int n, const figure *list)
     puts("}");
 }
 
-/* Begins as the lines of training do. */
-static void print_text(const evaluation_place *at, int n, const figure *list)
+/* Begins as the lines of training do; `of` is what the figures are of. */
+static void print_text(const evaluation_place *at, const char *of, int n, const figure *list)
 {
     char step[60];
     progress_step_text(at->step, at->steps, step, sizeof step);
     printf("%s   ", step);
     if (!isnan(at->epoch)) number_print(stdout, "epoch %.4g   ", at->epoch);
     for (int i = 0; i < n; i++)
-        if (*list[i].text) printf("%s%s", i ? "   " : "test ", list[i].text);
+        if (*list[i].text) printf("%s%s", i ? "   " : of, list[i].text);
     puts("");
+}
+
+static void print_figures(const evaluation *e, const evaluation_place *at, const char *of,
+                          const figures *f)
+{
+    if (e->json)
+        print_json(at, f->n, f->list);
+    else
+        print_text(at, of, f->n, f->list);
+    fflush(stdout);
 }
 
 /* The figures of decoded answers. */
@@ -183,12 +193,15 @@ bool evaluation_show(evaluation *e, const evaluation_place *at)
         if (f.list[i].event)
             TRY(train_report_evaluation(e->report, step, f.list[i].json, f.list[i].value));
     TRY(shown_examples_report(&e->shown, &e->network, e->data, e->report));
-    if (e->json)
-        print_json(at, f.n, f.list);
-    else
-        print_text(at, f.n, f.list);
-    fflush(stdout);
+    print_figures(e, at, "test ", &f);
     return true;
+}
+
+void evaluation_show_loss(const evaluation *e, const evaluation_place *at, double loss)
+{
+    figures f = {.n = 0};
+    add_figure(&f, "loss", NULL, "loss %.6g", loss, loss);
+    print_figures(e, at, "", &f);
 }
 
 bool evaluation_close(evaluation *e)

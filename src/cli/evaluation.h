@@ -37,6 +37,8 @@ typedef struct evaluation_place {
 
 /* Evaluates the current variables, and prints the figures.  Does nothing where there is no data. */
 bool evaluation_show(evaluation *e, const evaluation_place *at);
+/* Prints the loss of a step of training in the same form. */
+void evaluation_show_loss(const evaluation *e, const evaluation_place *at, double loss);
 bool evaluation_close(evaluation *e); /* false: something could not be written */
 
 #endif

@@ -318,7 +318,20 @@ cmp -s plain_run watched_run && pass || lose "watching changes nothing" "$(tail 
 run "${toy[@]}" --steps 20 --master-type bf16 --activation-type bf16 --layers 3 --optimizer adafactor --rate 0.01 --mesh x:2 --layout hidden_odd:x
 check "other types, another optimizer" 0 out "step 20 of 20"
 run "${toy[@]}" --steps 3 --quiet
-[ $status = 0 ] && [ ! -s out ] && pass || lose "--quiet" "nothing" "$(cat out)"
+quiet=$(cat out)
+run "${toy[@]}" --steps 3 --json
+said=$(sed -n '$s/.*"loss":\([^,}]*\).*/\1/p' out)
+[ "$quiet" = "step 3 of 3   loss $(printf %.6g "$said")" ] && pass || lose "--quiet" "the last loss, $said" "$quiet"
+prints "--quiet, as JSON" "{\"step\":3,\"loss\":$said}" "${toy[@]}" --steps 3 --json --quiet
+[ "$(wc -l <out)" = 1 ] && pass || lose "nothing else" "a line" "$(cat out)"
+run "${toy[@]}" --steps 3 --quiet --profile
+check "--quiet, and a profile that is asked for" 0 out "slowest : fastest" "$quiet"
+grep -q examples/s out && lose "no progress" "none" "$(cat out)" || pass
+if [ -z "$without_ranks" ]; then
+    "${launcher[@]}" -n 2 "$MTF" "${toy[@]}" --steps 3 --quiet --profile --mesh x:2 --layout batch:x >out 2>err </dev/null
+    [ "$(grep -c "^step 3 of 3   loss" out)" = 1 ] && [ "$(grep -c "^instruction" out)" = 1 ] && pass ||
+        lose "--quiet on ranks" "once" "$(cat out err)"
+fi
 prints "plan of a built-in model" "hidden" plan mnist --mesh x:2 --layout hidden:x
 prints "show of a built-in model" "w1: f32[rows=28, cols=28, hidden=1024] = variable" show mnist
 
