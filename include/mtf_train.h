@@ -139,8 +139,8 @@ typedef struct mtf_train_opts {
                                   mtf_program_measured in `after_step`; on GPUs, where
                                   this takes long, those of five steps                   */
     bool        json;          /* one JSON object a line for each step, and nothing else   */
-    bool        quiet;         /* print nothing; damaged checkpoints are told to the session's
-                                  callback all the same                                    */
+    bool        quiet;         /* print nothing but the profile; damaged checkpoints are told to
+                                  the session's callback all the same                      */
     void (*show)(void *context, const char *text); /* default: writes to standard output         */
     void *show_context;
     /* Each of these three ends the training with an error when it returns false.

@@ -9,9 +9,11 @@
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "cli/json_out.h"
+#include "cli/load_step.h"
 #include "cli/shared_options.h"
 #include "cli/show_values.h"
 #include "cli/train_setup.h"
+#include "run/compiled.h"
 #include "run/npy.h"
 
 /* One --feed NAME=FILE or --fetch NAME[=FILE]. */
@@ -32,6 +34,7 @@ typedef struct job {
     int            nlist;
     bool          *needed; /* by tensor id */
     uint64_t       steps;
+    int64_t        checkpoint; /* the step that is loaded */
 } job;
 
 /* ---- names ------------------------------------------------------------------------------ */
@@ -232,6 +235,17 @@ static bool give_out_all(job *j)
     return json_print(j->session, root);
 }
 
+/* Variables as a checkpoint has them; without one they have their initial values. */
+static bool load(job *j)
+{
+    const char *folder = option_nth(j->options, "checkpoint-dir", 0);
+    if (!folder) return true;
+    if (first_program(j->program)->nvariables == 0)
+        return fail(&j->session->fault, ERR_USAGE,
+                    "--checkpoint-dir: nothing that is fetched depends on a variable");
+    return load_step(j->session, folder, j->checkpoint, (mtf_load_opts){.convert = true}, NULL);
+}
+
 static bool run_job(job *j)
 {
     network     n;
@@ -241,7 +255,7 @@ static bool run_job(job *j)
     j->feeds = arena_array(&j->session->arena, port_option, j->options->nvalues + 1);
     j->fetches = arena_array(&j->session->arena, port_option, j->options->nvalues + 1);
     TRY(j->feeds && j->fetches);
-    TRY(find_feeds(j) && find_fetches(j) && compile(j) && feed_all(j));
+    TRY(find_feeds(j) && find_fetches(j) && compile(j) && load(j) && feed_all(j));
     for (uint64_t i = 0; i < j->steps; i++) TRY(mtf_step(j->program));
     return give_out_all(j);
 }
@@ -250,12 +264,18 @@ static bool run_job(job *j)
 
 static int run(const options *o)
 {
-    uint64_t steps = 1;
+    uint64_t steps = 1, step = 0;
     int      status;
-    if (!option_number(o, "steps", 1, INT64_MAX, &steps)) return STATUS_USAGE;
+    if (!option_number(o, "steps", 1, INT64_MAX, &steps) ||
+        !option_number(o, "step", 0, INT64_MAX, &step))
+        return STATUS_USAGE;
+    if (option_given(o, "step") && !option_given(o, "checkpoint-dir"))
+        return usage_error(o->command, "--step names a checkpoint: add --checkpoint-dir DIR");
     if (option_given(o, "all") && !option_given(o, "analyze"))
         return usage_error(o->command, "--all is about the table of --analyze: add --analyze");
-    job j = {.options = o, .steps = steps};
+    job j = {.options = o,
+             .steps = steps,
+             .checkpoint = option_given(o, "step") ? (int64_t)step : NEWEST};
     j.session = choose_session(o, option_given(o, "analyze"), &status);
     if (!j.session) return status;
     run_job(&j);
@@ -268,6 +288,9 @@ static const option_spec table[] = {
     {"fetch", "NAME[=FILE.npy]", true, "write the tensor NAME to a file, or print it",
      .writes = true},
     {"steps", "N", false, "run N times; variables keep their values in between; default 1"},
+    {"checkpoint-dir", "DIR", false,
+     "variables as mtf train saved them there; default: their initial values"},
+    {"step", "N", false, "the checkpoint of this step; default: the newest"},
     {"json", NULL, false, "print values and cost as JSON"},
     OPTION_TABLE(mesh_options),
     {"analyze", NULL, false, "compare with the plan: bytes, flops and memory must be equal"},
@@ -278,6 +301,7 @@ static const option_spec table[] = {
 
 static const char *const examples[] = {
     "mtf run model.mtf --feed x=x.npy --fetch y",
+    "mtf run model.mtf --checkpoint-dir run --feed x=x.npy --fetch y=y.npy",
     "mtf run train.mtf --feed images=i.npy --feed labels=l.npy --steps 100 --fetch loss",
     "mtf run model.mtf --feed x=x.npy --mesh rows:2,cols:2 --layout batch:rows,hidden:cols "
     "--analyze",

@@ -26,6 +26,7 @@ typedef struct job {
     int64_t        epoch;  /* steps in an epoch; 0: unknown */
     double         passed; /* epochs so far; NAN: unknown */
     mtf_trained    trained;
+    bool           stepped;    /* at least once */
     evaluation     evaluation; /* holds the report, if there is one */
 } job;
 
@@ -113,6 +114,17 @@ static bool evaluate(job *j, int64_t step, double epoch)
     return evaluation_show(&j->evaluation, &(evaluation_place){step, steps, epoch});
 }
 
+/* The result is what was evaluated, or else the last loss, which the progress has shown already. */
+static bool conclude(job *j)
+{
+    const mtf_trained *t = &j->trained;
+    if (j->evaluation.data) return evaluate(j, t->step, t->epoch);
+    if (j->train.quiet && j->stepped)
+        evaluation_show_loss(&j->evaluation, &(evaluation_place){t->step, j->train.steps, t->epoch},
+                             t->loss);
+    return true;
+}
+
 static bool look(void *context, int64_t step)
 {
     job *j = context; /* the last step is always evaluated */
@@ -125,6 +137,7 @@ static bool after_step(void *context, const mtf_train_step *now)
 {
     job *j = context;
     j->passed = now->epoch;
+    j->stepped = true;
     return train_report_step(j->evaluation.report, now);
 }
 
@@ -204,6 +217,15 @@ static bool choose_init(job *j, mtf_load_opts *init)
     return true;
 }
 
+/* What checkpoints keep, and a run that resumes compares; a configuration may name it as well. */
+static const char *optimizer_name(const job *j)
+{
+    const char *chosen = setting_text(&j->setup.settings, "optimizer");
+    const char *used = j->setup.minimize.optimizer;
+    if (!j->train.rate) return "of the file";
+    return *chosen ? chosen : used ? used : "adam";
+}
+
 static bool choose_saving(job *j)
 {
     const options  *o = j->setup.options;
@@ -224,8 +246,7 @@ static bool choose_saving(job *j)
     t->init_from = option_nth(o, "init-from", 0);
     if (run && !t->init_from) t->init_from = run->init_checkpoint;
     t->config = model_text(j);
-    const char *optimizer = setting_text(&j->setup.settings, "optimizer");
-    t->optimizer = *optimizer ? optimizer : t->rate ? "adam" : "of the file";
+    t->optimizer = optimizer_name(j);
     if (!t->checkpoint_dir && (t->resume || every || keep || keep_every))
         return fail(&j->setup.session->fault, ERR_USAGE,
                     "--resume, --save-every, --keep and --keep-every need --checkpoint-dir DIR");
@@ -321,7 +342,7 @@ static bool train(job *j)
         train_report_fail(j->evaluation.report);
         return false;
     }
-    TRY(j->trained.interrupted || evaluate(j, j->trained.step, j->trained.epoch));
+    TRY(j->trained.interrupted || conclude(j));
     return train_report_write(j->evaluation.report,
                               j->trained.interrupted ? "stopped by a signal" : "finished");
 }
@@ -374,7 +395,7 @@ static const option_spec table[] = {
     OPTION_TABLE(training_options),
     OPTION_GROUP("what is shown"),
     {"json", NULL, false, "print one JSON object a line: steps with losses, then the evaluation"},
-    {"quiet", NULL, false, "no progress, only the result"},
+    {"quiet", NULL, false, "no progress, only the result: the evaluation, or else the last loss"},
     {"report", "FILE.html", false,
      "a page with curves, evaluations and the profile, at each save and at the end",
      .writes = true},
@@ -410,7 +431,7 @@ const command command_train = {
     .teaches =
         "NAME is a built-in model.  A file computes its loss from its inputs; an optimizer is "
         "added,\n"
-        "unless the file assigns to variables itself.\n"
+        "unless the file assigns to trainable variables itself.\n"
         "\n"
         "The same seed gives the same curve on any mesh, up to rounding.  Control-C, SIGTERM,\n"
         "SIGHUP or SIGUSR1 ends it after the step and saves, where there is a --checkpoint-dir; "

@@ -8,6 +8,7 @@
 #include "checkpoint/folder.h"
 #include "cli/evaluation.h"
 #include "cli/graph_file.h"
+#include "cli/load_step.h"
 #include "data/batch_schedule.h"
 
 /* clang-format off */
@@ -21,9 +22,7 @@ const option_spec checkpoint_options[] = {
 };
 /* clang-format on */
 
-/* Steps of checkpoints; NEWEST: the newest. */
-enum { NEWEST = -1 };
-
+/* Steps of checkpoints, or NEWEST. */
 typedef struct step_list {
     int64_t *steps;
     int      count;
@@ -98,10 +97,8 @@ static double epoch_of(const mtf_loaded *from)
 static bool evaluate_step(evaluation *e, const char *folder, int64_t step)
 {
     mtf_loaded    from;
-    mtf_load_opts how = {
-        .step = step == NEWEST ? 0 : step, .trainable = e->decoded != NULL, .convert = true};
-    if (step == 0) folder = folder_step_path(&e->setup->session->arena, folder, 0);
-    TRY(folder && mtf_load(e->setup->session, folder, &how, &from));
+    mtf_load_opts how = {.trainable = e->decoded != NULL, .convert = true};
+    TRY(load_step(e->setup->session, folder, step, how, &from));
     return evaluation_show(e, &(evaluation_place){.step = from.step, .epoch = epoch_of(&from)});
 }
 

@@ -17,7 +17,7 @@ enum {
     SEQUENCES,
     SEQUENCES_RIGHT,
     VALUES,
-    MOST_VALUES = VALUES + MOST_SCORES + 1
+    MOST_VALUES = VALUES + MOST_SCORES + 2 /* what is outside of 0 to 1, and spans */
 };
 
 /* One figure: its name in JSON and in event files, and in printed text; "": it is not printed. */
@@ -27,6 +27,16 @@ typedef struct figure {
     char        text[60];
 } figure;
 
+/* bool values are 0 and 1, and built-in models know what they count. */
+static bool watch_right(evaluation *e)
+{
+    mtf_tensor *right = e->network.right;
+    if (e->setup->ready || e->setup->config || !right || mtf_dtype_of_tensor(right) == MTF_BOOL)
+        return true;
+    e->outside = mtf_cast(mtf_not_equal(right, mtf_clip(right, 0, 1)), MTF_F32);
+    return e->outside != NULL;
+}
+
 bool evaluation_open(evaluation *e, setup *s)
 {
     *e = (evaluation){.setup = s,
@@ -34,7 +44,8 @@ bool evaluation_open(evaluation *e, setup *s)
                       .json = option_given(s->options, "json")};
     TRY(setup_data(s, false, &e->data));
     if (e->data)
-        return setup_network(s, false, &e->network) && setup_check_feeds(s, false, &e->network);
+        return setup_network(s, false, &e->network) && setup_check_feeds(s, false, &e->network) &&
+               watch_right(e);
     if (!e->perplexity && !option_given(s->options, "right")) return true;
     return fail(&s->session->fault, ERR_USAGE, "--%s needs data to evaluate on%s",
                 e->perplexity ? "perplexity" : "right",
@@ -79,6 +90,7 @@ bool evaluation_prepare(evaluation *e, const char *events_dir)
     if (!e->data) return true;
     if (n->token_counts) values[LOSS] = n->token_losses;
     for (int k = 0; k < n->nscores; k++) values[common + k] = n->scores[k].value;
+    if (e->outside) values[count++] = e->outside;
     if (n->spans) values[count++] = n->spans;
     e->means = mtf_evaluation_new(n->graph, count, values, e->data, NULL);
     TRY(e->means != NULL && look_at_text(e) && listen_to_spans(e, count));
@@ -155,16 +167,26 @@ static void print_json(const evaluation_place *at, int n, const figure *list)
     puts("}");
 }
 
-/* Begins as the lines of training do. */
-static void print_text(const evaluation_place *at, int n, const figure *list)
+/* Begins as the lines of training do; `of` is what the figures are of. */
+static void print_text(const evaluation_place *at, const char *of, int n, const figure *list)
 {
     char step[60];
     progress_step_text(at->step, at->steps, step, sizeof step);
     printf("%s   ", step);
     if (!isnan(at->epoch)) number_print(stdout, "epoch %.4g   ", at->epoch);
     for (int i = 0; i < n; i++)
-        if (*list[i].text) printf("%s%s", i ? "   " : "test ", list[i].text);
+        if (*list[i].text) printf("%s%s", i ? "   " : of, list[i].text);
     puts("");
+}
+
+static void print_figures(const evaluation *e, const evaluation_place *at, const char *of,
+                          const figures *f)
+{
+    if (e->json)
+        print_json(at, f->n, f->list);
+    else
+        print_text(at, of, f->n, f->list);
+    fflush(stdout);
 }
 
 /* The figures of decoded answers. */
@@ -196,13 +218,23 @@ static bool add_answers(const evaluation *e, int64_t step, figures *f)
     return !e->output || span_answers_write(&e->spans, e->output, step);
 }
 
+static bool check_right(const evaluation *e, const double *means)
+{
+    const network *n = &e->network;
+    if (!e->outside || means[common_values(n) + n->nscores] == 0) return true;
+    return fail(&e->setup->session->fault, ERR_VALUE,
+                "--right %s has values outside 0 to 1, whose mean is no accuracy: it must be 1 "
+                "where an example is right, and 0 where it is wrong",
+                option_nth(e->setup->options, "right", 0));
+}
+
 bool evaluation_show(evaluation *e, const evaluation_place *at)
 {
     int64_t step = at->step;
     double  means[MOST_VALUES];
     figures f;
     if (!e->data) return true;
-    TRY(mtf_evaluation_run(e->means, means));
+    TRY(mtf_evaluation_run(e->means, means) && check_right(e, means));
     make_figures(e, means, &f);
     TRY(add_decoded(e, step, &f) && add_answers(e, step, &f));
     for (int i = 0; e->events && i < f.n; i++)
@@ -211,12 +243,15 @@ bool evaluation_show(evaluation *e, const evaluation_place *at)
         if (f.list[i].event)
             TRY(train_report_evaluation(e->report, step, f.list[i].json, f.list[i].value));
     TRY(shown_examples_report(&e->shown, &e->network, e->data, e->report));
-    if (e->json)
-        print_json(at, f.n, f.list);
-    else
-        print_text(at, f.n, f.list);
-    fflush(stdout);
+    print_figures(e, at, "test ", &f);
     return true;
+}
+
+void evaluation_show_loss(const evaluation *e, const evaluation_place *at, double loss)
+{
+    figures f = {.n = 0};
+    add_figure(&f, "loss", NULL, "loss %.6g", loss, loss);
+    print_figures(e, at, "", &f);
 }
 
 bool evaluation_close(evaluation *e)

@@ -13,8 +13,9 @@
 typedef struct evaluation {
     setup          *setup;
     network         network;
-    mtf_dataset    *data;  /* NULL: no data for evaluation */
-    mtf_evaluation *means; /* of the loss and, for classifiers, of the accuracy */
+    mtf_dataset    *data;    /* NULL: no data for evaluation */
+    mtf_evaluation *means;   /* of the loss and, for classifiers, of the accuracy */
+    mtf_tensor     *outside; /* 1 where --right is not from 0 to 1; NULL: it cannot be */
     bool            perplexity, json;
     bool            pairs;   /* text: rows are pairs of inputs and targets */
     int64_t         bytes;   /* text: bytes of the targets; 0: unknown */
@@ -40,6 +41,8 @@ typedef struct evaluation_place {
 
 /* Evaluates the current variables, and prints the figures.  Does nothing where there is no data. */
 bool evaluation_show(evaluation *e, const evaluation_place *at);
+/* Prints the loss of a step of training in the same form. */
+void evaluation_show_loss(const evaluation *e, const evaluation_place *at, double loss);
 bool evaluation_close(evaluation *e); /* false: something could not be written */
 
 #endif

@@ -1,4 +1,4 @@
-/* Copies of networks: other types, averages; and parts of the batch. */
+/* Copies of networks: other types, averages, no assignments; and parts of the batch. */
 #include "cli/network_copy.h"
 
 #include <string.h>
@@ -30,13 +30,9 @@ static bool new_copy(copying *c, const network *n)
 }
 
 /* A new graph with the inputs and variables of the old one; these are outside all blocks. */
-static bool begin_copy(copying *c, const network *n, const char *option)
+static bool begin_copy(copying *c, const network *n)
 {
-    mtf_session *s = n->graph->session;
     TRY(new_copy(c, n));
-    if (graph_assigns(n->graph))
-        return fail(&s->fault, ERR_USAGE, "--%s needs a model that assigns to no variable itself",
-                    option);
     for (int i = 0; i < n->graph->ntensors; i++) {
         mtf_tensor *x = n->graph->all[i];
         if (!is_input(x) && !is_variable(x)) continue;
@@ -105,7 +101,10 @@ static bool keep_losses(const network *n, mtf_dtype type, resize_rules *r)
 bool network_retype(network *n, mtf_dtype type)
 {
     copying c;
-    TRY(begin_copy(&c, n, "dtype") && keep_losses(n, type, &c.rules));
+    if (graph_assigns(n->graph))
+        return fail(&n->graph->session->fault, ERR_USAGE,
+                    "--dtype needs a model that assigns to no variable itself");
+    TRY(begin_copy(&c, n) && keep_losses(n, type, &c.rules));
     c.rules.retypes = true;
     c.rules.type = type;
     for (int i = 0; i < n->graph->ntensors; i++) {
@@ -133,6 +132,21 @@ bool network_use_averages(network *n)
         c.images.of[i] = mtf_cast(average, w->type);
     }
     TRY(mtf_ok(c.to->session) && resize_graph(n->graph, &c.rules, true, c.to, &c.images));
+    take_images(&c, n);
+    return true;
+}
+
+bool network_drop_assignments(network *n)
+{
+    copying      c;
+    const block *root = &n->graph->root;
+    TRY(begin_copy(&c, n));
+    for (int i = 0; i < root->nnodes; i++) {
+        const node *assigns = root->nodes[i];
+        if (assigns->op->flags & OP_STORE)
+            c.images.of[assigns->out[0]->id] = image_of(&c.images, assigns->in[0]);
+    }
+    TRY(resize_graph(n->graph, &c.rules, true, c.to, &c.images));
     take_images(&c, n);
     return true;
 }

@@ -12,6 +12,7 @@
 #include "cli/choices.h"
 #include "cli/graph_file.h"
 #include "cli/network_copy.h"
+#include "cli/own_updates.h"
 #include "cli/shared_options.h"
 #include "model/assigns.h"
 #include "model/training.h"
@@ -207,10 +208,11 @@ static bool retype(const setup *s, network *n)
 bool setup_minimize(setup *s, network *n, int64_t steps, mtf_tensor **rate)
 {
     const char *schedule = setting_text(&s->settings, "rate");
+    const node *own = s->ready || s->config ? NULL : own_update(n->graph);
     *rate = NULL;
-    if (!s->ready && !s->config && !any_given(s->options, training_options) &&
-        graph_assigns(n->graph)) /* to variables already */
-        return network_divide(n, (int64_t)s->microbatches);
+    if (own)
+        return own_update_stands(s->options, own) && (s->type == MTF_F32 || retype(s, n)) &&
+               network_divide(n, (int64_t)s->microbatches);
     TRY(check_rate(s, schedule, steps) && check_no_decay(s, n->graph));
     if (s->config && !option_given(s->options, "optimizer") && !option_given(s->options, "rate"))
         take_config(s);

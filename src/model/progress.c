@@ -251,11 +251,16 @@ void progress_warn(progress *p, const char *format, ...)
     va_end(args);
 }
 
-void progress_text(progress *p, const char *text)
+void progress_asked(progress *p, const char *text)
 {
-    if (p->quiet || p->json) return;
+    if (p->json || !mtf_is_first(p->session)) return;
     finish_line(p);
     printable_show(text, p->show, p->context);
+}
+
+void progress_text(progress *p, const char *text)
+{
+    if (!p->quiet) progress_asked(p, text);
 }
 
 void progress_end(progress *p)

@@ -41,7 +41,8 @@ double progress_speed(const progress *p);
 void progress_say(progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same; told to the session's callback where progress is not shown. */
 void progress_warn(progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void progress_text(progress *p, const char *text); /* unchanged, below the current line */
-void progress_end(progress *p);                    /* keeps the last line */
+void progress_text(progress *p, const char *text);  /* unchanged, below the current line */
+void progress_asked(progress *p, const char *text); /* the same, also where progress is not shown */
+void progress_end(progress *p);                     /* keeps the last line */
 
 #endif

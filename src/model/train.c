@@ -312,7 +312,7 @@ static bool conclude(training *t)
         TRY(profile_write(t->program, &text));
         experts_write(&t->experts, &text);
         const char *table = text_done(&text);
-        if (table) progress_text(&t->progress, table);
+        if (table) progress_asked(&t->progress, table);
     }
     return !o->trace || timeline_write(t->program, o->trace);
 }

@@ -335,7 +335,20 @@ cmp -s plain_run watched_run && pass || lose "watching changes nothing" "$(tail 
 run "${toy[@]}" --steps 20 --master-type bf16 --activation-type bf16 --layers 3 --optimizer adafactor --rate 0.01 --mesh x:2 --layout hidden_odd:x
 check "other types, another optimizer" 0 out "step 20 of 20"
 run "${toy[@]}" --steps 3 --quiet
-[ $status = 0 ] && [ ! -s out ] && pass || lose "--quiet" "nothing" "$(cat out)"
+quiet=$(cat out)
+run "${toy[@]}" --steps 3 --json
+said=$(sed -n '$s/.*"loss":\([^,}]*\).*/\1/p' out)
+[ "$quiet" = "step 3 of 3   loss $(printf %.6g "$said")" ] && pass || lose "--quiet" "the last loss, $said" "$quiet"
+prints "--quiet, as JSON" "{\"step\":3,\"loss\":$said}" "${toy[@]}" --steps 3 --json --quiet
+[ "$(wc -l <out)" = 1 ] && pass || lose "nothing else" "a line" "$(cat out)"
+run "${toy[@]}" --steps 3 --quiet --profile
+check "--quiet, and a profile that is asked for" 0 out "slowest : fastest" "$quiet"
+grep -q examples/s out && lose "no progress" "none" "$(cat out)" || pass
+if [ -z "$without_ranks" ]; then
+    "${launcher[@]}" -n 2 "$MTF" "${toy[@]}" --steps 3 --quiet --profile --mesh x:2 --layout batch:x >out 2>err </dev/null
+    [ "$(grep -c "^step 3 of 3   loss" out)" = 1 ] && [ "$(grep -c "^instruction" out)" = 1 ] && pass ||
+        lose "--quiet on ranks" "once" "$(cat out err)"
+fi
 prints "plan of a built-in model" "hidden" plan mnist --mesh x:2 --layout hidden:x
 prints "show of a built-in model" "w1: f32[rows=28, cols=28, hidden=1024] = variable" show mnist
 
@@ -373,7 +386,16 @@ prints "on a mesh" "test accuracy 20.00 %   loss 1036" "${mean[@]}" "${initial[@
 prints "perplexity" "test loss 0   perplexity 1" "${mean[@]}" "${initial[@]}" --checkpoint-dir perplexity --loss none --perplexity
 prints "perplexity as JSON, which has no infinity" '{"step":0,"epoch":0,"eval_loss":1036,"perplexity":"inf"}' \
     "${mean[@]}" "${initial[@]}" --checkpoint-dir json --perplexity --json
+outside='has values outside 0 to 1, whose mean is no accuracy: it must be 1 where an example is right, and 0 where it is wrong'
+refuses "a mean that is no accuracy" "--right d $outside" eval mean.mtf --checkpoint-dir hit --right d --eval-data x=55.tsv:part=0
+seq 0 0.01 0.99 >shares.tsv
+prints "shares of 1" "test accuracy 49.50 %" eval mean.mtf --checkpoint-dir hit --right d --eval-data x=shares.tsv:part=0
+for type in bool i32; do
+    sed "s/^hit: .*/hit: $type[batch] = cast(less(d, 12.0))/; s/^copies: f32/copies: $type/; s/^turned: f32/turned: $type/" mean.mtf >other.mtf
+    prints "right as $type" "test accuracy 20.00 %" eval other.mtf --checkpoint-dir hit --right hit --eval-data x=55.tsv:part=0
+done
 { seq 54; echo nan; } >nan.tsv
+refuses "a share that is none" "--right d $outside" eval mean.mtf --checkpoint-dir hit --right d --eval-data x=nan.tsv:part=0
 prints "a loss that is none, as JSON" '{"step":0,"epoch":0,"accuracy":0.2,"eval_loss":"nan"}' \
     eval mean.mtf --checkpoint-dir hit --right hit --json --eval-data x=nan.tsv:part=0
 "$MTF" train - "${mean[@]:2}" --steps 2 --eval-data x=55.tsv:part=0 <mean.mtf >out 2>err
@@ -413,7 +435,8 @@ hopeless() {                            # hopeless NAME TEXT OPTION...: also on 
 hopeless "no file to evaluate on"     '"absent.tsv"'                                    --eval-data x=absent.tsv:part=0
 hopeless "no such input to evaluate"  'the model has no input "y"'                      --eval-data y=55.tsv:part=0
 hopeless "examples of another shape"  '"55.tsv"'                                        --eval-data x=55.tsv:part=7
-hopeless "no shape to be averaged"    '"turned" cannot be averaged over examples'       --eval-data x=55.tsv:part=0 --right turned
+hopeless "no shape to be averaged"    '[batch] or [batch, ...]; "turned" is f32[tokens=3, batch=50]' --eval-data x=55.tsv:part=0 --right turned
+hopeless "right of no example"        '--right loss takes a tensor that says of each example whether it is right' --eval-data x=55.tsv:part=0 --right loss
 hopeless "no such tensor"             '"hot"'                                           --eval-data x=55.tsv:part=0 --right hot
 hopeless "a trace nowhere"            '"nowhere/t.json" cannot be written'              --trace nowhere/t.json
 hopeless "events nowhere"             '"/proc/events" cannot be made'                   --events-dir /proc/events
@@ -421,6 +444,96 @@ hopeless "checkpoints nowhere"        '"/proc/run" cannot be made'              
 refuses "evaluating without data"     '--eval-every needs data to evaluate on: name it with --eval-data' "${endless[@]}" --eval-every 1
 refuses "right without data"          '--right needs data to evaluate on: name it with --eval-data' "${endless[@]}" --right hit
 refuses "no steps, and no folder"     '--steps 0 saves the initial weights: say where, with --checkpoint-dir' "${mean[@]}" --steps 0
+
+# ---- files that assign to variables --------------------------------------------------------------
+
+seq 16 >ones.tsv
+cat >running.mtf <<'END'
+x: f32[batch=8] = input
+w: f32[] = variable(init="zeros")
+mean: f32[] = variable(init="zeros", trainable=false)
+now = reduce_mean(x)
+next = assign(mean, 0.5 * mean + 0.5 * now)
+centre = where(training, now, mean)
+loss = reduce_mean(square(x - centre - w - 1.0))
+END
+column=(--data x=ones.tsv:part=0) judged=(--eval-data x=ones.tsv:part=0)
+run train running.mtf "${column[@]}" "${judged[@]}" --steps 30 --no-shuffle --optimizer sgd --rate 0.25 --checkpoint-dir running
+check "a running mean does not keep the optimizer away" 0 out "step 30 of 30" "rate 0.25" "test loss"
+[ ! -s err ] && pass || lose "nothing is to be said of it" "nothing" "$(cat err)"
+# Batches have the means 4.5 and 12.5, so the running one ends at (4.5 + 2 * 12.5) / 3, and w at -1.
+"$MTF" ckpt show running/step_00000030 mean >out 2>err
+says "its last value" out "9.83333"
+# Of 1 to 16 less that mean: a variance of 21.25 and the square of 8.5 - 9.8333.
+prints "evaluation takes the running mean, and keeps it" "test loss 23.0278" eval running.mtf "${judged[@]}" --checkpoint-dir running
+for value in next 'read(mean)'; do
+    sed "s/^centre = .*/centre = $value/" running.mtf >taken.mtf
+    run eval taken.mtf "${judged[@]}" --checkpoint-dir running
+    check "a loss of the new value" 0 out "test loss 23.0278"
+    says "which evaluation has not" err 'mtf: note: evaluation takes "mean" as it is, not the new value of taken.mtf:5'
+done
+
+awk '/^<!-- file: digits.mtf -->/ { on = 1; next } on && /^```/ { if (begun++) exit; next } on' "$root/docs/text.md" >own.mtf
+own=(train own.mtf --data "images=$digits/t10k-images*:scale=0.0039" --data "labels=$digits/t10k-labels*" --threads 1)
+unseen=(--eval-data "images=$digits/t10k-images*:scale=0.0039" --eval-data "labels=$digits/t10k-labels*")
+line=$(grep -n '^new_w1 = ' own.mtf | cut -d : -f 1)
+run "${own[@]}" "${unseen[@]}" --steps 100 --checkpoint-dir own
+check "a file that trains itself is evaluated" 0 out "test loss"
+says "it gets no optimizer" err "mtf: note: no optimizer added: own.mtf:$line assigns \"w1\" itself"
+[ "$(wc -l <err)" = 1 ] && pass || lose "which is said once" "a line" "$(cat err)"
+said=$(sed -n 's/.*   test //p' out)
+awk -v loss="${said#loss }" 'BEGIN { exit !(loss > 0 && loss < 0.8) }' && pass || lose "it has learned" "less than 0.8" "$said"
+prints "and again" "test $said" eval own.mtf "${unseen[@]}" --checkpoint-dir own --threads 1
+run "${own[@]}" --steps 1 --quiet
+[ $status = 0 ] && [ ! -s err ] && pass || lose "no note with --quiet" "nothing" "$(cat err)"
+run "${own[@]}" --steps 2 --microbatches 2
+check "its batch may come in parts" 0 out "step 2 of 2"
+for option in '--optimizer adam' '--rate 0.1' '--clip-norm 1' '--average 0.9'; do
+    misused "$option for a file that trains itself" \
+        "${option% *} is for the optimizer that mtf adds, but own.mtf:$line assigns \"w1\" itself: leave out one of them" \
+        "${own[@]}" --steps 1 $option
+done
+misused "a plan of such a step" '--rate is for the optimizer that mtf adds, but own.mtf' plan own.mtf --rate 0.1
+sed 's/normal(0, 0.05)"/&, trainable=false/; s/"zeros"/&, trainable=false/' own.mtf >untrainable.mtf
+run train untrainable.mtf "${own[@]:2}" --steps 2
+check "no variable is trainable, but all are assigned" 0 err "no optimizer added: untrainable.mtf:$line assigns"
+
+# ---- a trained file is run -----------------------------------------------------------------------
+
+cat >plane.mtf <<'END'
+x: f32[batch=4, in=2] = input
+y: f32[batch=4] = input
+w: f32[in=2] = variable(init="zeros")
+c: f32[] = variable(init="zeros")
+z: [batch] = einsum(x, w)
+p = z + c
+loss = reduce_mean(square(p - y))
+END
+printf '%s\n' 'x: f32[batch=4, in=2] = constant(data={3, 0, 0, 3, 3, 3, -1, 1})' >points.mtf
+printf '%s\t%s\t%s\n' 0 0 1 1 0 3 0 1 2 1 1 4 >plane.tsv
+"$MTF" run points.mtf --fetch x=points.npy
+plane=(run plane.mtf --feed x=points.npy --fetch p)
+run train plane.mtf --data x=plane.tsv:part=0,1 --data y=plane.tsv:part=2 --optimizer sgd --rate 0.3 --steps 400 --save-every 200 --checkpoint-dir plane
+check "y = 2 a + b + 1" 0 out "step 400 of 400"
+value() { tail -n 1 out | tr -d '[],'; }
+near() {                                # near NAME NUMBER...: after a run that printed them
+    if [ $status = 0 ] && awk -v want="${*:2}" -v got="$(value)" 'BEGIN { n = split(want, w, " "); m = split(got, g, " ")
+        for (k = 1; k <= n; k++) if ((w[k] - g[k]) ^ 2 > 1e-6) exit 1; exit n != m }'; then pass
+    else lose "$1" "${*:2}" "$(cat out err)"; fi
+}
+run "${plane[@]}"
+near "initial weights" 0 0 0 0
+run "${plane[@]}" --checkpoint-dir plane
+near "trained weights" 7 4 10 0
+run "${plane[@]}" --checkpoint-dir plane --step 200 --mesh x:3 --layout batch:x
+near "those of a step, on a mesh" 7 4 10 0
+run train plane.mtf --data x=plane.tsv:part=0,1 --data y=plane.tsv:part=2 --steps 0 --checkpoint-dir beginning
+run "${plane[@]}" --checkpoint-dir beginning --step 0
+near "those of step 0" 0 0 0 0
+refuses "no checkpoint of the step" '"plane" has no checkpoint of step 300' "${plane[@]}" --checkpoint-dir plane --step 300
+refuses "a checkpoint of another model" 'lacks variable "w"' "${plane[@]}" --checkpoint-dir own
+refuses "nothing to load" '--checkpoint-dir: nothing that is fetched depends on a variable' run points.mtf --checkpoint-dir plane
+misused "a step of no checkpoint" '--step names a checkpoint: add --checkpoint-dir DIR' "${plane[@]}" --step 200
 
 # ---- words for mistakes --------------------------------------------------------------------------
 
