@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "cli/json_out.h"
+#include "cli/plan_text.h"
 #include "cli/shared_options.h"
 #include "cli/train_setup.h"
 #include "page/layout_page.h"
@@ -55,7 +56,7 @@ static void write_proof(const job *j, textbuf *t)
         text_add(t, "; for a batch of %lld", (long long)j->graph->batch.size);
         if (j->graph->parts > 1) text_add(t, " in %lld micro-batches", (long long)j->graph->parts);
     }
-    text_add(t, "\n\n");
+    text_add(t, "\n");
 }
 
 static bool write_reason(job *j, int k, textbuf *t)
@@ -82,7 +83,8 @@ static bool print_answer(job *j)
 {
     textbuf t = {.arena = &j->session->arena};
     write_proof(j, &t);
-    text_add(&t, "%9s %9s %9s %9s  %s\n", "time", "wire", "memory", "sent", "layout");
+    if (setup_leaves_training(j->options, j->graph)) plan_write_results_only(&t);
+    text_add(&t, "\n%9s %9s %9s %9s  %s\n", "time", "wire", "memory", "sent", "layout");
     for (int k = 0; k < j->answer.n; k++) {
         const found_layout *x = &j->answer.best[k];
         text_add(&t, "%9s", unit_seconds(x->cost.seconds).s);
@@ -235,9 +237,10 @@ static const option_spec table[] = {
 };
 
 static const char *const examples[] = {
-    "mtf layout train.mtf --mesh rows:2,cols:4",
-    "mtf layout train.mtf --mesh auto:64 --machine h100-node --memory-limit 40G",
-    "mtf layout train.mtf --mesh rows:8 --layout batch:rows,auto --state-layout auto",
+    "mtf layout net.mtf --optimizer adam --mesh rows:2,cols:4",
+    "mtf layout net.mtf --optimizer adam --mesh auto:64 --machine h100-node --memory-limit 40G",
+    "mtf layout net.mtf --optimizer adam --mesh rows:8 --layout batch:rows,auto --state-layout "
+    "auto",
     NULL,
 };
 
