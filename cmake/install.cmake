@@ -1,5 +1,5 @@
 # What `make install` puts where: headers, libraries, command, completions, package files,
-# manual pages, documents, examples, descriptions of machines, configurations.
+# manual pages, documents, examples, descriptions of machines, configurations, data.
 
 include(CMakePackageConfigHelpers)
 
@@ -8,6 +8,7 @@ install(FILES ${public_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 file(GLOB machines CONFIGURE_DEPENDS share/machines/*.machine)
 install(FILES ${machines} DESTINATION ${CMAKE_INSTALL_DATADIR}/mtf/machines)
 install(DIRECTORY share/gin/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mtf/gin FILES_MATCHING PATTERN "*.gin")
+install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mtf/data)
 # Documents lie beside each other as they do here, so that their links hold.
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} USE_SOURCE_PERMISSIONS
     PATTERN internals EXCLUDE PATTERN __pycache__ EXCLUDE)

@@ -32,6 +32,7 @@ for document in "$doc"/docs/*.md "$doc"/docs/tutorial/*.md; do
 done
 step="looking for what should be installed"
 test -f "$tree/share/mtf/gin/models/bi_base.gin"
+test -f "$tree/share/mtf/data/text/moby-dick.txt"
 "$tree/bin/mtf" --version >/dev/null
 grep -q 'complete -F _mtf mtf' "$tree/share/bash-completion/completions/mtf"
 grep -q '#compdef mtf' "$tree/share/zsh/site-functions/_mtf"
@@ -117,10 +118,21 @@ int main(int argc, char **argv)
     return mtf_close(s);
 }
 END
-step="using an example that is installed"
-# shellcheck disable=SC2046
-${CC:-cc} "$doc/examples/02_gradients.c" -o "$work/example" $(pkg-config --cflags --libs mtf) -lm
-LD_LIBRARY_PATH=$lib "$work/example" | cmp - "$doc/examples/02_gradients.expected"
+# The commands of docs/embedding.md, as they stand there.
+documented() { sed -n "s/^cc program.c/${CC:-cc} program.c/; /program.c.*$1/p" "$doc/docs/embedding.md"; }
+mkdir "$work/example"
+for example in "$doc"/examples/*.c; do
+    step="compiling ${example##*/} as docs/embedding.md says"
+    cp "$example" "$work/example/program.c"
+    (cd "$work/example" && eval "$(documented rpath)")
+    case $example in */02_*) "$work/example/program" | cmp - "${example%.c}.expected" ;; esac
+done
+step="using the archive as docs/embedding.md says"
+(cd "$work/example" && cp "$doc/examples/02_gradients.c" program.c && eval "$(documented variable=archive)")
+if nm -D --undefined-only "$work/example/program" | grep ' mtf_'; then false; fi
+"$work/example/program" | cmp - "$doc/examples/02_gradients.expected"
+step="training on the digits that are installed"
+(cd "$work/example" && "$tree/bin/mtf" train mnist --hidden 8 --steps 2 --quiet >/dev/null)
 
 compilers=0
 for compiler in g++ clang++; do

@@ -115,7 +115,7 @@ static const option_spec table[] = {
 
 static const char *const examples[] = {
     "mtf calibrate --out here.machine",
-    "mtf layout train.mtf --mesh x:4 --machine here.machine",
+    "mtf layout net.mtf --optimizer adam --mesh x:4 --machine here.machine",
     "mpirun -n 16 mtf calibrate --out cluster.machine",
     "mtf calibrate --device cuda --out gpu.machine",
     NULL,

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/graph_file.h"
 #include "cli/json_out.h"
+#include "cli/plan_text.h"
 #include "cli/replicas.h"
 #include "cli/shared_options.h"
 #include "cli/train_setup.h"
@@ -60,7 +61,7 @@ static void write_proof(const job *j, textbuf *t)
         replicas_write(j->options, j->graph->batch.size, t);
         if (j->graph->parts > 1) text_add(t, " in %lld micro-batches", (long long)j->graph->parts);
     }
-    text_add(t, "\n\n");
+    text_add(t, "\n");
 }
 
 static bool write_reason(job *j, int k, textbuf *t)
@@ -87,7 +88,8 @@ static bool print_answer(job *j)
 {
     textbuf t = {.arena = &j->session->arena};
     write_proof(j, &t);
-    text_add(&t, "%9s %9s %9s %9s  %s\n", "time", "wire", "memory", "sent", "layout");
+    if (setup_leaves_training(j->options, j->graph)) plan_write_results_only(&t);
+    text_add(&t, "\n%9s %9s %9s %9s  %s\n", "time", "wire", "memory", "sent", "layout");
     for (int k = 0; k < j->answer.n; k++) {
         const found_layout *x = &j->answer.best[k];
         text_add(&t, "%9s", unit_seconds(x->cost.seconds).s);
@@ -241,9 +243,10 @@ static const option_spec table[] = {
 };
 
 static const char *const examples[] = {
-    "mtf layout train.mtf --mesh rows:2,cols:4",
-    "mtf layout train.mtf --mesh auto:64 --machine h100-node --memory-limit 40G",
-    "mtf layout train.mtf --mesh rows:8 --layout batch:rows,auto --state-layout auto",
+    "mtf layout net.mtf --optimizer adam --mesh rows:2,cols:4",
+    "mtf layout net.mtf --optimizer adam --mesh auto:64 --machine h100-node --memory-limit 40G",
+    "mtf layout net.mtf --optimizer adam --mesh rows:8 --layout batch:rows,auto --state-layout "
+    "auto",
     NULL,
 };
 

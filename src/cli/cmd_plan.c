@@ -27,6 +27,7 @@ typedef struct job {
     mtf_graph     *graph;
     mtf_tensor   **fetches;
     int            nfetches;
+    bool           results_only;
     choice         choice;
     layout         other; /* of --diff */
     estimate_opts  opts;
@@ -110,6 +111,7 @@ static bool plan_one(job *j)
         ok = json_print(j->session, root);
     } else if (ok) {
         textbuf t = {.arena = &e->arena};
+        if (j->results_only) plan_write_results_only(&t);
         plan_write_header(e, j->options, whose_layout(j), &t);
         planned_data_write(&j->data, &t);
         if (hints) write_hint(&h, &t);
@@ -148,6 +150,7 @@ static bool plan_two(job *j)
         ok = json_print(j->session, root);
     } else if (ok) {
         textbuf t = {.arena = &a->arena};
+        if (j->results_only) plan_write_results_only(&t);
         plan_write_diff(a, b, &t);
         ok = print_text(j->session, &t);
     }
@@ -175,6 +178,7 @@ static bool plan_file(job *j)
     TRY(choose_site(j->options, j->session, &j->opts.rates, &j->site));
     j->graph = setup_plan(j->options, j->session, &j->nfetches, &j->fetches);
     TRY(j->graph && planned_data_find(j->options, j->session, j->graph, &j->data));
+    j->results_only = setup_leaves_training(j->options, j->graph);
     TRY(choose_mesh(j->options, j->graph, j->nfetches, j->fetches, &j->opts.rates, &j->choice));
     estimate_opts whole = {
         .mesh = &j->choice.mesh, .layout = &j->choice.layout, .rates = j->opts.rates};
@@ -233,10 +237,10 @@ static const option_spec table[] = {
 };
 
 static const char *const examples[] = {
-    "mtf plan train.mtf --mesh rows:2,cols:4 --layout batch:rows,hidden:cols",
-    "mtf plan train.mtf --mesh all:4096 --layout batch:all --machine flops=1e12,wire=25e9",
-    "mtf plan train.mtf --mesh all:8 --layout batch:all --diff hidden:all",
-    "mtf plan model.mtf --loss loss --optimizer adam --mesh all:8 --layout batch:all",
+    "mtf plan net.mtf --optimizer adam --mesh rows:2,cols:4 --layout batch:rows,hidden:cols",
+    "mtf plan net.mtf --optimizer adam --mesh all:4096 --layout batch:all --machine h100-nodes",
+    "mtf plan net.mtf --optimizer adam --mesh all:8 --layout batch:all --diff hidden:all",
+    "mtf plan net.mtf --fetch logits --mesh all:8 --layout batch:all",
     "mtf plan mnist --batch 800 --hidden 4096 --mesh rows:2,cols:4 --layout batch:rows,hidden:cols",
     "mtf plan mnist --mesh rows:2,cols:2 --layout batch:rows,hidden:cols --html plan.html",
     NULL,
@@ -264,7 +268,8 @@ const command command_plan = {
         "standard input.\n"
         "\n"
         "A built-in model's step is that of mtf train; so is a file's with any option of the\n"
-        "optimizer or with --loss; without them the file is planned as it is.\n"
+        "optimizer or with --loss, as in --optimizer adam; without them the file is planned as it "
+        "is.\n"
         "\n"
         "--counters adds a tree of what all processors do in a step, as Mesh TensorFlow counts.\n"
         "Under output, einsum and conv2d stand results and multiplications as laid out, where "

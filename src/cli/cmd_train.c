@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/evaluation.h"
 #include "cli/graph_file.h"
+#include "cli/idle_axes.h"
 #include "cli/other_runs.h"
 #include "cli/outputs.h"
 #include "cli/shared_options.h"
@@ -104,6 +105,8 @@ static bool keep_config(job *j)
 static bool ready(void *context)
 {
     job *j = context;
+    if (!j->train.quiet && mtf_is_first(j->setup.session))
+        TRY(idle_axes_note(j->setup.options, j->network.graph));
     TRY(!j->setup.config || teacher_load(j->setup.config, j->network.graph));
     return keep_config(j) && evaluation_prepare(&j->evaluation, j->train.events_dir);
 }

@@ -52,8 +52,9 @@ static void print_help(FILE *to)
           "--checkpoint-dir run\n"
           "  mtf decode run\n"
           "  mtf run model.mtf --feed x=x.npy --fetch y\n"
-          "  mtf plan model.mtf --mesh rows:2,cols:4 --layout batch:rows,hidden:cols\n"
-          "  mtf layout model.mtf --mesh rows:2,cols:4\n"
+          "  mtf plan model.mtf --optimizer adam --mesh rows:2,cols:4 --layout "
+          "batch:rows,hidden:cols\n"
+          "  mtf layout model.mtf --optimizer adam --mesh rows:2,cols:4\n"
           "  mtf show model.mtf --program\n"
           "  mtf ops einsum\n",
           to);

@@ -1,6 +1,7 @@
 /* The instructions of a plan as a table. */
 #include "cli/plan_table.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -124,8 +125,9 @@ static int widest(int so_far, const char *text, int most)
     return n > most ? most : n > so_far ? n : so_far;
 }
 
+/* `longest`: the line is cut after so many characters; 0: never. */
 static void write_line(const estimate *e, const row *r, bool together, bool measured,
-                       const int width[3], textbuf *t)
+                       const int width[3], int longest, textbuf *t)
 {
     const price_line *line = &e->price.lines[r->index];
     int               from = t->used;
@@ -141,10 +143,8 @@ static void write_line(const estimate *e, const row *r, bool together, bool meas
     write_shortened(t, r->tensor, width[1]);
     text_add(t, "  ");
     write_clipped(t, r->shape, width[2]);
-    int left = (together ? LARGE_LINE : LINE) - (t->used - from) - 2;
-    if (*r->why)
-        text_add(t, "  "),
-            write_clipped(t, r->why, (int)strlen(r->why) < left ? (int)strlen(r->why) : left);
+    int left = longest - (t->used - from) - 2, n = (int)strlen(r->why);
+    if (n) text_add(t, "  "), write_clipped(t, r->why, n < left || !longest ? n : left);
     while (t->used > from && t->text && t->text[t->used - 1] == ' ') t->text[--t->used] = 0;
     text_add(t, "\n");
 }
@@ -153,6 +153,7 @@ void plan_write_table(estimate *e, bool all, const double *measured, textbuf *t)
 {
     int      n = e->program->ninstrs, width[3] = {9, 6, 11}, kept = 0;
     bool     together = !all && n > LARGE;
+    int      longest = all ? 0 : together ? LARGE_LINE : LINE;
     row_list l = {0};
     for (int k = 0; k < n; k++)
         if (!add_instruction(e, k, together, measured, &l)) return;
@@ -163,14 +164,15 @@ void plan_write_table(estimate *e, bool all, const double *measured, textbuf *t)
         if (!describe(e, r)) return;
         kept += r->count;
         width[0] = widest(width[0], r->kind, 14);
-        width[1] = widest(width[1], r->tensor, 24);
-        width[2] = widest(width[2], r->shape, together || measured ? 22 : 30);
+        width[1] = widest(width[1], r->tensor, all ? INT_MAX : 24);
+        width[2] = widest(width[2], r->shape, all ? INT_MAX : together || measured ? 22 : 30);
     }
     text_add(t, "%5s%s %8s%s %7s %8s  %-*s  %-*s  %-*s  %s\n", "#", together ? " equal " : "",
              "time", measured ? " measured" : "", "flops", "sent", width[0], "operation", width[1],
              "tensor", width[2], "local shape", "rule, or done");
     for (int i = 0; i < l.n; i++)
-        if (l.rows[i].shown) write_line(e, &l.rows[i], together, measured != NULL, width, t);
+        if (l.rows[i].shown)
+            write_line(e, &l.rows[i], together, measured != NULL, width, longest, t);
     if (together) text_add(t, "      time, flops and sent are of one, not of all equal ones\n");
     if (kept < n) text_add(t, "      %d other instructions; --all shows them\n", n - kept);
     if (kept == n && together) text_add(t, "      --all shows every instruction\n");

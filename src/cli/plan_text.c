@@ -136,6 +136,11 @@ static void write_sent(estimate *e, textbuf *t)
     }
 }
 
+void plan_write_results_only(textbuf *t)
+{
+    text_add(t, "step             the results only; --optimizer adam plans a training step\n");
+}
+
 void plan_write_header(estimate *e, const options *o, const char *whose, textbuf *t)
 {
     const price       *p = &e->price;

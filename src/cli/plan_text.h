@@ -22,6 +22,8 @@ void plan_write_mesh(const mesh *m, textbuf *t);     /* rows:2,cols:4 */
 void plan_write_layout(const layout *l, textbuf *t); /* rules as they were written */
 /* `whose` says where the layout is from, NULL: from the command line; `o` for how many replicas the batch is. */
 void plan_write_header(estimate *e, const options *o, const char *whose, textbuf *t);
+/* The row that a head begins with where the file would train, but the plan does not. */
+void plan_write_results_only(textbuf *t);
 void plan_write_diff(estimate *a, estimate *b, textbuf *t);
 
 #endif

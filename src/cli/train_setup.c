@@ -212,6 +212,19 @@ static bool file_fields(setup *s, const char *flag, mtf_field fields[MOST_FIELDS
     return true;
 }
 
+/* Whoever lacks the files of a built-in model is told which they are. */
+static mtf_dataset *open_fields(setup *s, const mtf_field *fields)
+{
+    mtf_dataset *data = mtf_dataset_open(s->session, fields);
+    const char  *reads = s->settings.model->reads, *text = s->session->fault.text;
+    if (data || !reads || !strstr(text, "no file matches")) return data;
+    char *sentence = arena_text(&s->session->arena, text + strcspn(text, " ") + 1);
+    fault_clear(&s->session->fault);
+    fail(&s->session->fault, ERR_FILE, "%s; --data-dir DIR names a folder with %s",
+         sentence ? sentence : "files are missing", reads);
+    return NULL;
+}
+
 bool setup_data(setup *s, bool training, mtf_dataset **data)
 {
     mtf_field fields[MOST_FIELDS] = {{.name = NULL}};
@@ -224,6 +237,6 @@ bool setup_data(setup *s, bool training, mtf_dataset **data)
     else if (s->settings.model->fields)
         TRY(s->settings.model->fields(&s->settings, training, fields));
     if (!fields[0].name) return true;
-    *data = mtf_dataset_open(s->session, fields);
+    *data = open_fields(s, fields);
     return *data != NULL;
 }

@@ -45,6 +45,10 @@ mtf_graph *setup_graph(const options *o, mtf_session *session, network *n, mtf_t
 /* The same, with the tensors of --fetch, or else those that mtf train fetches, or the file's results. */
 mtf_graph *setup_plan(const options *o, mtf_session *session, int *nfetches, mtf_tensor ***fetches);
 
+/* Whether the file is planned as it is although `mtf train` would minimize its loss: nothing trains its
+ * variables, and no --fetch says that it need not. */
+bool setup_leaves_training(const options *o, mtf_graph *g);
+
 /* For help: whether the option applies to the model, and a list of the built-in models. */
 bool setup_concerns(const option_spec *spec, const char *word, char *more, size_t room);
 void setup_list_models(const command *c, const char *word);

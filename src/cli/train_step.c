@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/names.h"
 #include "base/numbers.h"
 #include "base/pattern.h"
 #include "base/textbuf.h"
@@ -241,15 +242,27 @@ static bool choose_total(setup *s, int64_t *steps)
     return true;
 }
 
+static bool planned_unchanged(const options *o)
+{
+    return !config_given(o) && !model_find(o->words[0]) && !any_given(o, training_options) &&
+           !any_given(o, file_options) && !any_given(o, model_options);
+}
+
+bool setup_leaves_training(const options *o, mtf_graph *g)
+{
+    if (!planned_unchanged(o) || option_given(o, "fetch") || graph_assigns(g)) return false;
+    const mtf_tensor *loss = names_get(&g->tensors, "loss"); /* mtf_find would fail */
+    return loss && loss->node->home == &g->root && loss->shape.ndims == 0 &&
+           dtype_is_float(loss->type) && mtf_variables(g, NULL, 0) > 0;
+}
+
 mtf_graph *setup_graph(const options *o, mtf_session *session, network *n, mtf_tensor **rate)
 {
     setup   s;
     int64_t steps;
     *n = (network){0};
     *rate = NULL;
-    if (!config_given(o) && !model_find(o->words[0]) && !any_given(o, training_options) &&
-        !any_given(o, file_options) && !any_given(o, model_options))
-        return n->graph = file_graph(session, o->words[0]);
+    if (planned_unchanged(o)) return n->graph = file_graph(session, o->words[0]);
     bool ok = setup_take(o, session, &s) && setup_network(&s, true, n) &&
               choose_total(&s, &steps) && setup_minimize(&s, n, steps, rate);
     return ok ? n->graph : NULL;

@@ -28,10 +28,11 @@ static bool build(const settings *v, bool training, network *n)
 static const model_option options[] = {{"batch", "100"},           {"hidden", "1024"},
                                        {"dropout", "0"},           {"optimizer", "adam"},
                                        {"rate", "0.002 * cosine"}, {"epochs", "5"},
-                                       {"data-dir", "data/mnist"}, {0}};
+                                       {"data-dir", MNIST_FOLDER}, {0}};
 
 const model model_mnist = {.name = "mnist",
-                           .says = "digits by two layers, the README's network",
+                           .says = "digits by two layers",
                            .options = options,
                            .build = build,
+                           .reads = MNIST_FILES,
                            .fields = mnist_fields};

@@ -54,11 +54,12 @@ static const model_option options[] = {{"batch", "200"},
                                        {"optimizer", "adafactor"},
                                        {"rate", "0.06 * linear_warmup(200) * cosine"},
                                        {"epochs", "5"},
-                                       {"data-dir", "data/mnist"},
+                                       {"data-dir", MNIST_FOLDER},
                                        {0}};
 
 const model model_mnist_conv = {.name = "mnist-conv",
                                 .says = "digits by convolutions, in blocks that a mesh may divide",
                                 .options = options,
                                 .build = build,
+                                .reads = MNIST_FILES,
                                 .fields = mnist_fields};

@@ -1,14 +1,44 @@
 /* The handwritten digits as data for a model. */
 #include "model/mnist_data.h"
 
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/installed.h"
 #include "base/textbuf.h"
 #include "mtf_nn.h"
+
+static bool is_folder(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static bool has_digits(void *context, const char *folder)
+{
+    enum { ROOM = PATH_MAX };
+    return snprintf(context, ROOM, "%s/mnist", folder) < ROOM && is_folder(context);
+}
+
+/* Where the default is no folder here, the digits that came with mtf. */
+static const char *digits_folder(const settings *v)
+{
+    const char *given = setting_text(v, "data-dir");
+    char        found[PATH_MAX];
+    bool        here = strcmp(given, MNIST_FOLDER) != 0 || is_folder(given);
+    if (here || !installed_each("data", has_digits, found)) return given;
+    return arena_text(&v->session->arena, found);
+}
 
 /* The files are published compressed, and often kept so. */
 static const char *file_pattern(const settings *v, const char *part, const char *what)
 {
-    textbuf t = {.arena = &v->session->arena};
-    text_add(&t, "%s/%s-%s-ubyte*", setting_text(v, "data-dir"), part, what);
+    textbuf     t = {.arena = &v->session->arena};
+    const char *folder = digits_folder(v);
+    if (!folder) return NULL;
+    text_add(&t, "%s/%s-%s-ubyte*", folder, part, what);
     return text_done(&t);
 }
 

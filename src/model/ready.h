@@ -60,6 +60,7 @@ typedef struct network {
 
 struct model {
     const char         *name, *says;
+    const char         *reads;   /* what the folder of --data-dir has; NULL: there is none */
     const model_option *options; /* the last has the name NULL */
     /* The network without its optimizer; `training`: with dropout and the like. */
     bool (*build)(const settings *v, bool training, network *n);

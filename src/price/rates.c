@@ -2,16 +2,14 @@
 #include "price/rates.h"
 
 #include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/dtype.h"
+#include "base/installed.h"
 #include "base/numbers.h"
-#include "mtf_build.h"
 
 /* ---- reading ---- */
 
@@ -353,24 +351,26 @@ static bool read_pairs(mtf_session *s, const char *text, price_rates *r)
     return true;
 }
 
-/* Looks where mtf was installed, then beside the running program, in case the installation was moved
- * or the program runs from its build folder. */
+typedef struct wanted_machine {
+    const char *name;
+    FILE       *file;
+} wanted_machine;
+
+static bool open_installed(void *context, const char *folder)
+{
+    wanted_machine *w = context;
+    char            path[PATH_MAX + 200];
+    snprintf(path, sizeof path, "%s/%s.machine", folder, w->name);
+    w->file = fopen(path, "r");
+    return w->file != NULL;
+}
+
+/* A file, or a machine that came with mtf; NULL: neither. */
 static FILE *open_machine(const char *name)
 {
-    static const char *const beside[] = {"/../share/mtf/machines", "/../share/machines"};
-    char                     path[PATH_MAX + 200], program[PATH_MAX];
-    FILE                    *f = fopen(name, "r");
-    if (f || strchr(name, '/')) return f;
-    snprintf(path, sizeof path, "%s/%s.machine", MTF_BUILD_MACHINES, name);
-    f = fopen(path, "r");
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length > 0 ? length : 0] = 0;
-    const char *folder = dirname(program);
-    for (int k = 0; k < 2 && !f; k++) {
-        snprintf(path, sizeof path, "%s%s/%s.machine", folder, beside[k], name);
-        f = fopen(path, "r");
-    }
-    return f;
+    wanted_machine w = {name, fopen(name, "r")};
+    if (!w.file && !strchr(name, '/')) installed_each("machines", open_installed, &w);
+    return w.file;
 }
 
 bool rates_choose(mtf_session *s, const char *text, price_rates *r)

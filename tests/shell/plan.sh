@@ -120,6 +120,28 @@ prints "a processor by number"           "shown            processor 3 (x=1,y=0)
 "$MTF" plan - <net.mtf >out 2>err; status=$?
 check "standard input" 0 out "1 processor"
 
+# A file that mtf train would train is planned as it is, and says so; what trains, or is asked for, is not reminded.
+grep -v '^dw\|^n[wv] ' net.mtf >untrained.mtf
+says="step             the results only; --optimizer adam plans a training step"
+whole=(untrained.mtf --mesh x:2 --layout batch:x)
+prints "a plan of the results only"    "$says" plan "${whole[@]}"
+prints "two of the results only"       "$says" plan "${whole[@]}" --diff hidden:x
+prints "layouts for the results only"  "$says" layout untrained.mtf --mesh x:2
+for asked in "plan ${whole[*]} --optimizer adam" "plan ${whole[*]} --fetch loss" "plan net.mtf" "plan exp.mtf" \
+    "layout untrained.mtf --mesh x:2 --rate 0.1"; do
+    # shellcheck disable=SC2086
+    run $asked
+    [ $status -eq 0 ] && ! grep -q '^step' out && pass || lose "no reminder: $asked" "no row \"step\"" "$(grep ^step out err)"
+done
+
+# What is cut to fit a line stands whole with --all.
+long=a_name_that_is_much_longer_than_the_columns_of_a_table
+file long.mtf "x: f32[a=6, ${long}_1=4, ${long}_2=5] = random_normal" "${long}_y = exp(x * x)"
+run plan long.mtf --all
+check "names and shapes are whole with --all" 0 out " ${long}_y " " [a=6, ${long}_1=4, ${long}_2=5]"
+run plan long.mtf
+grep -q "${long}_[y1]" out && lose "names and shapes are cut" "short ones" "$(grep "$long" out)" || pass
+
 # Each of three processors sorts 3 of the 9 whole columns: it sends two thirds of its 18 numbers, and of 18 sorted ones.
 file move.mtf 'x: f32[a=6, b=9] = random_normal' 'y, i = sort(x, dim=a)' 'z = cumsum(x, dim=b)'
 run plan move.mtf --mesh x:3 --layout a:x --fetch y --json

@@ -543,7 +543,12 @@ for other in "text x.tsv" "eval-text x.tsv" "vocabulary bytes" "gin_skip_unknown
     misused "${other% *} of no configuration" "--${other% *} is for a configuration, which --gin_file names; there is none" \
         train toy --steps 1 --${other}
 done
-refuses "no data"            'absent/train-images'              train mnist --data-dir absent
+run train toy --steps 1 --mesh data:2,model:2 --layout batch:data
+check "an axis that no rule uses" 0 err 'mtf: note: no rule of the layout uses the axis "model": its 2 processors do the same work'
+[ "$(grep -c note: err)" = 1 ] && pass || lose "a note for that axis alone, once" "1 line" "$(cat err)"
+run train toy --steps 1 --mesh data:2,model:2 --layout batch:data --state-layout hidden_odd:model
+[ $status -eq 0 ] && ! grep -q note: err && pass || lose "a rule for state uses it" "no note" "$(cat err)"
+refuses "no data"            'absent/train-images-idx3-ubyte*"; --data-dir DIR names a folder with MNIST'            train mnist --data-dir absent
 refuses "not its option"     'toy has no option --dropout'      train toy --dropout 0.1
 refuses "no number"          '--hidden takes a whole number, 1 or more, not "many"' train toy --hidden many
 refuses "no type"            '--slice-type takes f32, bf16'      train toy --slice-type i32

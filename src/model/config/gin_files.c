@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/installed.h"
 #include "model/config/gin.h"
-#include "mtf_build.h"
 
 /* The subfolders of files installed with mtf; a name may omit them. */
 static const char *const inside[] = {"",          "models/", "layouts/", "learning_rates/",
@@ -45,27 +45,6 @@ static bool try_shared(const char *folder, const char *path, char *found, size_t
     return false;
 }
 
-/* Calls `visit` with folders of files that came with mtf until it returns true: the installation
- * folder, then paths relative to the running program, in case the installation was moved or the
- * program runs from its build folder. */
-static bool each_shared(bool (*visit)(void *context, const char *folder), void *context)
-{
-    static const char *const beside[] = {"/../share/mtf/gin", "/../share/gin", "/../../share/gin"};
-    char                     program[PATH_MAX], folder[PATH_MAX + 40];
-    ssize_t                  length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length > 0 ? length : 0] = 0;
-    const char *home = dirname(program);
-    if (visit(context, MTF_BUILD_GIN)) return true;
-    for (size_t k = 0; k < sizeof beside / sizeof *beside; k++) {
-        snprintf(folder, sizeof folder, "%s%s", home, beside[k]);
-        char *whole = realpath(folder, NULL);
-        bool  ok = whole && visit(context, whole);
-        free(whole);
-        if (ok) return true;
-    }
-    return false;
-}
-
 typedef struct wanted {
     const char *path;
     char       *found;
@@ -89,7 +68,7 @@ const char *gin_find(gin_file *g, const char *path, const char *from)
     }
     for (int k = 0; !ok && g->folders && g->folders[k]; k++)
         ok = try_in(g->folders[k], path, found, ROOM);
-    if (!ok && *path) ok = each_shared(try_installed, &(wanted){path, found, ROOM});
+    if (!ok && *path) ok = installed_each("gin", try_installed, &(wanted){path, found, ROOM});
     return ok ? arena_text(&g->session->arena, found) : NULL;
 }
 
@@ -125,5 +104,5 @@ static bool offer_installed(void *context, const char *folder)
 
 void gin_offer_names(gin_file *g, nearest *near)
 {
-    each_shared(offer_installed, &(offering){g, near});
+    installed_each("gin", offer_installed, &(offering){g, near});
 }
