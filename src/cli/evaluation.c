@@ -16,7 +16,7 @@ enum {
     SEQUENCES,
     SEQUENCES_RIGHT,
     VALUES,
-    MOST_VALUES = VALUES + MOST_SCORES
+    MOST_VALUES = VALUES + MOST_SCORES + 1
 };
 
 /* One figure: its name in JSON and in event files, and in printed text; "": it is not printed. */
@@ -26,6 +26,16 @@ typedef struct figure {
     char        text[60];
 } figure;
 
+/* bool values are 0 and 1, and built-in models know what they count. */
+static bool watch_right(evaluation *e)
+{
+    mtf_tensor *right = e->network.right;
+    if (e->setup->ready || e->setup->config || !right || mtf_dtype_of_tensor(right) == MTF_BOOL)
+        return true;
+    e->outside = mtf_cast(mtf_not_equal(right, mtf_clip(right, 0, 1)), MTF_F32);
+    return e->outside != NULL;
+}
+
 bool evaluation_open(evaluation *e, setup *s)
 {
     *e = (evaluation){.setup = s,
@@ -33,7 +43,8 @@ bool evaluation_open(evaluation *e, setup *s)
                       .json = option_given(s->options, "json")};
     TRY(setup_data(s, false, &e->data));
     if (e->data)
-        return setup_network(s, false, &e->network) && setup_check_feeds(s, false, &e->network);
+        return setup_network(s, false, &e->network) && setup_check_feeds(s, false, &e->network) &&
+               watch_right(e);
     if (!e->perplexity && !option_given(s->options, "right")) return true;
     return fail(&s->session->fault, ERR_USAGE, "--%s needs data to evaluate on%s",
                 e->perplexity ? "perplexity" : "right",
@@ -70,7 +81,9 @@ bool evaluation_prepare(evaluation *e, const char *events_dir)
     if (!e->data) return true;
     if (n->token_counts) values[LOSS] = n->token_losses;
     for (int k = 0; k < n->nscores; k++) values[common + k] = n->scores[k].value;
-    e->means = mtf_evaluation_new(n->graph, common + n->nscores, values, e->data, NULL);
+    values[common + n->nscores] = e->outside;
+    e->means = mtf_evaluation_new(n->graph, common + n->nscores + (e->outside != NULL), values,
+                                  e->data, NULL);
     TRY(e->means != NULL && look_at_text(e));
     if (!events_dir || !mtf_is_first(s)) return true;
     textbuf path = {.arena = &s->arena};
@@ -178,13 +191,23 @@ static bool add_decoded(evaluation *e, int64_t step, figures *f)
     return true;
 }
 
+static bool check_right(const evaluation *e, const double *means)
+{
+    const network *n = &e->network;
+    if (!e->outside || means[common_values(n) + n->nscores] == 0) return true;
+    return fail(&e->setup->session->fault, ERR_VALUE,
+                "--right %s has values outside 0 to 1, whose mean is no accuracy: it must be 1 "
+                "where an example is right, and 0 where it is wrong",
+                option_nth(e->setup->options, "right", 0));
+}
+
 bool evaluation_show(evaluation *e, const evaluation_place *at)
 {
     int64_t step = at->step;
     double  means[MOST_VALUES];
     figures f;
     if (!e->data) return true;
-    TRY(mtf_evaluation_run(e->means, means));
+    TRY(mtf_evaluation_run(e->means, means) && check_right(e, means));
     make_figures(e, means, &f);
     TRY(add_decoded(e, step, &f));
     for (int i = 0; e->events && i < f.n; i++)

@@ -12,8 +12,9 @@
 typedef struct evaluation {
     setup          *setup;
     network         network;
-    mtf_dataset    *data;  /* NULL: no data for evaluation */
-    mtf_evaluation *means; /* of the loss and, for classifiers, of the accuracy */
+    mtf_dataset    *data;    /* NULL: no data for evaluation */
+    mtf_evaluation *means;   /* of the loss and, for classifiers, of the accuracy */
+    mtf_tensor     *outside; /* 1 where --right is not from 0 to 1; NULL: it cannot be */
     bool            perplexity, json;
     bool            pairs;   /* text: rows are pairs of inputs and targets */
     int64_t         bytes;   /* text: bytes of the targets; 0: unknown */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dtype.h"
 #include "cli/choices.h"
 #include "cli/graph_file.h"
 #include "cli/network_copy.h"
@@ -152,6 +153,19 @@ bool setup_check_feeds(setup *s, bool training, const network *n)
     return true;
 }
 
+/* Its mean over the examples is an accuracy. */
+static bool check_right(setup *s, const mtf_tensor *right)
+{
+    char text[SHAPE_TEXT];
+    bool along = mtf_shape_find(right->shape, "batch") == 0;
+    if (along && !dtype_is_f8(right->type)) return true;
+    return fail(&s->session->fault, ERR_USAGE,
+                "--right %s takes a tensor that says of each example whether it is right, bool or "
+                "1 and 0, [batch] or [batch, ...]; \"%s\" is %s%s",
+                option_nth(s->options, "right", 0), tensor_name(right), mtf_dtype_name(right->type),
+                shape_text(&right->shape, text));
+}
+
 static bool file_network(setup *s, network *n)
 {
     const char *loss = option_nth(s->options, "loss", 0),
@@ -164,7 +178,8 @@ static bool file_network(setup *s, network *n)
     n->loss = file_find(n->graph, loss ? loss : "loss");
     if (!n->loss) return option_blame(s->session, "loss");
     if (right) n->right = file_find(n->graph, right);
-    return !right || n->right || option_blame(s->session, "right");
+    if (right && !n->right) return option_blame(s->session, "right");
+    return !right || check_right(s, n->right);
 }
 
 bool setup_network(setup *s, bool training, network *n)

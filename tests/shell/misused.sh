@@ -23,7 +23,7 @@ y: f32[batch=16] = input
 unused: f32[batch=16] = input
 w: f32[a=5] = variable
 p: [batch] = einsum(x, w)
-hit = reduce_mean(cast(less(abs(p - y), abs(unused)), type=f32))
+hit: f32[batch] = cast(less(abs(p - y), abs(unused)))
 loss = reduce_mean((p - y) * (p - y))
 END
 train=(train net.mtf --data x=x.npy --data y=y.npy --steps 2)

@@ -369,7 +369,16 @@ prints "on a mesh" "test accuracy 20.00 %   loss 1036" "${mean[@]}" "${initial[@
 prints "perplexity" "test loss 0   perplexity 1" "${mean[@]}" "${initial[@]}" --checkpoint-dir perplexity --loss none --perplexity
 prints "perplexity as JSON, which has no infinity" '{"step":0,"epoch":0,"eval_loss":1036,"perplexity":"inf"}' \
     "${mean[@]}" "${initial[@]}" --checkpoint-dir json --perplexity --json
+outside='has values outside 0 to 1, whose mean is no accuracy: it must be 1 where an example is right, and 0 where it is wrong'
+refuses "a mean that is no accuracy" "--right d $outside" eval mean.mtf --checkpoint-dir hit --right d --eval-data x=55.tsv:part=0
+seq 0 0.01 0.99 >shares.tsv
+prints "shares of 1" "test accuracy 49.50 %" eval mean.mtf --checkpoint-dir hit --right d --eval-data x=shares.tsv:part=0
+for type in bool i32; do
+    sed "s/^hit: .*/hit: $type[batch] = cast(less(d, 12.0))/; s/^copies: f32/copies: $type/; s/^turned: f32/turned: $type/" mean.mtf >other.mtf
+    prints "right as $type" "test accuracy 20.00 %" eval other.mtf --checkpoint-dir hit --right hit --eval-data x=55.tsv:part=0
+done
 { seq 54; echo nan; } >nan.tsv
+refuses "a share that is none" "--right d $outside" eval mean.mtf --checkpoint-dir hit --right d --eval-data x=nan.tsv:part=0
 prints "a loss that is none, as JSON" '{"step":0,"epoch":0,"accuracy":0.2,"eval_loss":"nan"}' \
     eval mean.mtf --checkpoint-dir hit --right hit --json --eval-data x=nan.tsv:part=0
 "$MTF" train - "${mean[@]:2}" --steps 2 --eval-data x=55.tsv:part=0 <mean.mtf >out 2>err
@@ -409,7 +418,8 @@ hopeless() {                            # hopeless NAME TEXT OPTION...: also on 
 hopeless "no file to evaluate on"     '"absent.tsv"'                                    --eval-data x=absent.tsv:part=0
 hopeless "no such input to evaluate"  'the model has no input "y"'                      --eval-data y=55.tsv:part=0
 hopeless "examples of another shape"  '"55.tsv"'                                        --eval-data x=55.tsv:part=7
-hopeless "no shape to be averaged"    '"turned" cannot be averaged over examples'       --eval-data x=55.tsv:part=0 --right turned
+hopeless "no shape to be averaged"    '[batch] or [batch, ...]; "turned" is f32[tokens=3, batch=50]' --eval-data x=55.tsv:part=0 --right turned
+hopeless "right of no example"        '--right loss takes a tensor that says of each example whether it is right' --eval-data x=55.tsv:part=0 --right loss
 hopeless "no such tensor"             '"hot"'                                           --eval-data x=55.tsv:part=0 --right hot
 hopeless "a trace nowhere"            '"nowhere/t.json" cannot be written'              --trace nowhere/t.json
 hopeless "events nowhere"             '"/proc/events" cannot be made'                   --events-dir /proc/events
