@@ -108,6 +108,11 @@ check "the same" 0 out "resuming after step 1"
 train --gin_file small.gin --steps 1 --mesh x:2 --layout batch:x --gin_param 'run.tpu = 1' --gin_param 'foo = 3'
 check "lines of the command line" 0 err 'mtf: note: --gin_param "run.tpu = 1": run.tpu has no effect in mtf' \
     'mtf: warning: --gin_param "foo = 3": the macro "foo" is not used'
+[ "$(grep -c 'did you mean' err)" = 0 ] && pass || lose "no macro is near" "no suggestion" "$(cat err)"
+train --gin_file small.gin --steps 1 --gin_param 'd_modle = 16' --gin_param 'num_headz = 2'
+check "macros that are misspelt" 0 err \
+    'mtf: warning: --gin_param "d_modle = 16": the macro "d_modle" is not used; did you mean "d_model"?' \
+    'mtf: warning: --gin_param "num_headz = 2": the macro "num_headz" is not used; did you mean "num_heads"?'
 refuses "a wrong line of the command line" 'mtf: value: --gin_param "d_model = 0": Unitransformer.d_model takes a whole number' \
     train --gin_file small.gin --text $book --steps 1 --gin_param 'd_ff = 8' --gin_param 'd_model = 0'
 misused "a GPU that is called otherwise" 'not "gpu"; did you mean "cuda"?' train --gin_file small.gin --text $book --steps 1 --device gpu

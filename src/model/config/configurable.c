@@ -361,8 +361,10 @@ void note_unused(mtf_config *c)
     }
     for (int i = 0; i < g->nbindings; i++) {
         gin_binding *b = &g->bindings[i];
+        char         hint[200];
         if (b->selector || b->used || b->quiet || overridden(c, i)) continue;
         b->used = true;
-        gin_say(g, &b->at, true, "the macro \"%s\" is not used", b->parameter);
+        gin_say(g, &b->at, true, "the macro \"%s\" is not used%s", b->parameter,
+                gin_near_macro(g, b->parameter, hint, sizeof hint));
     }
 }

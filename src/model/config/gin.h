@@ -93,6 +93,8 @@ const char *gin_place_text(const gin_place *at, char text[GIN_PLACE]);
 
 /* ---- values ---- */
 
+/* "; did you mean x?" for the likeliest other macro, or "", as nearest_hint. */
+const char *gin_near_macro(const gin_file *g, const char *name, char *text, size_t room);
 /* A macro's value, by its last binding, resolved repeatedly; any other value unchanged.  NULL after an
  * error: there is no such macro, or it refers to itself. */
 const gin_value *gin_resolve(gin_file *g, const gin_value *v);

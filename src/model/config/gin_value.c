@@ -54,6 +54,16 @@ static gin_binding *find_macro(gin_file *g, const char *name)
     return NULL;
 }
 
+const char *gin_near_macro(const gin_file *g, const char *name, char *text, size_t room)
+{
+    nearest near = {.wanted = name};
+    for (int i = 0; i < g->nbindings; i++) {
+        const gin_binding *b = &g->bindings[i];
+        if (!b->selector && strcmp(b->parameter, name) != 0) nearest_offer(&near, b->parameter);
+    }
+    return nearest_hint(&near, text, room);
+}
+
 const gin_value *gin_resolve(gin_file *g, const gin_value *v)
 {
     const gin_value *asked = v;
@@ -65,12 +75,9 @@ const gin_value *gin_resolve(gin_file *g, const gin_value *v)
             return NULL;
         }
         if (!b) {
-            nearest near = {.wanted = v->text};
-            char    hint[200];
-            for (int i = 0; i < g->nbindings; i++)
-                if (!g->bindings[i].selector) nearest_offer(&near, g->bindings[i].parameter);
+            char hint[200];
             gin_fail(g, &v->at, ERR_NAME, "there is no macro \"%s\"%s", v->text,
-                     nearest_hint(&near, hint, sizeof hint));
+                     gin_near_macro(g, v->text, hint, sizeof hint));
             return NULL;
         }
         if (k > g->nbindings) {
