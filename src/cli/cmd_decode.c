@@ -80,6 +80,7 @@ const command command_decode = {
     .name = "decode",
     .says = "answer prompts with a trained model, line by line",
     FOLDER_COMMAND,
+    .spare = "prompts come from standard input, or from --inputs FILE",
     .options = table,
     .examples = examples,
     .teaches = FOLDER_TEACHES

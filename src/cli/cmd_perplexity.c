@@ -29,6 +29,7 @@ const command command_perplexity = {
     .name = "perplexity",
     .says = "compute the loss and perplexity of a trained model on text",
     FOLDER_COMMAND,
+    .spare = "the text comes from --eval-text FILES",
     .options = table,
     .examples = examples,
     .teaches =

@@ -95,6 +95,7 @@ const command command_score = {
     .name = "score",
     .says = "compute how probable given texts are for a trained model",
     FOLDER_COMMAND,
+    .spare = "texts come from --targets FILE, or from --eval-text FILES",
     .options = table,
     .examples = examples,
     .teaches = FOLDER_TEACHES

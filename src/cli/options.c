@@ -69,6 +69,19 @@ static const option_spec *find_spec(const command *c, const char *text, size_t l
     return NULL;
 }
 
+/* Our name of an option that others call so; NULL: it is none of theirs. */
+static const char *option_of_others(const char *name)
+{
+    static const char *const names[][2] = {{"lr", "rate"},
+                                           {"learning-rate", "rate"},
+                                           {"learning_rate", "rate"},
+                                           {"batch-size", "batch"},
+                                           {"batch_size", "batch"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i][0], name) == 0) return names[i][1];
+    return NULL;
+}
+
 /* The option that a misspelt one may have meant, among those that apply to the first word. */
 static int unknown_option(const options *o, const char *argument, int length)
 {
@@ -80,11 +93,16 @@ static int unknown_option(const options *o, const char *argument, int length)
     option_walk        w = walk_options(c->options);
     const option_spec *spec;
     snprintf(given, sizeof given, "%.*s", length - (int)strlen(dashes), argument + strlen(dashes));
-    nearest near = {.wanted = given, .before = "--"};
-    while ((spec = walk_next(&w)) != NULL)
-        if (spec->name && (!word || !c->concerns || c->concerns(spec, word, more, sizeof more)))
-            nearest_offer(&near, spec->name);
+    nearest     near = {.wanted = given, .before = "--"};
+    const char *ours = option_of_others(given), *found = NULL;
+    while ((spec = walk_next(&w)) != NULL) {
+        if (!spec->name) continue;
+        if (word && c->concerns && !c->concerns(spec, word, more, sizeof more)) continue;
+        nearest_offer(&near, spec->name);
+        if (ours && strcmp(ours, spec->name) == 0) found = spec->name;
+    }
     nearest_offer(&near, "help");
+    if (found) near.best = found;
     return usage_error(c, "mtf %s has no option %.*s%s", c->name, length, argument,
                        nearest_hint(&near, hint, sizeof hint));
 }
@@ -142,6 +160,20 @@ static int take_option(options *o, int argc, char **argv, int *at)
     return check_choice(o->command, spec, value);
 }
 
+/* A word of the command line, which is no option. */
+static int take_word(options *o, const char *text)
+{
+    const command *c = o->command;
+    size_t         length = strlen(text);
+    if (length > 4 && strcmp(text + length - 4, ".gin") == 0 && find_spec(c, "gin_file", 8))
+        return usage_error(c, "\"%s\" is a configuration: name it with --gin_file %s", text, text);
+    if (o->nwords == c->most)
+        return usage_error(c, "mtf %s does not know what to do with \"%s\"%s%s", c->name, text,
+                           c->spare ? "; " : "", c->spare ? c->spare : "");
+    o->words[o->nwords++] = text;
+    return -1;
+}
+
 static int take_all(options *o, int argc, char **argv)
 {
     bool only_words = false;
@@ -155,11 +187,9 @@ static int take_all(options *o, int argc, char **argv)
             if (status >= 0) return status;
         } else if (!only_words && argv[i][0] == '-' && argv[i][1]) {
             return unknown_option(o, argv[i], (int)strlen(argv[i]));
-        } else if (o->nwords == o->command->most) {
-            return usage_error(o->command, "mtf %s does not know what to do with \"%s\"",
-                               o->command->name, argv[i]);
         } else {
-            o->words[o->nwords++] = argv[i];
+            int status = take_word(o, argv[i]);
+            if (status >= 0) return status;
         }
     }
     /* Configuration files, or a folder that has one, replace the word. */

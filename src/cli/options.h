@@ -57,7 +57,8 @@ struct command {
     const char *words;       /* what follows the name: "FILE.mtf"; NULL: nothing */
     int         least, most; /* how many words */
     bool        from_folder; /* a folder of checkpoints that has a configuration may be the word */
-    const option_spec *options;   /* NULL: none */
+    const option_spec *options; /* NULL: none */
+    const char *spare; /* where to put what a word too many may have been; NULL: nothing to say */
     const char *const *examples;  /* whole command lines; NULL-ended, or NULL */
     const char        *teaches;   /* a paragraph, lines broken by hand; NULL: none */
     int (*run)(const options *o); /* returns the exit status */

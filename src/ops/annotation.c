@@ -98,12 +98,25 @@ bool dim_declare(parser *p)
 
 /* ---- annotations ---- */
 
+/* Our name of a type that others call so; the name itself where it is none of theirs. */
+static const char *type_of_others(const char *name)
+{
+    static const char *const names[][2] = {
+        {"float32", "f32"},   {"float", "f32"},   {"float16", "f16"}, {"half", "f16"},
+        {"bfloat16", "bf16"}, {"float64", "f64"}, {"double", "f64"},  {"int32", "i32"},
+        {"int", "i32"},       {"int64", "i64"},   {"long", "i64"},    {"boolean", "bool"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i][0], name) == 0) return names[i][1];
+    return name;
+}
+
 bool type_read(parser *p, mtf_dtype *type)
 {
     const token *t = &p->at.t;
     if (t->kind != TOKEN_NAME) return parse_expected(p, "an element type, such as f32");
     if (dtype_parse(t->text, type)) return parse_next(p);
-    nearest near = {.wanted = t->text};
+    nearest near = {.wanted = type_of_others(t->text)};
     for (int i = 0; i < DTYPES; i++) nearest_offer(&near, mtf_dtype_name((mtf_dtype)i));
     char hint[120];
     return parse_fail(p, t, "no element type is called \"%.80s\"%s", t->text,

@@ -194,10 +194,23 @@ static bool elements_read(parser *p, const cursor *from, mtf_dtype type, const t
 
 /* ---- all of a call ---- */
 
+/* Along which dimensions an operation works: the two names of that, and others' names. */
+static const char *other_along(const op *o, const char *name)
+{
+    static const char *const names[] = {"over", "dim", "dims", "axis", "axes"};
+    bool                     along = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        along = along || strcmp(names[i], name) == 0;
+    for (int i = 0; along && i < 2; i++)
+        if (op_attr_find(o, names[i]) >= 0) return names[i];
+    return NULL;
+}
+
 static bool unknown(parser *p, const token *name, const op *o)
 {
     if (!op_attr_count(o)) return parse_fail(p, name, "%s has no attributes", o->name);
-    nearest near = {.wanted = name->text};
+    const char *along = other_along(o, name->text);
+    nearest     near = {.wanted = along ? along : name->text};
     for (int i = 0; o->attrs[i].name; i++) nearest_offer(&near, o->attrs[i].name);
     char hint[120];
     return parse_fail(p, name, "%s has no attribute \"%.80s\"%s", o->name, name->text,

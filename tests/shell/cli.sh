@@ -77,6 +77,13 @@ misused "unknown option of mtf"          'did you mean "--version"?' --verzion
 misused "unknown option"                 'mtf run has no option --fed; did you mean "--feed"?' run x.mtf --fed x=x.npy
 misused "unknown option with a value"    'no option --fecth; did you mean "--fetch"?' run x.mtf --fecth=y
 misused "unknown short option"           'mtf show has no option -j' show x.mtf -j
+misused "others' name of an option"      'mtf train has no option --lr; did you mean "--rate"?' train x.mtf --lr 0.1
+misused "the same, of a built-in model"  'no option --batch_size; did you mean "--batch"?' train mnist --batch_size=3
+misused "the same, of a configuration"   'no option --batch-size; did you mean "--batch"?' train --gin_file x.gin --batch-size 3
+misused "a configuration as a word"      '"whale.gin" is a configuration: name it with --gin_file whale.gin' train whale.gin
+misused "a prompt as a word"             'what to do with "Call me"; prompts come from standard input, or from --inputs FILE' decode whales "Call me"
+misused "a text as a word"               'what to do with "Call me"; texts come from --targets FILE' score whales "Call me"
+misused "a file of text as a word"       'what to do with "x.txt"; the text comes from --eval-text FILES' perplexity whales x.txt
 misused "option without its value"       "--feed needs a value: --feed NAME=FILE.npy" run x.mtf --feed
 misused "option before another"          "--feed needs a value" run x.mtf --feed --json
 misused "value for an option without"    "--json takes no value" run x.mtf --json=yes
