@@ -19,18 +19,25 @@ static const option_spec *find_spec(const command *c, const char *name)
     return NULL;
 }
 
-/* Adds an option as if it had been given. */
-static bool add_option(options *o, const char *name, const char *value)
+/* Adds an option before all others. */
+static bool put_first(options *o, const char *name, const char *value)
 {
     const option_spec *spec = find_spec(o->command, name);
-    if (!spec || !value || !*value || option_given(o, name)) return true;
+    if (!spec || !value || !*value) return true;
     size_t      n = (size_t)o->nvalues + 1;
     void       *values = realloc(o->values, n * sizeof *o->values);
     const char *text = option_own(o, value);
     if (values) o->values = values;
     if (!values || !text) return false;
-    o->values[o->nvalues++] = (struct option_value){spec, text};
+    memmove(o->values + 1, o->values, (size_t)o->nvalues++ * sizeof *o->values);
+    o->values[0] = (struct option_value){spec, text};
     return true;
+}
+
+/* Adds an option as if it had been given. */
+static bool add_option(options *o, const char *name, const char *value)
+{
+    return option_given(o, name) || put_first(o, name, value);
 }
 
 /* The files' rules for axes of the mesh, whoever gave it; the axes of one that is to be found have other names. */
@@ -72,17 +79,19 @@ static int take_folder(options *o)
     return -1;
 }
 
-/* Finds the configuration in a folder of checkpoints, or in the parent folder of one checkpoint. */
-static bool find_kept(options *o)
+/* Finds the configuration in a folder of checkpoints, or in the parent folder of one checkpoint.  Where the folder is
+ * the model, files that are given change some of it; else they are the model. */
+static bool find_kept(options *o, bool is_model)
 {
     static const char *const places[] = {"", "../"};
     const char              *folder = option_nth(o, "checkpoint-dir", 0);
     char                     path[PATH_MAX];
-    if (option_given(o, "gin_file") || o->nwords || !folder || !o->command->from_folder)
+    if ((option_given(o, "gin_file") && !is_model) || o->nwords || !folder ||
+        !o->command->from_folder)
         return true;
     for (int k = 0; k < 2; k++) {
         int n = snprintf(path, sizeof path, "%s/%s%s", folder, places[k], CONFIG_KEPT);
-        if (n < (int)sizeof path && access(path, R_OK) == 0) return add_option(o, "gin_file", path);
+        if (n < (int)sizeof path && access(path, R_OK) == 0) return put_first(o, "gin_file", path);
         n = snprintf(path, sizeof path, "%s/manifest.json", folder);
         if (n >= (int)sizeof path || access(path, F_OK) != 0) break;
     }
@@ -92,9 +101,10 @@ static bool find_kept(options *o)
 int config_complete(options *o)
 {
     const command *c = o->command;
+    bool           is_model = names_folder(o);
     int            status = take_folder(o);
     if (status >= 0) return status;
-    if (!find_kept(o)) return STATUS_FAILED;
+    if (!find_kept(o, is_model)) return STATUS_FAILED;
     if (!config_given(o)) return -1;
     if (o->nwords)
         return usage_error(c, "\"%s\" and --gin_file name two models; leave one out", o->words[0]);

@@ -270,6 +270,10 @@ if [ $status = 0 ] && cmp -s out figures; then pass; else lose "mtf perplexity" 
 run score exact --eval-text lines:documents=line
 awk '{ sum -= $1 } END { print sum }' out >again
 if [ $status = 0 ] && cmp -s nats again; then pass; else lose "scores of a dataset" "$(cat nats)" "$(cat again err)"; fi
+# Files beside a folder that is the model change some of its configuration.
+echo "run.batch_size = ('sequences_per_batch', 2)" >two.gin
+run perplexity whole --gin_file two.gin --eval-text $book
+if [ $status = 0 ] && cmp -s out figures; then pass; else lose "a file beside the folder" "$(cat figures)" "$(cat out err)"; fi
 misused "no text to evaluate on" "name it with --eval-text" perplexity whole
 misused "no folder" "mtf perplexity needs the folder" perplexity --gin_file small.gin --eval-text $book
 
