@@ -116,6 +116,15 @@ static enum MHD_Result get_models(http_server *h, http_exchange *x)
     return http_reply(x, MHD_HTTP_OK, reply_models(engine_model(h->engine), (int64_t)h->started));
 }
 
+static enum MHD_Result get_model(http_server *h, http_exchange *x, const char *name)
+{
+    const opened_model *m = engine_model(h->engine);
+    if (strcmp(name, m->name) != 0)
+        return http_error(x, MHD_HTTP_NOT_FOUND, "there is no model \"%.100s\"; this is \"%.100s\"",
+                          name, m->name);
+    return http_reply(x, MHD_HTTP_OK, reply_model(m, (int64_t)h->started));
+}
+
 static enum MHD_Result post_completions(http_server *h, http_exchange *x)
 {
     (void)h;
@@ -142,6 +151,8 @@ static const http_path paths[] = {
     {"/v1/score", true, post_scores},
 };
 
+static const char one_model[] = "/v1/models/"; /* and its name */
+
 static enum MHD_Result route(http_server *h, http_exchange *x, const char *url, const char *method)
 {
     bool posts = strcmp(method, "POST") == 0;
@@ -153,6 +164,8 @@ static enum MHD_Result route(http_server *h, http_exchange *x, const char *url, 
         return http_error(x, MHD_HTTP_METHOD_NOT_ALLOWED, "%s takes %s, not %.20s", url, x->allow,
                           method);
     }
+    size_t n = strlen(one_model);
+    if (gets && strncmp(url, one_model, n) == 0) return get_model(h, x, url + n);
     return http_error(x, MHD_HTTP_NOT_FOUND,
                       "there is no %.100s here; there are /, /health, "
                       "/v1/models, /v1/completions and /v1/score",

@@ -132,17 +132,28 @@ char *reply_error(int status, const char *message)
     return printed(root);
 }
 
-char *reply_models(const opened_model *m, int64_t created)
+static cJSON *describe_model(const opened_model *m, int64_t created)
 {
-    cJSON *root = cJSON_CreateObject(), *one = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "object", "list");
+    cJSON *one = cJSON_CreateObject();
     cJSON_AddStringToObject(one, "id", m->name);
     cJSON_AddStringToObject(one, "object", "model");
     add_whole(one, "created", created);
     cJSON_AddStringToObject(one, "owned_by", "mtf");
     add_whole(one, "step", m->step);
     add_whole(one, "max_prompt_tokens", model_max_prompt(m));
-    append(cJSON_AddArrayToObject(root, "data"), one);
+    return one;
+}
+
+char *reply_model(const opened_model *m, int64_t created)
+{
+    return printed(describe_model(m, created));
+}
+
+char *reply_models(const opened_model *m, int64_t created)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "object", "list");
+    append(cJSON_AddArrayToObject(root, "data"), describe_model(m, created));
     return printed(root);
 }
 

@@ -40,7 +40,8 @@ cJSON *reply_alternatives(const opened_model *m, int n, const mtf_alternative *l
 char *reply_completion(const reply_head *h, int n, const reply_choice *choices,
                        const reply_usage *u);
 char *reply_error(int status, const char *message);
-char *reply_models(const opened_model *m, int64_t created);
+char *reply_model(const opened_model *m, int64_t created);
+char *reply_models(const opened_model *m, int64_t created); /* a list of the one */
 char *reply_scores(const opened_model *m, int n, const score_item *items);
 
 #endif

@@ -225,6 +225,9 @@ client() { timeout 120 python3 "$root/tests/shell/serve_client.py" "$port" "$1" 
 start --max-waiting 40 --batch 4
 asks "health" 200 '{"status":"ok"}' /health
 asks "models" 200 '"object":"model"' /v1/models
+name=$(sed 's/.*"id":"\([^"]*\)".*/\1/' body)
+asks "the model by its name" 200 "\"id\":\"$name\"" "/v1/models/$name"
+asks "another model" 404 'there is no model \"gpt-9\"' /v1/models/gpt-9
 asks "the page" 200 '<textarea' /
 asks "only the head of it" 200 '' -I /
 asks "a completion" 200 '"object":"text_completion"' -d '{"prompt": "once", "max_tokens": 4}' /v1/completions
