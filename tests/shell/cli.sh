@@ -394,7 +394,7 @@ if [ "$MTF_TEST" != fast ]; then        # a minute of a processor, each time
     run calibrate --mesh x:2,y:1 --anyway
     check "calibrate: a mesh of two axes" 0 out "axis x "
     run calibrate --mesh x:1 --out here.machine --anyway
-    check "calibrate" 0 err
+    check "calibrate, trial by trial" 0 err "calibrating: trial 1 of 9" "calibrating: trial 9 of 9"
     run layout dense.mtf --mesh a:2 --machine here.machine
     check "what calibrate wrote can be read" 0 out "optimal"
 fi
