@@ -53,8 +53,23 @@ static void test_text_places(void **state)
     refuse_text(
         "x: f32[a=4] = input\ny = reduce_sum(x, ovr=(a))\n",
         "syntax: model.mtf:2:19: reduce_sum has no attribute \"ovr\"; did you mean \"over\"?");
-    refuse_text("x: f32[a=4, a=5] = input\n",
-                "syntax: model.mtf:1:13: dimension \"a\" occurs twice in one shape");
+    refuse_text(
+        "x: f32[a=4, a=5] = input\n",
+        "syntax: model.mtf:1:13: dimension \"a\" occurs twice in one shape; name one of them "
+        "a_out, and rename(y, from=a_out, to=a) what is made with it");
+    refuse_text(
+        "x: f32[n=2, h=4, w=4] = input\nf: f32[fh=3, fw=3, c=1, o=2] = input\n"
+        "y = conv2d(x, f)\n",
+        "shape: model.mtf:3:5: conv: \"x\" and \"f\": 4 channels in the "
+        "last dimension, \"w\", 2 outputs and 1 groups do not fit a filter of 1 channels and "
+        "2 outputs");
+    refuse_text("x: f32[n=2, h=4, w=4, c=1] = input\nf: f32[fh=3, fw=3, c=1, o=2] = input\n"
+                "y = conv2d(x, f, stride=(2))\n",
+                "shape: model.mtf:3:5: conv2d: stride needs a number for each of 2 dimensions: "
+                "write stride=(2, 2)");
+    refuse_text("x: f32[n=2] = input\ny = layer_norm(x)\n",
+                "syntax: model.mtf:2:5: no operation is called \"layer_norm\"; layers belong to "
+                "the C interface and to configurations: in text write variables, einsum, ...");
     refuse_text("x: f99[a=4] = input\n",
                 "syntax: model.mtf:1:4: no element type is called \"f99\"; did you mean \"f32\"?");
 }
