@@ -321,6 +321,7 @@ static void refuse_options(int argc, const char **argv, const char *sentence)
     s->opts.say = hear; /* in place of stderr */
     s->opts.say_context = heard;
     mtf_option(s, "epochs", "4");
+    mtf_option(s, "depth", "1");
     assert_int_equal(mtf_close(s), 1);
     snprintf(line, sizeof line, "mtf: %s\n", sentence);
     assert_string_equal(heard, line);
@@ -337,6 +338,10 @@ static void test_options(void **state)
             "--epochs=3");
     OPTIONS("usage: unknown option --sede; did you mean \"seed\"?", "--sede", "3");
     OPTIONS("usage: unknown option --frobnicate", "--frobnicate");
+    OPTIONS("usage: unknown option --dept; did you mean \"depth\"?", "--dept", "3");
+    OPTIONS("usage: this program's options are --seed, --threads, --memory, --patience, --device, "
+            "--mesh, --layout, --state-layout, --machine, --tf32, --epochs, --depth",
+            "--help");
     OPTIONS("usage: \"epochs\" is not an option; options start with --", "epochs");
     OPTIONS("usage: --seed takes a whole number, not \"x\"", "--seed", "x");
     OPTIONS("usage: --seed takes a whole number, not \"-1\"", "--seed", "-1");
@@ -353,6 +358,21 @@ static void test_sound_options(void **state)
     assert_string_equal(mtf_option(s, "epochs", "4"), "7");
     assert_string_equal(mtf_option(s, "rate", "0.5"), "0.5");
     close_well(s);
+}
+
+/* Before a network is trained for hours. */
+static void test_the_first_step_refuses_options(void **state)
+{
+    (void)state;
+    mtf_session *s = mtf_open(3, (char *[]){"test", "--epcohs", "3"});
+    mtf_option(s, "epochs", "4");
+    s->opts.say = NULL;
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_program *p = mtf_compile(g, mtf_ones(g, MTF_F32, mtf_shape()));
+    assert_true(mtf_ok(s));
+    assert_false(mtf_step(p));
+    assert_string_equal(mtf_error(s), "usage: unknown option --epcohs; did you mean \"epochs\"?");
+    mtf_close(s);
 }
 
 /* Before a graph is built or data are read. */
@@ -402,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_first_nan),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_sound_options),
+        cmocka_unit_test(test_the_first_step_refuses_options),
         cmocka_unit_test(test_layouts_are_read_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
