@@ -147,8 +147,8 @@ MTF_API bool         mtf_ok(const mtf_session *s);
 /* True in the only process, or the first of several: the one that prints and writes files. */
 MTF_API bool        mtf_is_first(const mtf_session *s);
 MTF_API const char *mtf_error(const mtf_session *s); /* the first error, "" where none      */
-/* The value of --name VALUE or --name=VALUE, or `otherwise`.  mtf_close reports an option that the
- * program never asked for. */
+/* The value of --name VALUE or --name=VALUE, or `otherwise`.  Ask before the first step: that refuses
+ * an option which the program has not asked for, and so does mtf_close; --help lists those it has. */
 MTF_API const char *mtf_option(mtf_session *s, const char *name, const char *otherwise);
 MTF_API int         mtf_close(mtf_session *s); /* prints the first error; 0: none     */
 MTF_API const char *mtf_version(void);         /* version and what the build found    */

@@ -13,6 +13,7 @@
 #include "base/cores.h"
 #include "base/printable.h"
 #include "base/quota.h"
+#include "base/textbuf.h"
 
 /* Large blocks use huge pages where the system has them: fewer TLB misses, fewer pages to clear. */
 static void *take_heap(void *context, size_t bytes)
@@ -91,6 +92,7 @@ static bool take_options(mtf_session *s, int argc, char **argv)
 {
     s->options = arena_array(&s->arena, session_option, argc > 0 ? argc : 1);
     TRY(s->options != NULL);
+    s->options_room = argc > 0 ? argc : 1;
     for (int i = 1; i < argc; i++) {
         if (strncmp(argv[i], "--", 2) != 0)
             return fail(&s->fault, ERR_USAGE, "\"%s\" is not an option; options start with --",
@@ -110,15 +112,27 @@ static bool take_options(mtf_session *s, int argc, char **argv)
     return true;
 }
 
+/* Hints and --help name it. */
+static void add_absent(mtf_session *s, const char *name)
+{
+    if (!mtf_ok(s) || !arena_push(&s->arena, s->options, s->noptions, s->options_room)) return;
+    const char *kept = arena_text(&s->arena, name);
+    if (kept)
+        s->options[s->noptions++] = (session_option){.name = kept, .asked = true, .absent = true};
+}
+
 const char *mtf_option(mtf_session *s, const char *name, const char *otherwise)
 {
     if (!s) return otherwise;
     const char *value = otherwise;
-    for (int i = 0; i < s->noptions; i++)
-        if (strcmp(s->options[i].name, name) == 0) {
-            s->options[i].asked = true;
-            value = s->options[i].value ? s->options[i].value : "";
-        }
+    bool        listed = false;
+    for (int i = 0; i < s->noptions; i++) {
+        session_option *o = &s->options[i];
+        if (strcmp(o->name, name) != 0) continue;
+        o->asked = listed = true;
+        if (!o->absent) value = o->value ? o->value : "";
+    }
+    if (!listed) add_absent(s, name);
     return value;
 }
 
@@ -211,21 +225,30 @@ void session_say_error(mtf_session *s)
     session_say(s, "\n");
 }
 
-void session_complain(mtf_session *s)
+/* --help lists what the program has asked for. */
+static bool list_options(mtf_session *s)
+{
+    textbuf t = {.arena = &s->arena};
+    for (int i = 0; i < s->noptions; i++)
+        if (s->options[i].asked) text_add(&t, "%s--%s", t.used ? ", " : "", s->options[i].name);
+    const char *all = text_done(&t);
+    return all && fail(&s->fault, ERR_USAGE, "this program's options are %s", all);
+}
+
+bool session_knows_options(mtf_session *s)
 {
     for (int i = 0; i < s->noptions; i++) {
+        const char *name = s->options[i].name;
         if (s->options[i].asked) continue;
-        nearest near = {.wanted = s->options[i].name};
+        if (strcmp(name, "help") == 0) return list_options(s);
+        nearest near = {.wanted = name};
+        char    hint[100];
         for (int j = 0; j < s->noptions; j++)
             if (s->options[j].asked) nearest_offer(&near, s->options[j].name);
-        static const char *const known[] = {"seed",     "threads", "device",       "memory",
-                                            "mesh",     "layout",  "state-layout", "machine",
-                                            "patience", "tf32"};
-        for (size_t j = 0; j < sizeof known / sizeof *known; j++) nearest_offer(&near, known[j]);
-        char hint[100];
-        fail(&s->fault, ERR_USAGE, "unknown option --%s%s", s->options[i].name,
-             nearest_hint(&near, hint, sizeof hint));
+        return fail(&s->fault, ERR_USAGE, "unknown option --%s%s", name,
+                    nearest_hint(&near, hint, sizeof hint));
     }
+    return true;
 }
 
 void session_free(mtf_session *s)

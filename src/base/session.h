@@ -9,8 +9,8 @@
 #include "mtf.h"
 
 typedef struct session_option {
-    const char *name, *value; /* value NULL: a bare --name */
-    bool        asked;
+    const char *name, *value;  /* value NULL: a bare --name */
+    bool        asked, absent; /* absent: the program asked, and nobody gave it */
 } session_option;
 
 /* Called when the session closes, newest first: how upper layers free what they own. */
@@ -27,7 +27,7 @@ struct mtf_session {
     abilities        can;  /* of the device that programs are planned for */
     arena            arena;
     session_option  *options;
-    int              noptions;
+    int              noptions, options_room;
     session_closer  *closers;
     void            *store;     /* variables by name: belongs to run/ */
     void            *ranks;     /* the other processes: belongs to run/ */
@@ -52,7 +52,8 @@ bool session_before_close(mtf_session *s, void (*finish)(void *what), void *what
 void session_finish(mtf_session *s); /* calls these, once */
 void session_say(mtf_session *s, const char *text);
 void session_say_error(mtf_session *s); /* once */
-void session_complain(mtf_session *s);  /* an option that the program never asked for is an error */
-void session_free(mtf_session *s);      /* calls the closers */
+/* An option that the program has not asked for is an error: of the first step, or at the end. */
+bool session_knows_options(mtf_session *s);
+void session_free(mtf_session *s); /* calls the closers */
 
 #endif

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cores.h"
+#include "base/core_load.h"
 #include "base/numbers.h"
 #include "base/put_file.h"
 #include "cli/commands.h"
@@ -21,15 +22,27 @@ static bool write_out(mtf_session *s, const char *path, const char *text)
            fail(&s->fault, ERR_FILE, "standard output: %s", strerror(errno));
 }
 
-/* A progress line, overwritten each time. */
+/* A progress line: overwritten each time on a terminal, else one for each trial. */
 static void tell(void *start, int done, int trials)
 {
     double spent = difftime(time(NULL), *(const time_t *)start);
-    if (!isatty(STDERR_FILENO)) return;
-    fprintf(stderr, "\r\033[Kcalibrating: %d of %d trials", done, trials);
+    bool   over = isatty(STDERR_FILENO);
+    if (!over && done == trials) return;
+    fprintf(stderr, "%scalibrating: trial %d of %d", over ? "\r\033[K" : "",
+            done < trials ? done + 1 : trials, trials);
     if (done) number_print(stderr, ", %.0f s left", spent * (trials - done) / done);
+    if (!over) fputs("\n", stderr);
     if (done == trials) fprintf(stderr, "\r\033[K");
     fflush(stderr);
+}
+
+/* Others are worth a note where they need the cores that will be measured. */
+static void note_load(int wanted)
+{
+    core_load l;
+    if (!load_measure(&l) || l.busy < 0.5 || l.busy + wanted <= l.all) return;
+    number_print(stderr, "mtf: note: other processes use %.1f", l.busy);
+    fprintf(stderr, " of %d cores: figures will be too low\n", l.all);
 }
 
 static const char *describe(mtf_session *s, const char *given, const price_rates *r,
@@ -72,8 +85,10 @@ static bool measure(const options *o, mtf_session *s)
     price_rates    r;
     disturbance    d;
     time_t         start = time(NULL);
-    calibrate_opts how = {.tell = mtf_is_first(s) ? tell : NULL, .context = &start};
+    bool           tells = mtf_is_first(s) && !option_given(o, "quiet");
+    calibrate_opts how = {.tell = tells ? tell : NULL, .context = &start};
     TRY(!path || !mtf_is_first(s) || put_file_check(&s->fault, path));
+    if (tells) note_load(s->opts.threads);
     if (!calibrate(s, &how, &r, &d)) {
         if (how.tell) tell(&start, 1, 1); /* so that the error begins on its own line */
         return false;
@@ -105,6 +120,7 @@ static const option_spec table[] = {
     {"out", "FILE", false, "where to write the description; default: standard output",
      .writes = true},
     {"anyway", NULL, false, "write it even if others used the machine meanwhile"},
+    {"quiet", NULL, false, "no progress, and no note of other processes"},
     {"device", "cpu|cuda", false, "what is measured; cuda: one of NVIDIA's GPUs", "cpu|cuda"},
     {"mesh", "MESH", false,
      "the processors; default: x, one for each core, or each rank of MPI; with cuda, one"},

@@ -256,6 +256,7 @@ const command command_layout = {
     .words = "NAME|FILE.mtf|--gin_file FILE",
     .least = 1,
     .most = 1,
+    .only_plans = true,
     .options = table,
     .examples = examples,
     .teaches =

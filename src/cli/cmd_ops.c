@@ -85,8 +85,10 @@ static void write_signature(const op *o, textbuf *t)
     for (int i = 0; o->attrs && o->attrs[i].name; i++) {
         const attr_spec *spec = &o->attrs[i];
         if (in_annotation(spec) || is_silent(spec)) continue;
-        text_add(t, "%s%s=%s", first ? "(" : ", ", spec->name,
-                 spec->otherwise && *spec->otherwise ? spec->otherwise : kinds[spec->kind].word);
+        const char *value = spec->otherwise, *quote = "";
+        if (!value || !*value) value = kinds[spec->kind].word;
+        if (spec->kind == ATTR_TEXT && *value != '"') quote = "\"";
+        text_add(t, "%s%s=%s%s%s", first ? "(" : ", ", spec->name, quote, value, quote);
         first = false;
     }
     if (!first) text_add(t, ")");

@@ -252,6 +252,7 @@ const command command_plan = {
     .words = "NAME|FILE.mtf|--gin_file FILE",
     .least = 1,
     .most = 1,
+    .only_plans = true,
     .options = table,
     .examples = examples,
     .teaches =

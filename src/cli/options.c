@@ -93,6 +93,9 @@ static int unknown_option(const options *o, const char *argument, int length)
     option_walk        w = walk_options(c->options);
     const option_spec *spec;
     snprintf(given, sizeof given, "%.*s", length - (int)strlen(dashes), argument + strlen(dashes));
+    if (c->only_plans && strcmp(given, "data") == 0)
+        return usage_error(c, "mtf %s has no option --data: it reads no data; leave it out",
+                           c->name);
     nearest     near = {.wanted = given, .before = "--"};
     const char *ours = option_of_others(given), *found = NULL;
     while ((spec = walk_next(&w)) != NULL) {

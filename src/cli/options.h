@@ -56,6 +56,7 @@ struct command {
     const char *says;        /* one line for `mtf --help` */
     const char *words;       /* what follows the name: "FILE.mtf"; NULL: nothing */
     int         least, most; /* how many words */
+    bool        only_plans;  /* nothing runs, so no data are read */
     bool        from_folder; /* a folder of checkpoints that has a configuration may be the word */
     const option_spec *options; /* NULL: none */
     const char *spare; /* where to put what a word too many may have been; NULL: nothing to say */

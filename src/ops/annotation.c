@@ -139,7 +139,10 @@ static bool shape_read(parser *p, target *t)
         for (int i = 0; i < t->ndims; i++)
             if (strcmp(t->dims[i].name.text, t->dims[t->ndims].name.text) == 0)
                 return parse_fail(p, &t->dims[t->ndims].name,
-                                  "dimension \"%.80s\" occurs twice in one shape",
+                                  "dimension \"%.80s\" occurs twice in one shape; name one of "
+                                  "them %.80s_out, and rename(y, from=%.80s_out, to=%.80s) what "
+                                  "is made with it",
+                                  t->dims[i].name.text, t->dims[i].name.text, t->dims[i].name.text,
                                   t->dims[i].name.text);
         t->ndims++;
     }

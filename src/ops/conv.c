@@ -67,10 +67,11 @@ static bool check_fit(const node *n, const mtf_shape *x, const mtf_shape *w, con
     if (w->dims[ns].size * groups != chans || w->dims[ns + 1].size != outs || outs % groups)
         return node_fail(
             n, ERR_SHAPE,
-            "\"%s\" and \"%s\": %lld channels, %lld outputs and %lld groups do not fit a "
-            "filter of %lld channels and %lld outputs",
-            tensor_name(n->in[0]), tensor_name(n->in[1]), (long long)chans, (long long)outs,
-            (long long)groups, (long long)w->dims[ns].size, (long long)w->dims[ns + 1].size);
+            "\"%s\" and \"%s\": %lld channels in the last dimension, \"%s\", %lld outputs and %lld "
+            "groups do not fit a filter of %lld channels and %lld outputs",
+            tensor_name(n->in[0]), tensor_name(n->in[1]), (long long)chans,
+            x->dims[x->ndims - 1].name, (long long)outs, (long long)groups,
+            (long long)w->dims[ns].size, (long long)w->dims[ns + 1].size);
     int nbatch = x->ndims - ns - 1;
     for (int i = 0; i < nbatch; i++)
         if (strcmp(x->dims[i].name, y->dims[i].name) != 0 || x->dims[i].size != y->dims[i].size)

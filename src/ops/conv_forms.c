@@ -1,4 +1,5 @@
 /* Convolutions as users write them: SAME, VALID, transposed. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/whole.h"
@@ -97,6 +98,17 @@ static mtf_tensor *convolve_back(mtf_tensor *x, mtf_tensor *filter, int ns,
     return node_binary(&op_conv_input, x, filter, attrs);
 }
 
+static bool need_each(const op_call *c, const attr_spec *spec, int64_t first, int ns)
+{
+    char list[100] = "";
+    for (int i = 0, at = 0; i < ns; i++)
+        at += snprintf(list + at, sizeof list - (size_t)at, "%s%lld", i ? ", " : "",
+                       (long long)first);
+    return fail(&c->graph->session->fault, ERR_SHAPE,
+                "%s: %s needs a number for each of %d dimensions: write %s=(%s)", c->op->name,
+                spec->name, ns, spec->name, list);
+}
+
 /* In C, 0 stands for the default of 1; who writes it in a file means something else. */
 static bool options(const op_call *c, int ns, mtf_conv_opts *o)
 {
@@ -108,9 +120,7 @@ static bool options(const op_call *c, int ns, mtf_conv_opts *o)
     const int from[4] = {0, 1, 3, 4};
     for (int k = 0; k < 4; k++) {
         attr_ints given = c->attrs[from[k]].ints;
-        if (given.n && given.n != ns)
-            return fail(f, ERR_SHAPE, "%s: %s has %d numbers; it needs %d", c->op->name,
-                        c->op->attrs[from[k]].name, given.n, ns);
+        if (given.n && given.n != ns) return need_each(c, &c->op->attrs[from[k]], given.v[0], ns);
         for (int i = 0; i < given.n; i++) {
             if (k < 2 && given.v[i] == 0)
                 return fail(f, ERR_SHAPE, "%s: %s has a 0; its numbers are 1 or more", c->op->name,

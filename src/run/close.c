@@ -14,7 +14,7 @@ int mtf_close(mtf_session *s)
 {
     if (!s) return 1;
     session_finish(s);
-    session_complain(s);
+    session_knows_options(s);
     if (!s->ranks && launch_find().size > 1 && !ranks_over()) s->ranks = ranks_open(s, false);
     bool speaks = s->ranks ? ranks_part(s->ranks) : mtf_is_first(s);
     if (speaks) session_say_error(s);

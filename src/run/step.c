@@ -152,7 +152,7 @@ static void report_failure(store *s)
 bool mtf_step(mtf_program *p)
 {
     if (!alive(p)) return false;
-    TRY(all_fed(p));
+    TRY((p->stepped || session_knows_options(p->session)) && all_fed(p));
     if (p->store->wire) p->store->wire->reset(p->store->wire);
     p->device->enter(p->device);
     if (p->device->recorder) p->device->recorder->enter(p->device, &p->step);

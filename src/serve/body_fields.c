@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -64,6 +65,18 @@ enum { MOST_FIELDS_READ = 64 };
 
 static bool take_field(body_reading *r, const request_field *f, const cJSON *v);
 
+/* Without a hint, those that there are. */
+static bool no_field(body_reading *r, const char *name, const request_field *fields,
+                     const char *hint)
+{
+    char all[400] = "";
+    for (int k = 0; !*hint && fields[k].name; k++) {
+        size_t at = strlen(all);
+        snprintf(all + at, sizeof all - at, "%s%s", k ? ", " : "; there are ", fields[k].name);
+    }
+    return body_wrong(r, "there is no parameter \"%.60s\"%s%s", name, hint, all);
+}
+
 bool body_fields(body_reading *r, const cJSON *root, const request_field *fields)
 {
     bool         seen[MOST_FIELDS_READ] = {false};
@@ -76,8 +89,7 @@ bool body_fields(body_reading *r, const cJSON *root, const request_field *fields
         for (; fields[k].name && strcmp(fields[k].name, member->string) != 0; k++)
             nearest_offer(&near, fields[k].name);
         if (!fields[k].name)
-            return body_wrong(r, "there is no parameter \"%.60s\"%s", member->string,
-                              nearest_hint(&near, hint, sizeof hint));
+            return no_field(r, member->string, fields, nearest_hint(&near, hint, sizeof hint));
         if (seen[k]) return body_wrong(r, "\"%s\" is given twice", fields[k].name);
         seen[k] = true;
         if (!cJSON_IsNull(member)) TRY(take_field(r, &fields[k], member));

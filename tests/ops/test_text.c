@@ -513,7 +513,9 @@ static void test_sentences(void **state)
         {"y: f32[a=0] = input", "1:10: the size of dimension \"a\" is 0; it must be 1 or more"},
         {"y: f32[a=99999999999999999999] = input",
          "1:10: the number 99999999999999999999 is out of range: whole numbers have 64 bits"},
-        {"y: f32[a=2, a=3] = input", "1:13: dimension \"a\" occurs twice in one shape"},
+        {"y: f32[a=2, a=3] = input",
+         "1:13: dimension \"a\" occurs twice in one shape; name one of them a_out, and "
+         "rename(y, from=a_out, to=a) what is made with it"},
         {"dim depth = 4", "1:5: the size of dimension \"depth\" is given twice"},
         {"y = input", "1:5: input needs an element type: name: f32 = input(...)"},
         {"y: i32 = relu(x)", "1:1: \"y\" is declared as i32 but is f32"},

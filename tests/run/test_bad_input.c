@@ -53,8 +53,23 @@ static void test_text_places(void **state)
     refuse_text(
         "x: f32[a=4] = input\ny = reduce_sum(x, ovr=(a))\n",
         "syntax: model.mtf:2:19: reduce_sum has no attribute \"ovr\"; did you mean \"over\"?");
-    refuse_text("x: f32[a=4, a=5] = input\n",
-                "syntax: model.mtf:1:13: dimension \"a\" occurs twice in one shape");
+    refuse_text(
+        "x: f32[a=4, a=5] = input\n",
+        "syntax: model.mtf:1:13: dimension \"a\" occurs twice in one shape; name one of them "
+        "a_out, and rename(y, from=a_out, to=a) what is made with it");
+    refuse_text(
+        "x: f32[n=2, h=4, w=4] = input\nf: f32[fh=3, fw=3, c=1, o=2] = input\n"
+        "y = conv2d(x, f)\n",
+        "shape: model.mtf:3:5: conv: \"x\" and \"f\": 4 channels in the "
+        "last dimension, \"w\", 2 outputs and 1 groups do not fit a filter of 1 channels and "
+        "2 outputs");
+    refuse_text("x: f32[n=2, h=4, w=4, c=1] = input\nf: f32[fh=3, fw=3, c=1, o=2] = input\n"
+                "y = conv2d(x, f, stride=(2))\n",
+                "shape: model.mtf:3:5: conv2d: stride needs a number for each of 2 dimensions: "
+                "write stride=(2, 2)");
+    refuse_text("x: f32[n=2] = input\ny = layer_norm(x)\n",
+                "syntax: model.mtf:2:5: no operation is called \"layer_norm\"; layers belong to "
+                "the C interface and to configurations: in text write variables, einsum, ...");
     refuse_text("x: f99[a=4] = input\n",
                 "syntax: model.mtf:1:4: no element type is called \"f99\"; did you mean \"f32\"?");
 }
@@ -306,6 +321,7 @@ static void refuse_options(int argc, const char **argv, const char *sentence)
     s->opts.say = hear; /* in place of stderr */
     s->opts.say_context = heard;
     mtf_option(s, "epochs", "4");
+    mtf_option(s, "depth", "1");
     assert_int_equal(mtf_close(s), 1);
     snprintf(line, sizeof line, "mtf: %s\n", sentence);
     assert_string_equal(heard, line);
@@ -322,6 +338,10 @@ static void test_options(void **state)
             "--epochs=3");
     OPTIONS("usage: unknown option --sede; did you mean \"seed\"?", "--sede", "3");
     OPTIONS("usage: unknown option --frobnicate", "--frobnicate");
+    OPTIONS("usage: unknown option --dept; did you mean \"depth\"?", "--dept", "3");
+    OPTIONS("usage: this program's options are --seed, --threads, --memory, --patience, --device, "
+            "--mesh, --layout, --state-layout, --machine, --tf32, --epochs, --depth",
+            "--help");
     OPTIONS("usage: \"epochs\" is not an option; options start with --", "epochs");
     OPTIONS("usage: --seed takes a whole number, not \"x\"", "--seed", "x");
     OPTIONS("usage: --seed takes a whole number, not \"-1\"", "--seed", "-1");
@@ -338,6 +358,21 @@ static void test_sound_options(void **state)
     assert_string_equal(mtf_option(s, "epochs", "4"), "7");
     assert_string_equal(mtf_option(s, "rate", "0.5"), "0.5");
     close_well(s);
+}
+
+/* Before a network is trained for hours. */
+static void test_the_first_step_refuses_options(void **state)
+{
+    (void)state;
+    mtf_session *s = mtf_open(3, (char *[]){"test", "--epcohs", "3"});
+    mtf_option(s, "epochs", "4");
+    s->opts.say = NULL;
+    mtf_graph   *g = mtf_graph_new(s);
+    mtf_program *p = mtf_compile(g, mtf_ones(g, MTF_F32, mtf_shape()));
+    assert_true(mtf_ok(s));
+    assert_false(mtf_step(p));
+    assert_string_equal(mtf_error(s), "usage: unknown option --epcohs; did you mean \"epochs\"?");
+    mtf_close(s);
 }
 
 /* Before a graph is built or data are read. */
@@ -387,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_first_nan),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_sound_options),
+        cmocka_unit_test(test_the_first_step_refuses_options),
         cmocka_unit_test(test_layouts_are_read_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,6 +182,11 @@ static void test_scores(void **state)
     assert_string_equal(why,
                         "there are 2 prompts and 3 continuations: one prompt, or one for each");
     score_free(&r);
+    assert_false(score("{\"text\": \"p\"}", &r, why));
+    assert_string_equal(
+        why, "there is no parameter \"text\"; there are prompt, continuation, model, end, "
+             "user");
+    score_free(&r);
     assert_false(score("{\"prompt\": \"p\"}", &r, why));
     assert_string_equal(why, "\"continuation\" is missing");
     score_free(&r);

@@ -344,6 +344,14 @@ run ops einsum
 check "ops of one" 0 out "einsum(xs..."
 if [ "$(grep -c '^[^ ]' out)" -eq 1 ]; then pass; else lose "ops of one is one" "1 entry" "$(cat out)"; fi
 refuses "unknown operation"   'there is no operation "einsun"; did you mean "einsum"?' ops einsun
+# An entry's first line stands in a file as it is, but for the words in capitals.
+for entry in variable conv2d softmax max_pool random_normal; do
+    { printf '%s\n' 'x: f32[n=2, h=4, w=4, c=3] = input' 'filter: f32[fh=3, fw=3, c=3, o=5] = input'
+      "$MTF" ops $entry | sed -n '1 { s/TYPE\[SHAPE\]/f32[n=2]/; s/dim=WORD/dim=c/; s/, [a-z_]*=WORD//g; s/\[[a-z_]*\.*\], //
+          s/, \[[a-z_]*\]//; s/(\[[a-z_.]*\]/(/; p; }'; } >entry.mtf
+    run show entry.mtf
+    check "the entry of $entry in a file" 0 out
+done
 run ops --markdown
 check "ops as markdown" 0 out "# Operations" "## einsum"
 same "docs/ops.md is not stale (mtf ops --markdown > docs/ops.md)" "$root/docs/ops.md" out
@@ -423,7 +431,7 @@ if [ "$MTF_TEST" != fast ]; then        # a minute of a processor, each time
     run calibrate --mesh x:2,y:1 --anyway
     check "calibrate: a mesh of two axes" 0 out "axis x "
     run calibrate --mesh x:1 --out here.machine --anyway
-    check "calibrate" 0 err
+    check "calibrate, trial by trial" 0 err "calibrating: trial 1 of 9" "calibrating: trial 9 of 9"
     run layout dense.mtf --mesh a:2 --machine here.machine
     check "what calibrate wrote can be read" 0 out "optimal"
 fi

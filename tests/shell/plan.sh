@@ -238,6 +238,7 @@ refuses "a second layout that is illegal" '"batch:x" and "hidden:x"' \
 refuses "two dimensions on one axis" \
     '"h" [batch=12, hidden=30] has two dimensions on axis "x", by the rules "batch:x" and "hidden:x"' \
     plan net.mtf --mesh x:2 --layout batch:x,hidden:x
+misused "data for a plan"    'mtf plan has no option --data: it reads no data' plan net.mtf --data x=x.npy
 misused "unknown axis"       'the mesh has no axis "rows"; its axes are: row; did you mean "row"?' \
     plan net.mtf --mesh row:2 --layout batch:rows
 refuses "unknown dimension"  'the model has no dimension "hiden"' plan net.mtf --mesh x:2 --layout hiden:x
