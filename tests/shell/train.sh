@@ -232,7 +232,7 @@ not_finite "an example that is a NaN" 'the input "x" (log.mtf:1) holds a NaN' na
 
 # Whoever lets the mesh be found and gives no rules gets rules, too.
 run "${net[@]}" --steps 2 --mesh auto:2
-check "a mesh that is found comes with a layout" 0 out "found: --mesh mesh_0:2 --layout batch:mesh_0"
+check "a mesh that is found comes with a layout" 0 out "found: --mesh mesh_0:2 --layout " ":mesh_0"
 
 # ---- threads -------------------------------------------------------------------------------------
 
