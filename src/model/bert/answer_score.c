@@ -54,7 +54,8 @@ static bool add_character(uint32_t c, byte_list *to, int64_t *run, int64_t begin
     return true;
 }
 
-bool answer_normalise(const char *text, int64_t size, byte_list *to)
+/* Appends the words of a text with a blank after each. */
+static bool answer_normalise(const char *text, int64_t size, byte_list *to)
 {
     size_t   taken;
     uint32_t c;

@@ -9,10 +9,8 @@ typedef struct answer_score {
     double f1; /* twice the words in common over all words of both */
 } answer_score;
 
-/* Appends the words of a text with a blank after each: in lower case, without punctuation of ASCII and without
- * the articles a, an and the. */
-bool answer_normalise(const char *text, int64_t size, byte_list *to);
-/* Compares two texts, both normalised.  Without words, an answer is right where the other has none, too. */
+/* Compares the words of two texts: in lower case, without punctuation of ASCII and without the articles a, an and
+ * the.  Without words, an answer is right where the other has none, too. */
 bool answer_compare(const char *answer, int64_t size, const char *right, int64_t right_size,
                     byte_list *scratch, answer_score *to);
 
