@@ -30,7 +30,13 @@ static void product_along(const slim_tables *loops, const product *p, const floa
 {
     _Alignas(LINE) float packed[DEEP * MOST_PACKED];
     int        cols = (int)p->n, width = (cols + loops->unit - 1) / loops->unit * loops->unit;
-    slim_along s = {.rows = p->m, .cols = cols, .a_row = p->a_m, .c_row = p->c_m, .c_col = p->c_n};
+    slim_along s = {.rows = p->m,
+                    .cols = cols,
+                    .a_row = p->a_m,
+                    .c_row = p->c_m,
+                    .c_col = p->c_n,
+                    .a_term = 1,
+                    .b_row = width};
     for (int64_t l = 0; l < p->k; l += DEEP) {
         s.terms = p->k - l < DEEP ? p->k - l : DEEP;
         s.add = p->add || l > 0;

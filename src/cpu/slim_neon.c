@@ -147,6 +147,6 @@ static void add_across_one(int64_t length, int cols, const float *a, int64_t a_r
         for (int64_t i = 0; i < length; i++) sums[j][i] = fmaf(a[i], b[j][0], sums[j][i]);
 }
 
-const slim_tables slim_tables_neon = {LANES, add_along, add_across, add_across_one};
+const slim_tables slim_tables_neon = {LANES, false, add_along, add_across, add_across_one};
 
 #endif

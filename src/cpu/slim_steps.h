@@ -11,11 +11,12 @@
 typedef struct slim_along {
     int64_t rows, terms;
     int     cols;
-    int64_t a_row, c_row, c_col; /* from one to the next; the elements of a row of a are adjacent */
+    int64_t a_row, c_row, c_col; /* from one to the next */
+    int64_t a_term, b_row;       /* the same; 1 and the width of b but where `apart` is true */
     bool    add;
 } slim_along;
 
-/* b is packed: rows of whole units, padded with 0. */
+/* b has rows of whole units; those that are packed are padded with 0. */
 typedef void slim_along_loop(const slim_along *s, const float *a, const float *b, float *c);
 
 /* Rows of a that are added together where the sum runs across them, and the elements of each in a
@@ -35,7 +36,8 @@ typedef void slim_across_loop(int64_t length, int cols, const float *a, int64_t 
 /* Both loops add the terms in their order, starting from 0, with one rounding each if the chip can:
  * so both give the same bits. */
 typedef struct slim_tables {
-    int               unit; /* columns of packed b */
+    int               unit;  /* columns of packed b */
+    bool              apart; /* may elements of a row of a, and rows of b, lie apart? */
     slim_along_loop  *along;
     slim_across_loop *across;     /* SLIM_TOGETHER rows, */
     slim_across_loop *across_one; /* and one */

@@ -59,16 +59,10 @@ static segment segment_at(int64_t unit, int64_t length)
 static void segment_zero(const window_nest *n, segment s)
 {
     bool    input = n->kind == WINDOW_INPUT;
-    int64_t bytes = (int64_t)mtf_dtype_bytes(n->type), offset = 0;
+    int64_t bytes = (int64_t)mtf_dtype_bytes(n->type), offset = window_result_row(n, s.row);
     int64_t stride = input ? n->row.x : n->row.y;
     int64_t width = n->groups * (input ? n->chans : n->outs);
-    for (int k = n->outer - 1; k >= 0; k--) {
-        const window_dim *d = &n->dim[k];
-        int64_t           size = input ? d->in : d->out;
-        offset += s.row % size * (input ? d->x : d->y);
-        s.row /= size;
-    }
-    char *start = (input ? n->x : n->y) + offset * bytes;
+    char   *start = (input ? n->x : n->y) + offset * bytes;
     for (int64_t at = s.at.first; at < s.at.end; at++)
         memset(start + at * stride * bytes, 0, (size_t)(width * bytes));
 }

@@ -15,8 +15,7 @@ size_t window_filter_bytes(const window_nest *n)
     return (size_t)(taps_of(n) * n->groups * n->chans * n->outs) * mtf_dtype_bytes(n->type);
 }
 
-/* The offset of a tap, numbered over all dimensions, in the nest's filter, in bytes. */
-static int64_t tap_offset(const window_nest *n, int64_t tap)
+int64_t window_filter_at(const window_nest *n, int64_t tap)
 {
     int64_t offset = tap % n->row.taps * n->row.w;
     tap /= n->row.taps;
@@ -45,7 +44,7 @@ void window_filter_transpose(const window_nest *n, char *to)
 #pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
 #endif
     for (int64_t tap = 0; tap < taps; tap++) {
-        char *w = n->w + tap_offset(n, tap), *transposed = to + tap * each;
+        char *w = n->w + window_filter_at(n, tap), *transposed = to + tap * each;
         if (n->type == MTF_F32)
             transpose_f32(n, (float *)(void *)w, (float *)(void *)transposed);
         else
@@ -95,7 +94,7 @@ void window_filter_sum(const window_nest *n, const char *parts, int64_t count)
 #pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
 #endif
     for (int64_t row = 0; row < rows; row++) {
-        char       *w = n->w + tap_offset(n, row / n->chans) + row % n->chans * n->w_chan * bytes;
+        char *w = n->w + window_filter_at(n, row / n->chans) + row % n->chans * n->w_chan * bytes;
         const char *part = parts + row * length * bytes;
         if (n->type == MTF_F32)
             sum_row_f32((float *)(void *)w, length, (const float *)(const void *)part, apart,

@@ -15,6 +15,9 @@
 /* Bytes of one dense filter. */
 size_t window_filter_bytes(const window_nest *n);
 
+/* The offset of a tap, numbered over all dimensions, in the nest's filter, in bytes. */
+int64_t window_filter_at(const window_nest *n, int64_t tap);
+
 /* [taps.., groups, outs, chans] <- the nest's filter. */
 void window_filter_transpose(const window_nest *n, char *to);
 

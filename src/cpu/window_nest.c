@@ -94,18 +94,35 @@ window_nest window_nest_of(const instr *i, const run_state *r)
     return n;
 }
 
+int64_t window_result_row(const window_nest *n, int64_t row)
+{
+    bool    input = n->kind == WINDOW_INPUT;
+    int64_t offset = 0;
+    for (int k = n->outer - 1; k >= 0; k--) {
+        const window_dim *d = &n->dim[k];
+        int64_t           size = input ? d->in : d->out;
+        offset += row % size * (input ? d->x : d->y);
+        row /= size;
+    }
+    return offset;
+}
+
 void window_zero_rows(const window_nest *n, int64_t first, int64_t end)
 {
     int64_t bytes = (int64_t)mtf_dtype_bytes(n->type), width = n->groups * n->chans * bytes;
     for (int64_t row = first; row < end; row++) {
-        int64_t rest = row, offset = 0;
-        for (int k = n->outer - 1; k >= 0; k--) {
-            offset += rest % n->dim[k].in * n->dim[k].x;
-            rest /= n->dim[k].in;
-        }
+        int64_t offset = window_result_row(n, row);
         for (int64_t at = 0; at < n->row.in; at++)
             memset(n->x + (offset + at * n->row.x) * bytes, 0, (size_t)width);
     }
+}
+
+/* a / b and the rest, of numbers from 0 on: a division of 64 bits takes several times as long as one of 32. */
+static int64_t divided(int64_t a, int64_t b, int64_t *rest)
+{
+    int64_t whole = ((uint64_t)a | (uint64_t)b) >> 32 ? a / b : (uint32_t)a / (uint32_t)b;
+    *rest = a - whole * b;
+    return whole;
 }
 
 bool window_join_at(const window_nest *n, int64_t row, int64_t tap, window_join *j)
@@ -113,17 +130,16 @@ bool window_join_at(const window_nest *n, int64_t row, int64_t tap, window_join 
     *j = (window_join){0, 0, 0};
     for (int k = n->outer - 1; k >= 0; k--) {
         const window_dim *d = &n->dim[k];
-        int64_t           in, out, t = tap % d->taps;
-        tap /= d->taps;
+        int64_t           in, out, t = 0, off = 0;
+        if (d->taps > 1) tap = divided(tap, d->taps, &t);
         if (n->kind == WINDOW_INPUT) {
-            in = row % d->in;
-            row /= d->in;
+            row = divided(row, d->in, &in);
             int64_t steps = in + d->before - t * d->dilation;
-            out = steps / d->step;
-            if (steps < 0 || steps % d->step != 0 || out >= d->out) return false;
+            if (steps < 0) return false;
+            out = d->step == 1 ? steps : divided(steps, d->step, &off);
+            if (off != 0 || out >= d->out) return false;
         } else {
-            out = row % d->out;
-            row /= d->out;
+            row = divided(row, d->out, &out);
             in = out * d->step + t * d->dilation - d->before;
             if (in < 0 || in >= d->in) return false;
         }

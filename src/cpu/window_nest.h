@@ -52,10 +52,16 @@ typedef struct window_range {
 
 window_range window_clip(const window_dim *row, int64_t tap, window_range in, window_range out);
 
-/* Sets rows [first, end) of x to zero. */
+/* The offset of a row of the result: of x in INPUT, else of y. */
+int64_t window_result_row(const window_nest *n, int64_t row);
+
+/* Sets rows [first, end) of x to zero, in INPUT. */
 void window_zero_rows(const window_nest *n, int64_t first, int64_t end);
 
-/* The three methods for a nest, and the scratch that the first two need for `threads` threads. */
+/* The four methods for a nest, and the scratch that the first three need for `threads` threads. */
+bool   window_rows_can(const window_nest *n);
+size_t window_rows_bytes(const window_nest *n, size_t threads);
+void   window_rows(const window_nest *n, char *scratch);
 bool   window_panel_can(const window_nest *n);
 size_t window_panel_bytes(const window_nest *n, size_t threads);
 void   window_panel(const window_nest *n, char *scratch);

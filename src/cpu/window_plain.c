@@ -67,7 +67,7 @@ static lanes lanes_of(const window_nest *n)
                                 p->lane * from->lane;                                              \
         const element *w = (const element *)n->w + p->group * l->w.group + p->lane * l->w.lane;    \
         element       *result = (element *)(input ? n->x : n->y) + p->group * to->group +          \
-                          p->lane * to->lane + row_offset(n, p->row);                              \
+                          p->lane * to->lane + window_result_row(n, p->row);                       \
         sum         sums[PLACES][LANES] = {{0}};                                                   \
         window_join j;                                                                             \
         for (int64_t tap = 0; tap < n->outer_taps * n->row.taps; tap++) {                          \
@@ -114,19 +114,6 @@ static lanes lanes_of(const window_nest *n)
         }                                                                                          \
         store_lanes_##suffix(w, l->w.lane, sums, count);                                           \
     }
-
-/* The offset of a row of the result. */
-static int64_t row_offset(const window_nest *n, int64_t row)
-{
-    int64_t offset = 0;
-    for (int k = n->outer - 1; k >= 0; k--) {
-        const window_dim *d = &n->dim[k];
-        int64_t           size = n->kind == WINDOW_INPUT ? d->in : d->out;
-        offset += row % size * (n->kind == WINDOW_INPUT ? d->x : d->y);
-        row /= size;
-    }
-    return offset;
-}
 
 /* The offset of a combination of outer taps in the filter. */
 static int64_t tap_offset(const window_nest *n, int64_t tap)

@@ -157,7 +157,7 @@ static void test_contract_tiled(void **state)
 {
     (void)state;
     seed_state = 7;
-    for (int round = 0; round < 96; round++) {
+    for (int round = 0; round < asked_much(96, 24); round++) {
         int64_t size[4] = {round % 5 == 0 ? pick(2, 70) : 1, pick(SLIM_WIDE + 1, 60),
                            pick(SLIM_WIDE + 1, 60), pick(1, 70)};
         if (round % 3 == 1) size[1 + round / 3 % 2] = pick(250, 600), size[0] = 1;
@@ -175,7 +175,7 @@ static void test_contract_terms(void **state)
 {
     (void)state;
     seed_state = 7;
-    for (int round = 0; round < 96; round++) {
+    for (int round = 0; round < asked_much(96, 24); round++) {
         int64_t k = 1 + round % MOST_TERMS, size[4] = {1, pick(64, 150), pick(64, 300), k};
         if (round % 5 == 0) size[0] = 3;
         trial t;
@@ -191,7 +191,7 @@ static void test_contract_slim(void **state)
 {
     (void)state;
     seed_state = 6;
-    for (int round = 0; round < 88; round++) {
+    for (int round = 0; round < asked_much(88, 23); round++) {
         int64_t few = 2 + round % (SLIM_WIDE - 1), many = pick(32, 300),
                 k = round % 3 ? pick(32, 90) : 1100;
         int64_t size[4] = {round % 5 == 0 ? 3 : 1, many, few, k};
@@ -208,7 +208,7 @@ static void test_contract_long_sums(void **state)
 {
     (void)state;
     seed_state = 5;
-    for (int round = 0; round < 48; round++) {
+    for (int round = 0; round < asked_much(48, 16); round++) {
         int64_t   side = pick(260, 420), size[3] = {1, 1, pick(250, 900)};
         mtf_dtype type = round & 1 ? MTF_F64 : MTF_F32;
         size[round & 2 ? 1 : 0] = side;
@@ -434,7 +434,7 @@ static void test_window(void **state)
 {
     (void)state;
     seed_state = 3;
-    for (int round = 0; round < 16; round++)
+    for (int round = 0; round < asked_much(16, 4); round++)
         for (int kind = 0; kind < 3; kind++)
             for (int nspatial = 1; nspatial <= 3; nspatial++)
                 for (int64_t step = 1; step <= 3; step++)
@@ -442,6 +442,30 @@ static void test_window(void **state)
                         window_case c = random_window((window_kind)kind, nspatial, step, dilation);
                         check_window(&c);
                     }
+}
+
+/* Channels in sixteens, and rows of which some are longer than a segment: each is multiplied by itself, with
+ * its padding, which may reach beyond the taps. */
+static void test_window_rows(void **state)
+{
+    (void)state;
+    seed_state = 5;
+    for (int round = 0; round < 24; round++) {
+        window_case c = {.kind = (window_kind)(round % 3),
+                         .nbatch = 1,
+                         .nspatial = 2,
+                         .batch = {pick(1, 3)},
+                         .in = {pick(1, 5), chance(4) ? pick(65, 80) : pick(8, 21)},
+                         .taps = {pick(1, 3), pick(2, 4)},
+                         .step = {pick(1, 2), 1},
+                         .dilation = {pick(1, 2), 1},
+                         .before = {pick(0, 3), pick(0, 5)},
+                         .after = {pick(0, 3), pick(0, 5)},
+                         .groups = 1,
+                         .chans = 16 * pick(1, 2),
+                         .outs = 16 * pick(1, 2)};
+        check_window(&c);
+    }
 }
 
 /* Long rows are cut into segments, many channels into tiles, plain planes are merged; small images go
@@ -537,6 +561,7 @@ int main(void)
         cmocka_unit_test(test_contract_long_sums),
         cmocka_unit_test(test_scratch),
         cmocka_unit_test(test_window),
+        cmocka_unit_test(test_window_rows),
         cmocka_unit_test(test_window_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,15 +13,17 @@ static float number_of(int k, int modulus)
     return (float)(k * 7 % modulus) - (float)(modulus / 2);
 }
 
-/* c has room between its elements, both ways, which stays as it was. */
-static void check_along(const slim_tables *loops, slim_along s)
+/* c has room between its elements, both ways, which stays as it was.  `apart`: a has its rows side by side, and b
+ * room between its own. */
+static void check_along(const slim_tables *loops, slim_along s, bool apart)
 {
-    enum { APART = 2 * SLIM_WIDE + 1 };
-    static float a[ROWS * TERMS], b[TERMS * MOST_UNIT], c[ROWS * APART];
+    enum { APART = 2 * SLIM_WIDE + 1, MOST_WIDE = MOST_UNIT + 3 };
+    static float a[ROWS * TERMS], b[TERMS * MOST_WIDE], c[ROWS * APART];
     int          width = (s.cols + loops->unit - 1) / loops->unit * loops->unit;
-    s.a_row = TERMS, s.c_row = APART, s.c_col = 2;
+    s.a_row = apart ? 1 : TERMS, s.a_term = apart ? ROWS : 1, s.b_row = width + (apart ? 3 : 0);
+    s.c_row = APART, s.c_col = 2;
     for (int k = 0; k < ROWS * TERMS; k++) a[k] = number_of(k, 11);
-    for (int k = 0; k < TERMS * MOST_UNIT; k++) b[k] = k % width < s.cols ? number_of(k, 13) : 0;
+    for (int k = 0; k < TERMS * MOST_WIDE; k++) b[k] = k % s.b_row < s.cols ? number_of(k, 13) : 0;
     for (int k = 0; k < ROWS * APART; k++) c[k] = number_of(k, 17);
     loops->along(&s, a, b, c);
     for (int64_t i = 0; i < ROWS; i++)
@@ -29,7 +31,7 @@ static void check_along(const slim_tables *loops, slim_along s)
             bool  in = i < s.rows && j % 2 == 0 && j / 2 < s.cols;
             float want = in && !s.add ? 0 : number_of((int)(i * APART + j), 17);
             for (int64_t l = 0; l < s.terms && in; l++)
-                want += a[i * TERMS + l] * b[l * width + j / 2];
+                want += a[i * s.a_row + l * s.a_term] * b[l * s.b_row + j / 2];
             if (c[i * APART + j] != want)
                 fail_msg("[%d, %d] of %d x %d x %d is %g, not %g", (int)i, (int)j, (int)s.rows,
                          s.cols, (int)s.terms, (double)c[i * APART + j], (double)want);
@@ -65,9 +67,11 @@ static void check_loops(const slim_tables *loops)
     for (int cols = 1; cols <= SLIM_WIDE; cols++) {
         for (int rows = 1; rows <= ROWS; rows++)
             for (int count = 1; count <= TERMS; count += 4)
-                check_along(
-                    loops,
-                    (slim_along){.rows = rows, .terms = count, .cols = cols, .add = count & 4});
+                for (int apart = 0; apart <= loops->apart; apart++)
+                    check_along(
+                        loops,
+                        (slim_along){.rows = rows, .terms = count, .cols = cols, .add = count & 4},
+                        apart);
         for (int64_t length = 1; length <= LENGTH; length++) {
             check_across(loops->across, SLIM_TOGETHER, length, cols);
             check_across(loops->across_one, 1, length, cols);
