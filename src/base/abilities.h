@@ -45,6 +45,7 @@ typedef struct abilities {
     int64_t least_window;
     bool    sums_windows; /* its convolutions of short floats may give sums in f32 */
     int multiprocessors; /* that a kernel's blocks are spread over, as far as kernels depend on it */
+    int  shared_bytes;   /* of memory that the threads of a block share; 0: not known */
     bool recomputes;     /* reading a value from memory takes longer than computing it again */
     bool groups;         /* it starts neighbouring maps at once that do not depend on one another */
     /* Its processors have memory of their own, and a library that connects those of several processes.

@@ -118,7 +118,10 @@ typedef struct moe_queue {
 /* One more choice [leading.., group] of the tokens that take it (bool; NULL: all); returns which found a
  * place. */
 mtf_tensor *moe_queue_join(moe_queue *q, mtf_tensor *expert, mtf_tensor *takes, mtf_tensor *weight);
-/* The same choice, where the places are known. */
+/* Choices of different experts by each token, all at once: an expert's queue is in the order of tokens. */
+void moe_queue_join_all(moe_queue *q, int n, mtf_tensor *const *expert, mtf_tensor *takes,
+                        mtf_tensor *const *weight);
+/* A choice where the places are known. */
 void moe_queue_place(moe_queue *q, mtf_tensor *expert, mtf_tensor *place, mtf_tensor *kept,
                      mtf_tensor *weight);
 /* All choices together; load and share of what was dropped. */

@@ -106,22 +106,51 @@ void moe_queue_place(moe_queue *q, mtf_tensor *expert, mtf_tensor *place, mtf_te
     q->weight[q->n++] = mtf_where(kept, weight, zero);
 }
 
-mtf_tensor *moe_queue_join(moe_queue *q, mtf_tensor *expert, mtf_tensor *takes, mtf_tensor *weight)
+/* i32 [leading.., group, expert]: 1 where the token takes this expert. */
+static mtf_tensor *joins_of(const moe_queue *q, mtf_tensor *expert, mtf_tensor *takes)
+{
+    mtf_tensor *joins = mtf_one_hot_as(expert, q->call->dims.expert, 1, 0, MTF_I32);
+    return takes ? mtf_multiply(joins, mtf_cast(takes, MTF_I32)) : joins;
+}
+
+/* How many are ahead of each that joins. */
+static mtf_tensor *queue_up(moe_queue *q, mtf_tensor *joins)
+{
+    mtf_dim     group = q->call->dims.group;
+    mtf_tensor *ahead = mtf_cumsum(joins, group, true, false);
+    mtf_tensor *more = mtf_reduce_sum(joins, mtf_shape(group));
+    if (q->length) ahead = mtf_add(ahead, q->length);
+    q->length = q->length ? mtf_add(q->length, more) : more;
+    return ahead;
+}
+
+static mtf_tensor *queue_place(moe_queue *q, mtf_tensor *expert, mtf_tensor *place,
+                               mtf_tensor *takes, mtf_tensor *weight)
 {
     const moe_call *c = q->call;
-    const moe_dims *d = &c->dims;
-    mtf_shape       experts = mtf_shape(d->expert);
-    mtf_tensor     *joins = mtf_one_hot_as(expert, d->expert, 1, 0, MTF_I32);
-    if (takes) joins = mtf_multiply(joins, mtf_cast(takes, MTF_I32));
-    mtf_tensor *ahead = mtf_cumsum(joins, d->group, true, false);
-    if (q->length) ahead = mtf_add(ahead, q->length);
-    mtf_tensor *place = mtf_reduce_sum(mtf_multiply(ahead, joins), experts);
-    mtf_tensor *kept = mtf_less(place, integer(c, d->capacity.size));
+    mtf_tensor     *kept = mtf_less(place, integer(c, c->dims.capacity.size));
     if (takes) kept = mtf_logical_and(kept, takes);
-    mtf_tensor *more = mtf_reduce_sum(joins, mtf_shape(d->group));
-    q->length = q->length ? mtf_add(q->length, more) : more;
     moe_queue_place(q, expert, place, kept, weight);
     return kept;
+}
+
+mtf_tensor *moe_queue_join(moe_queue *q, mtf_tensor *expert, mtf_tensor *takes, mtf_tensor *weight)
+{
+    mtf_tensor *joins = joins_of(q, expert, takes), *ahead = queue_up(q, joins);
+    mtf_tensor *place = mtf_reduce_sum(mtf_multiply(ahead, joins), mtf_shape(q->call->dims.expert));
+    return queue_place(q, expert, place, takes, weight);
+}
+
+void moe_queue_join_all(moe_queue *q, int n, mtf_tensor *const *expert, mtf_tensor *takes,
+                        mtf_tensor *const *weight)
+{
+    mtf_dim     experts = q->call->dims.expert;
+    mtf_tensor *joins = joins_of(q, expert[0], NULL);
+    for (int i = 1; i < n; i++) joins = mtf_add(joins, joins_of(q, expert[i], NULL));
+    if (takes) joins = mtf_multiply(joins, mtf_cast(takes, MTF_I32));
+    mtf_tensor *ahead = queue_up(q, joins);
+    for (int i = 0; i < n; i++)
+        queue_place(q, expert[i], mtf_gather(ahead, expert[i], experts), takes, weight[i]);
 }
 
 /* Without capacity a slot is a row: those of an expert follow those of the ones before it. */

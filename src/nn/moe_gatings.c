@@ -130,10 +130,12 @@ static bool route_top_k(const moe_call *c, mtf_tensor *x, moe_routing *to)
     }
     sum = mtf_add_scalar(sum, 1e-9);
     for (int i = 0; i < k; i++) {
-        mtf_tensor *weight = c->o.unnormalised ? gate[i] : mtf_divide(gate[i], sum);
-        if (c->o.scale != 1) weight = mtf_scale(weight, c->o.scale);
-        moe_queue_join(&q, expert[i], c->real, weight);
+        if (!c->o.unnormalised) gate[i] = mtf_divide(gate[i], sum);
+        if (c->o.scale != 1) gate[i] = mtf_scale(gate[i], c->o.scale);
     }
+    /* Dropless, where all find a place, one scan of all choices will do. */
+    if (c->o.dropless) moe_queue_join_all(&q, k, expert, c->real, gate);
+    for (int i = 0; i < k && !c->o.dropless; i++) moe_queue_join(&q, expert[i], c->real, gate[i]);
     if (c->o.sigmoid) gates = shares(c, gates);
     to->balance = moe_balance(c, mtf_scale(chosen, 1.0 / k), gates, c->real);
     return moe_queue_close(&q, to);

@@ -161,7 +161,7 @@ static bool take_axis(price_rates *r, char **words)
     TRY(r->naxes < MAX_AXES && words[1] && strlen(words[1]) < MAX_RATE_NAME);
     axis_rate *a = &r->axes[r->naxes];
     TRY(rate_parse(words[2], false, &a->wire) && rate_parse(words[3], true, &a->latency));
-    strcpy(a->axis, words[1]);
+    memcpy(a->axis, words[1], strlen(words[1]) + 1);
     r->naxes++;
     return true;
 }

@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { STACK = 256 * 1024, MOST_THREADS = 1024, LANES = 32, SHARED_GUARD = 64 };
+enum { STACK = 256 * 1024, MOST_THREADS = 1024, LANES = 32, SHARED_GUARD = 64, PLACES = 16 };
 
-typedef enum status { READY, AT_SYNC, AT_WARP, ENDED } status;
+typedef enum status { READY, AT_SYNC, AT_PLACE, AT_WARP, ENDED } status;
 
 typedef struct fiber {
     struct fiber *next; /* of those not in use */
@@ -39,6 +39,7 @@ typedef struct host_block {
     void              *scheduler; /* its stack pointer */
     fiber             *running, *unused;
     int                at_sync, ended;
+    int                at_place[PLACES];
     int                at_warp[MOST_THREADS / LANES];
     lane_state         thread[MOST_THREADS];
     unsigned long long given[MOST_THREADS / LANES][2][LANES];
@@ -164,6 +165,21 @@ static void sync_block(int line)
         if (block->thread[k].status == AT_SYNC) block->thread[k].status = READY;
 }
 
+static void meet(int place, int threads, int waits, int line)
+{
+    host_block *b = block;
+    if (place < 1 || place >= PLACES || threads % LANES)
+        stop("whole warps meet, at places from 1 to 15");
+    if (++b->at_place[place] < threads) {
+        if (waits) wait_as(AT_PLACE, place, line);
+        return;
+    }
+    b->at_place[place] = 0;
+    for (int k = 0; k < b->now.threads; k++)
+        if (b->thread[k].status == AT_PLACE && b->thread[k].kind == place)
+            b->thread[k].status = READY;
+}
+
 static const unsigned long long *sync_warp(unsigned long long mine, int kind, int line)
 {
     host_block *b = block;
@@ -191,7 +207,7 @@ static const host_thread *thread_now(void)
     return &block->now;
 }
 
-const host_calls host_block_calls = {thread_now, sync_block, sync_warp, stop};
+const host_calls host_block_calls = {thread_now, sync_block, meet, sync_warp, stop};
 
 /* ---- turns ---- */
 
@@ -212,15 +228,17 @@ static void resume(host_block *b, int t)
 
 static void stop_deadlock(const host_block *b)
 {
+    static const char *const waits_in[] = {
+        [AT_SYNC] = "SYNC()", [AT_PLACE] = "MEET()", [AT_WARP] = "a word of its warp"};
     for (int t = 0; t < b->now.threads; t++) {
         const lane_state *l = &b->thread[t];
-        if (l->status != AT_SYNC && l->status != AT_WARP) continue;
+        if (l->status == READY || l->status == ENDED) continue;
         fprintf(
             stderr,
             "kernel %s, block %lld: thread %d waits in %s (line %d of its text) for threads that "
             "never come: %d of %d have ended, %d wait in SYNC()\n",
-            b->name, b->now.block, t, l->status == AT_SYNC ? "SYNC()" : "a word of its warp",
-            l->line, b->ended, b->now.threads, b->at_sync);
+            b->name, b->now.block, t, waits_in[l->status], l->line, b->ended, b->now.threads,
+            b->at_sync);
         abort();
     }
 }
@@ -231,6 +249,7 @@ static void run_block(host_block *b, long long which)
     b->now.block = which;
     b->ended = b->at_sync = 0;
     memset(b->at_warp, 0, sizeof b->at_warp);
+    memset(b->at_place, 0, sizeof b->at_place);
     memset(b->thread, 0, sizeof *b->thread * (size_t)n);
     while (b->ended < n) {
         int ran = 0;

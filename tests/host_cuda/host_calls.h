@@ -14,6 +14,7 @@ typedef struct host_thread {
 typedef struct host_calls {
     const host_thread *(*now)(void);
     void (*sync)(int line);
+    void (*meet)(int place, int threads, int waits, int line);
     /* Waits for the other threads of the warp; what all of them gave. */
     const unsigned long long *(*warp)(unsigned long long mine, int kind, int line);
     void (*stop)(const char *why);

@@ -29,6 +29,8 @@ __attribute__((visibility("default"))) const host_calls *host_cuda;
 #define BLOCKS (host_cuda->now()->blocks)
 #define SYNC() host_cuda->sync(__LINE__)
 #define WARP_SYNC() host_cuda->warp(0, HOST_WARP_SYNC, __LINE__)
+#define MEET(place, threads) host_cuda->meet(place, threads, 1, __LINE__)
+#define COME(place, threads) host_cuda->meet(place, threads, 0, __LINE__)
 #define DYNAMIC_SHARED (host_cuda->now()->shared)
 #define FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define MUST_BE_ALIGNED(address, bytes)                                                            \

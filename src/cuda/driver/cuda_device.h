@@ -24,6 +24,7 @@ typedef struct cuda_gpu {
     char            name[100];
     char            architecture[16]; /* as NVRTC calls it: sm_90a */
     int             multiprocessors;
+    int             shared_bytes; /* that a block may have in shared memory */
     bool            starts_early; /* kernels wait for the one before by themselves */
     int             cluster;      /* blocks that a cluster may have */
     size_t          bytes;

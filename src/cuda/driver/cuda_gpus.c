@@ -45,6 +45,8 @@ static bool open_gpu(cuda_device *d, int number)
     api->cuDeviceTotalMem(&k->bytes, k->device);
     name_architecture(d, k);
     k->multiprocessors = attribute(d, k->device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    k->shared_bytes =
+        attribute(d, k->device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     /* Two transfers in each cycle of the clock, which is in kHz. */
     k->bandwidth = 2e3 * attribute(d, k->device, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
                    attribute(d, k->device, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
@@ -86,6 +88,11 @@ bool cuda_start_gpu(cuda_device *d, cuda_gpu *k)
     return true;
 }
 
+static void lower(int *least, int of_one, bool first)
+{
+    if (first || of_one < *least) *least = of_one;
+}
+
 bool cuda_open_gpus(cuda_device *d)
 {
     mtf_session       *s = d->face.session;
@@ -97,10 +104,10 @@ bool cuda_open_gpus(cuda_device *d)
     d->gpus = block_alloc(&s->allocator, &s->fault, sizeof *d->gpus * (size_t)n, true);
     TRY(d->gpus != NULL);
     for (d->ngpus = 0; d->ngpus < n; d->ngpus++) TRY(open_gpu(d, d->ngpus));
-    s->can.multiprocessors = d->gpus[0].multiprocessors;
-    for (int k = 1; k < n; k++) /* plans and kernels of all processors are made for the least */
-        if (d->gpus[k].multiprocessors < s->can.multiprocessors)
-            s->can.multiprocessors = d->gpus[k].multiprocessors;
+    for (int k = 0; k < n; k++) { /* plans and kernels of all processors are made for the least */
+        lower(&s->can.multiprocessors, d->gpus[k].multiprocessors, k == 0);
+        lower(&s->can.shared_bytes, d->gpus[k].shared_bytes, k == 0);
+    }
     for (int k = 0; k < n; k++)
         if (!multiplies_f8(d, &d->gpus[k])) s->can.products &= ~F8_TYPES;
     return true;

@@ -24,21 +24,26 @@ typedef struct shared_kernel {
 
 /* ---- what stands before kernels ---- */
 
-/* The prelude, then what kernels of attention are written in. */
+/* Word of the kernels of attention. */
+static const char attends_word[] = "attention_";
+
+/* The prelude, then what only some kernels are written in: those whose text has the word. */
 static const struct {
     const unsigned char *bytes;
     const size_t        *size;
+    const char          *word;
 } before[] = {
-    {asset_prelude, &asset_prelude_bytes},
-    {asset_attention, &asset_attention_bytes},
-    {asset_attention_grad, &asset_attention_grad_bytes},
-    {asset_attention_matrix, &asset_attention_matrix_bytes},
-    {asset_attention_matrix_forward, &asset_attention_matrix_forward_bytes},
-    {asset_attention_matrix_grad, &asset_attention_matrix_grad_bytes},
-    {asset_attention_matrix_bias, &asset_attention_matrix_bias_bytes},
-    {asset_attention_slim, &asset_attention_slim_bytes},
+    {asset_prelude, &asset_prelude_bytes, ""},
+    {asset_tiles, &asset_tiles_bytes, "tile_product"},
+    {asset_attention, &asset_attention_bytes, attends_word},
+    {asset_attention_grad, &asset_attention_grad_bytes, attends_word},
+    {asset_attention_matrix, &asset_attention_matrix_bytes, attends_word},
+    {asset_attention_matrix_forward, &asset_attention_matrix_forward_bytes, attends_word},
+    {asset_attention_matrix_grad, &asset_attention_matrix_grad_bytes, attends_word},
+    {asset_attention_matrix_bias, &asset_attention_matrix_bias_bytes, attends_word},
+    {asset_attention_slim, &asset_attention_slim_bytes, attends_word},
 };
-enum { BEFORE = sizeof before / sizeof *before, OF_ALL = 1 };
+enum { BEFORE = sizeof before / sizeof *before };
 
 const void *kernel_before(int k, size_t *bytes)
 {
@@ -65,7 +70,7 @@ static bool has(const shared_kernel *k, const char *word)
 
 static bool attends(const shared_kernel *k)
 {
-    return has(k, "attention_");
+    return has(k, attends_word);
 }
 
 static shared_kernel kernel_at(const char *text, int number)
@@ -96,11 +101,13 @@ static size_t put_bytes(char *to, size_t at, const void *from, size_t bytes)
 /* The text of a part; its length with a zero byte. */
 static size_t put_part(char *to, const shared_kernel *kernels, const int *part_of, int n, int part)
 {
-    bool   long_one = false;
     size_t at = 0;
-    for (int k = 0; k < n; k++) long_one = long_one || (part_of[k] == part && attends(&kernels[k]));
-    for (int k = 0; k < (long_one ? BEFORE : OF_ALL); k++)
-        at = put_bytes(to, at, before[k].bytes, *before[k].size);
+    for (int b = 0; b < BEFORE; b++) {
+        bool wanted = false;
+        for (int k = 0; k < n && !wanted; k++)
+            wanted = part_of[k] == part && has(&kernels[k], before[b].word);
+        if (wanted) at = put_bytes(to, at, before[b].bytes, *before[b].size);
+    }
     for (int k = 0; k < n; k++)
         if (part_of[k] == part) at = put_bytes(to, at, kernels[k].text, kernels[k].bytes);
     return put_bytes(to, at, "", 1);

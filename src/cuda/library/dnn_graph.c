@@ -4,8 +4,10 @@
 #if MTF_HAVE_CUDNN
 #include <assert.h>
 
-enum { ALIGNED = 16 };         /* bytes; all tensors in memory are */
-enum { MOST_CANDIDATES = 64 }; /* plans that are tried */
+enum { ALIGNED = 16 }; /* bytes; all tensors in memory are */
+/* Plans that are looked at, and those that are built: the library advises the best first, building one may take
+ * seconds, and where the first few need too much working space our kernels are sooner there. */
+enum { MOST_CANDIDATES = 64, MOST_BUILT = 8 };
 
 /* Headers call these deprecated, versions before 9.8 need them. */
 static const cudnnBackendAttributeName_t plan_handle = (cudnnBackendAttributeName_t)400,
@@ -322,8 +324,11 @@ static dnn_plan choose_by(const dnn_graph *g, dnn_part all, cudnnBackendHeurMode
                    g->api->cudnnBackendGetAttribute(advice, CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                                     CUDNN_TYPE_BACKEND_DESCRIPTOR, MOST_CANDIDATES,
                                                     &n, found) == CUDNN_STATUS_SUCCESS;
-    for (int k = 0; advised && k < n && k < MOST_CANDIDATES && !p.plan; k++)
-        if (is_within(g, found[k], limits)) p = plan_of(g, found[k], limits.workspace);
+    for (int k = 0, built = 0; advised && k < n && k < MOST_CANDIDATES && !p.plan; k++)
+        if (built < MOST_BUILT && is_within(g, found[k], limits)) {
+            p = plan_of(g, found[k], limits.workspace);
+            built++;
+        }
     dnn_end(&by);
     return p;
 }

@@ -3,7 +3,7 @@
 #include "base/dtype.h"
 #include "base/whole.h"
 
-grouped_form grouped_form_of(const instr *i, bool turned)
+grouped_form grouped_form_of(const instr *i, bool turned, bool joined)
 {
     enum { ROWS, N, K };
     int            row = i->nloops - 3;
@@ -13,8 +13,9 @@ grouped_form grouped_form_of(const instr *i, bool turned)
     grouped_form   f = {0, 1, ROWS, N, K, size[ROWS], size[N], {0}, {0}};
     if (sums && turned) f = (grouped_form){1, 0, N, K, ROWS, size[N], size[K], {0}, {0}};
     if (sums && !turned) f = (grouped_form){0, 1, K, N, ROWS, size[K], size[N], {0}, {0}};
-    for (int l = 0; l < row && sums; l++)
-        if (i->out[0].stride[l] == 0) adds |= (uint32_t)1 << l;
+    for (int l = 0; l < row; l++)
+        if (sums ? i->out[0].stride[l] == 0 : joined && i->in[1].stride[l] == 0)
+            adds |= (uint32_t)1 << l;
     f.batch = nest_of(i, loops_between(0, row) & ~adds, NULL, 0);
     f.summed = nest_of(i, adds, NULL, 0);
     return f;
@@ -43,6 +44,7 @@ static void set_loops(kernel_text *k, const instr *i, const grouped_form *f)
     kernel_set_loops(k, "MORELOOPS", &f->summed, 'm', "more", 1);
     kernel_set_number(k, "SUMMED", f->summed.elements);
     kernel_set_offset(k, "OUT", &f->batch, 'l', &i->out[0]);
+    kernel_set_offset(k, "MOREOUT", &f->summed, 'm', &i->out[0]);
     for (int o = 0; o < 3; o++) {
         kernel_set_offset(k, names[o], &f->batch, 'l', &i->in[input[o]]);
         kernel_set_offset(k, more[o], &f->summed, 'm', &i->in[input[o]]);
@@ -56,8 +58,9 @@ int64_t grouped_set_words(kernel_text *k, const instr *i, const grouped_form *f,
     const int64_t      *size = i->size + i->nloops - 3, *out = i->out[0].stride + i->nloops - 3;
     int64_t             strips = ceil_div(f->wide, tile_wide), groups = how->groups;
     /* Each group, and the rows before and after all of them, may end with a tile that is not full. */
+    int64_t rows = f->high * f->summed.elements;
     int64_t tiles = how->sums ? ceil_div(f->high, tile_high)
-                              : kernel_least(f->high, f->high / tile_high + groups + 2);
+                              : kernel_least(rows, rows / tile_high + groups + 2);
     kernel_set(k, "T", "%s", kernel_type(i->in[0].type));
     kernel_set(k, "D", "%s", kernel_type(i->out[0].type));
     kernel_set_number(k, "ROWS", size[0]);

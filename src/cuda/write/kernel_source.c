@@ -5,15 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { USUAL_SHARED = 227 << 10 }; /* of a GPU that nobody has seen: an H200 */
+
 kernel_source kernel_source_make(arena *a)
 {
-    return (kernel_source){.arena = a, .names = {.arena = a}, .cluster = 1, .multiprocessors = 1};
+    return (kernel_source){.arena = a,
+                           .names = {.arena = a},
+                           .cluster = 1,
+                           .multiprocessors = 1,
+                           .shared_bytes = USUAL_SHARED};
 }
 
 kernel_source kernel_source_for(arena *a, const mtf_session *s)
 {
     kernel_source k = kernel_source_make(a);
     if (s->can.multiprocessors > 0) k.multiprocessors = s->can.multiprocessors;
+    if (s->can.shared_bytes > 0) k.shared_bytes = s->can.shared_bytes;
     return k;
 }
 
@@ -142,6 +149,5 @@ bool kernel_wants_scratch(const instr *i)
     instr_kind kind = i->kind;
     if (kind == INSTR_MAP) return i->map.sums != 0;
     return kernel_writer_of(kind) && kind != INSTR_MOVE && kind != INSTR_ADD_INTO &&
-           kind != INSTR_GROUPED && kind != INSTR_GATHER && kind != INSTR_DRAW &&
-           kind != INSTR_NUCLEUS;
+           kind != INSTR_GATHER && kind != INSTR_DRAW && kind != INSTR_NUCLEUS;
 }

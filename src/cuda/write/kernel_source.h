@@ -62,6 +62,7 @@ typedef struct kernel_source {
     bool           only_sizes;      /* plans are wanted, sources are not */
     int            cluster;         /* blocks that a cluster may have; 1: the GPU knows none */
     int            multiprocessors; /* of the GPU, or of that which is planned for (abilities) */
+    int            shared_bytes;    /* that a block of the GPU may have in shared memory */
     bool           wide;            /* indices have 64 bits even where 32 suffice: for tests */
 } kernel_source;
 

@@ -38,6 +38,9 @@ struct step_words { u64 seed; u32 step, unused; };
 #define BLOCKS ((i64)gridDim.x)
 #define SYNC() __syncthreads()
 #define WARP_SYNC() __syncwarp()
+/* So many threads of the block meet at place 1 .. 15, each waiting for the others or not. */
+#define MEET(place, threads) asm volatile("bar.sync %0, %1;" ::"r"((int)(place)), "n"((int)(threads)) : "memory")
+#define COME(place, threads) asm volatile("bar.arrive %0, %1;" ::"r"((int)(place)), "n"((int)(threads)) : "memory")
 #define MUST_BE_ALIGNED(address, bytes) (void)0
 
 /* Waits until the kernels before are done; before that a kernel reads only what no kernel writes.  The

@@ -18,8 +18,10 @@ enum { THREADS_ALONG = 16, DEEP = 16 };
 bool write_grouped(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     const grouped_args *how = &i->grouped;
+    if (grouped_suits_tiles(i) && (s->only_sizes || grouped_fits_tiles(s)))
+        return write_grouped_tiles(s, i, plan);
     if (grouped_suits_matrices(i)) return write_grouped_matrix(s, i, plan);
-    grouped_form f = grouped_form_of(i, false);
+    grouped_form f = grouped_form_of(i, false, false);
     /* Rows of a group, on average: larger tiles would be empty for the most part. */
     int64_t     least = kernel_least(f.wide, how->sums ? f.high : ceil_div(f.high, how->groups));
     int         each = tile_each(TILE_GROUPED, least);

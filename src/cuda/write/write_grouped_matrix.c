@@ -25,8 +25,7 @@ enum { TOGETHER = 2 }; /* blocks on a multiprocessor, where their registers suff
 
 /* ---- which ones ---- */
 
-/* Are elements adjacent along `fast`, and do lines along it begin at multiples of a pack? */
-static bool lies_in_packs(const instr *i, const access *a, int fast, int64_t group_stride)
+bool lies_in_packs(const instr *i, const access *a, int fast, int64_t group_stride)
 {
     bool packs = a->stride[fast] == 1 && a->offset % PACK == 0 && i->size[fast] % PACK == 0 &&
                  group_stride % PACK == 0;
@@ -79,7 +78,7 @@ bool write_grouped_matrix(kernel_source *s, const instr *i, kernel_plan *plan)
 {
     const grouped_args *how = &i->grouped;
     bool                turned = how->sums && i->out[0].stride[i->nloops - 1] == 1;
-    grouped_form        f = grouped_form_of(i, turned);
+    grouped_form        f = grouped_form_of(i, turned, false);
     int                 high = tile_high(i, &f);
     kernel_text         k = kernel_text_of(s, i, kernel_reach(how->groups, how->group_stride));
     const tile_form    *t = f.wide > narrow.wide ? &wide : &narrow;
