@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-/* Data parallel, model parallel, and both. */
-static const char usual[] =
-    "batch:data,experts:data,d_ff:model,heads:model,vocab:model,hidden:model";
+/* Data parallel, model parallel, and both; experts with the data, or whole at each part of it. */
+static const char usual[] = "batch:data,experts:data,d_ff:model,heads:model,vocab:model,"
+                            "hidden:model,batch:rows,batch_unsplit:rows";
 
 enum { MOST_GROUPS = 6, MOST_STARTS = 256 };
 
@@ -152,7 +152,8 @@ static cuts cut_as_written(const space *s, const char *text)
     while (next_rule(&text, &length)) {
         rule     r = read_rule(s, text, length);
         unsigned axes = axes_of(s, r);
-        if (axes && !s->dims[r.dim].fixed) cut_group(s, (uint64_t)1 << r.dim, axes, &c);
+        if (r.dim >= 0 && axes && !s->dims[r.dim].fixed)
+            cut_group(s, (uint64_t)1 << r.dim, axes, &c);
     }
     return c;
 }

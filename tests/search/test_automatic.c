@@ -90,6 +90,19 @@ static void test_small_dense_is_data_parallel(void **state)
     mtf_close(c.s);
 }
 
+/* The best layout is the one that cuts the batch, which is not searched where the batch is one replica's. */
+static void test_batch_of_one_replica_stays_whole(void **state)
+{
+    (void)state;
+    ground           c = start(dense(4096, 64, 64, 16), "loss");
+    automatic_answer a;
+    automatic_opts   o = {.mesh = "x:4", .layout = "auto", .want = 8, .whole_batch = true};
+    assert_true(rates_choose(c.s, machine, &o.rates));
+    assert_true(automatic_find(c.g, 1, &c.last, &o, &a) && a.n > 0);
+    for (int k = 0; k < a.n; k++) assert_null(strstr(a.best[k].layout_text, "batch"));
+    mtf_close(c.s);
+}
+
 static void test_wide_dense_is_model_parallel(void **state)
 {
     (void)state;
@@ -242,7 +255,7 @@ static void test_smallest_that_does_not_fit(void **state)
     (void)state;
     limit_is_right("x:2,y:2", NULL);
     limit_is_right("x:2,y:2", "auto");
-    limit_is_right("auto:6", NULL);
+    if (asked_much(1, 0)) limit_is_right("auto:6", NULL);
     limit_is_right("auto:4", "auto");
 }
 
@@ -479,7 +492,8 @@ static void test_every_answer_runs(void **state)
     char *texts[] = {strdup(dense(64, 64, 256, 8)), read_model("mixture_of_experts.mtf")};
     int   both = 0; /* answers that cut one dimension of state along two axes */
     for (int k = 0; k < 2; k++)
-        for (size_t i = 0; i < sizeof asked / sizeof *asked; i += (size_t)asked_much(1, 1 + k)) {
+        for (size_t i = 0; i < sizeof asked / sizeof *asked;
+             i += (size_t)asked_much(1, k ? 5 : 2)) {
             mtf_layout_opts o = asked[i];
             ground          c = start(texts[k], "loss");
             if (k && o.state_layout[0] == 'h') o.state_layout = "auto";
@@ -578,7 +592,7 @@ static void test_every_allocation(void **state)
 {
     (void)state;
     bool refused = true;
-    for (int n = 1; refused; n += asked_much(1, 7)) {
+    for (int n = 1; refused; n += asked_much(1, 29)) {
         purse        p = {n};
         mtf_session *s =
             mtf_open_with(&(mtf_session_opts){.allocator = {take, give, &p}, .threads = 1});
@@ -660,6 +674,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_worked_example),
         cmocka_unit_test(test_small_dense_is_data_parallel),
+        cmocka_unit_test(test_batch_of_one_replica_stays_whole),
         cmocka_unit_test(test_wide_dense_is_model_parallel),
         cmocka_unit_test(test_two_axes_are_both),
         cmocka_unit_test(test_experts_go_along_the_batch_axis),

@@ -91,7 +91,7 @@ static void test_random_graphs(void **state)
 
 int main(int argc, char **argv)
 {
-    uint64_t which[2] = {1, (uint64_t)asked_much(1000, 400)}; /* seed, count */
+    uint64_t which[2] = {1, (uint64_t)asked_much(1000, 200)}; /* seed, count */
     for (int k = 1; k < argc && k < 3; k++) which[k - 1] = strtoull(argv[k], NULL, 10);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(test_random_graphs, which),

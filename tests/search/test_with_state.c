@@ -42,7 +42,7 @@ static void test_random_graphs(void **state)
     static property_case     c;
     static char              text[TEXT_ROOM];
     int                      done = 0, failed = 0;
-    for (uint64_t seed = 1; done < asked_much(25, 10); seed++) {
+    for (uint64_t seed = 1; done < asked_much(25, 5); seed++) {
         case_make_graph(&c, seed);
         case_text(&c, text);
         if (!strstr(text, "variable")) continue;
