@@ -76,12 +76,10 @@ printf '%s\n' "${sources[@]}" | awk '{
     }' >>"$bad" || exit 2
 
 # A function of another file is declared by that file's header, never by hand.
-for source in "${sources[@]}"; do
-    [[ $source == *.c ]] || continue
-    grep -nE 'extern [^;"]*\(|^[A-Za-z_][A-Za-z0-9_ ]*[ *]+[a-z_][A-Za-z0-9_]*\([^{}]*\);' "$source" |
-        grep -vE '^[0-9]+:(static|typedef|return|else) ' |
-        sed "s|^\([0-9]*\):.*|$source:\1: a prototype written by hand: include the header|"
-done >>"$bad"
+find src -name '*.c' -print0 | sort -z |
+    xargs -0 grep -nHE 'extern [^;"]*\(|^[A-Za-z_][A-Za-z0-9_ ]*[ *]+[a-z_][A-Za-z0-9_]*\([^{}]*\);' |
+    grep -vE '^[^:]*:[0-9]+:(static|typedef|return|else) ' |
+    sed 's|^\([^:]*:[0-9]*\):.*|\1: a prototype written by hand: include the header|' >>"$bad"
 
 # Who knows GPUs.  Names of NVIDIA's stand in few rooms; `price` also knows that GPUs are priced by other rates.
 makers='src/cuda/|src/measure/'              # the device; what it is measured with

@@ -7,7 +7,7 @@
 # Usage: tools/test.sh [preset] [fast|all|rest] [NAME...]    default: release, fast, every test
 #        fast: what tests/speeds does not leave out; all: everything; rest: what fast leaves out or takes a sample of
 #        MTF_TEST_TIMEOUT=seconds     for each test; default 600, and 900 under a sanitizer
-#        MTF_TEST_JOBS=n              tests that run at a time; default 2
+#        MTF_TEST_JOBS=n              tests that run at a time; default 3, for two processors: some wait half of the time
 #        MTF_TEST_WITHOUT="NAME..."   tests that are left out
 cd "$(dirname "$0")/.." || exit 2
 preset=${1:-release} how=${2:-fast} only=" ${*:3} "
@@ -23,6 +23,11 @@ wanted() {                              # wanted NAME
     [[ " $MTF_TEST_WITHOUT " != *" $1 "* ]] || return 1
     case $how,$(speed_of "$1") in fast,left | rest,) return 1 ;; esac
 }
+# A sample that is not listed would be whole nowhere.
+for file in $(grep -lE 'asked_(much|takes)\(' tests/*/test_*.c) $(grep -lE '"\$MTF_TEST" !?= fast' tests/shell/*.sh); do
+    name=${file##*/}
+    [ -n "$(speed_of "${name%.c}")" ] || { echo "test.sh: $file takes a sample, but is not in tests/speeds" >&2; exit 2; }
+done
 targets=(all)
 [ "$how" = fast ] && targets=(tests)                                       # without the programs of what is left
 if [ "$only" != "  " ]; then
@@ -102,7 +107,7 @@ printf '\n%-32s %8s %8s %9s %9s\n' test passed failed seconds 'of cpu'
 add() { queue+=("$2") command_of[$2]=$(printf '%q ' "$@"); }    # add KIND NAME COMMAND...
 start() {                               # start KIND NAME COMMAND...
     names+=("$2")
-    while [ "$(jobs -rp | wc -l)" -ge "${MTF_TEST_JOBS:-2}" ]; do wait -n; done
+    while [ "$(jobs -rp | wc -l)" -ge "${MTF_TEST_JOBS:-3}" ]; do wait -n; done
     run "$@" 2>/dev/null &
 }
 
@@ -135,7 +140,7 @@ done
 # and so have others beside them that do not.
 longest="presets.sh cuda_tests.sh test_models mpi.sh test_cuda_attention test_cuda_decode test_cuda_memory test_cuda_products\
  test_cuda_calibrate test_cases layouts.sh docs.sh test_layouts train.sh page.sh test_kernels_heavy test_automatic\
- test_transformer test_search test_cuda_fold checkpoint.sh test_layers test_state_rules serve.sh"
+ test_transformer serve.sh test_search test_cuda_fold checkpoint.sh test_layers test_state_rules site.sh unet.sh"
 [ "$how" = fast ] || longest+=" plan.sh cli.sh"
 begin() { eval "start ${command_of[$1]}"; unset "command_of[$1]"; }
 for long in $longest; do

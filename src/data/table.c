@@ -205,7 +205,7 @@ static bool no_number(const field *f, const shard *part, int64_t k, const cell *
         *semicolons ? semicolons
         : first     ? "; a length would make it a text, and a header says that the first line has "
                       "the names of columns"
-                    : "; a length would make it a text");
+                : "; a length would make it a text, and classes are written as numbers from 0 on");
 }
 
 /* Offers one cell; a number that is not wanted is not parsed. */

@@ -35,7 +35,8 @@ process_address process_here(void)
     bool            known = stat("/proc/self/ns/pid", &table) == 0;
     process_address here = {.table = known ? table.st_ino : 0, .process = (int)getpid()};
     char            boot[BOOT_TEXT];
-    if (read_text("/proc/sys/kernel/random/boot_id", boot, sizeof boot)) strcpy(here.boot, boot);
+    if (read_text("/proc/sys/kernel/random/boot_id", boot, sizeof boot))
+        memcpy(here.boot, boot, strlen(boot) + 1);
     here.started = (uint64_t)process_start(here.process);
     return here;
 }

@@ -71,7 +71,7 @@ static void to_attrs(const spelled *s, int ns, const mtf_shape *shape, attr attr
 static mtf_tensor *convolve(mtf_tensor *x, mtf_tensor *filter, int ns, const mtf_conv_opts *opts,
                             const char *name)
 {
-    spelled s;
+    spelled s = {0};
     int64_t unused[3];
     attr    attrs[6];
     if (!graph_of(x) || !filter || !spell(x, filter, ns, false, opts, name, &s, unused))
@@ -84,7 +84,7 @@ static mtf_tensor *convolve(mtf_tensor *x, mtf_tensor *filter, int ns, const mtf
 static mtf_tensor *convolve_back(mtf_tensor *x, mtf_tensor *filter, int ns,
                                  const mtf_conv_opts *opts, const char *name)
 {
-    spelled s;
+    spelled s = {0};
     int64_t sizes[3] = {0};
     attr    attrs[6];
     if (!graph_of(x) || !filter || !spell(x, filter, ns, true, opts, name, &s, sizes)) return NULL;

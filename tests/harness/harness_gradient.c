@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asked.h"
 #include "harness_number.h"
 #include "harness_run.h"
 
-enum { MAX_ORDER = 3, LEVELS = 3 };
+/* `make test` takes so many elements of an argument, and some more. */
+enum { MAX_ORDER = 3, LEVELS = 3, A_SAMPLE = 12 };
 
 typedef struct argument {
     const case_values *values;
@@ -178,7 +180,8 @@ static bool compare(problem *q, bool good[MAX_ORDER], char *error)
 {
     for (int i = 0; i < q->n; i++) {
         argument *a = &q->args[i];
-        for (int64_t j = 0; a->data && j < a->n; j++) {
+        int64_t   step = asked_much(0, (int)(a->n / A_SAMPLE)) + 1;
+        for (int64_t j = 0; a->data && j < a->n; j += step) {
             double d[MAX_ORDER];
             if (!differences(q, a, j, d)) return false;
             for (int k = 0; k < q->order; k++) {

@@ -18,7 +18,7 @@
 #include "layer_rows.h"
 #include "layer_values.h"
 
-enum { LIMIT = 120, FAST = 5 };
+enum { LIMIT = 120, FAST = 2 };
 
 static const char *const meshes[] = {"x:2", "x:3", "x:2,y:2"};
 

@@ -18,7 +18,7 @@
 
 static const char folder[] = MTF_SOURCE_DIR "/tests/cases/";
 
-enum { LIMIT = 40, FAST = 4, MESHES = 5 };
+enum { LIMIT = 40, FAST = 2, MESHES = 5 };
 
 /* Every mesh where all is asked for; otherwise one, and the next case another. */
 static void run_meshes(mesh_trials *t, int index)

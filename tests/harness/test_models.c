@@ -18,7 +18,7 @@
 
 static const char folder[] = MTF_SOURCE_DIR "/tests/harness/models/";
 
-enum { LIMIT = 400, FAST = 8 };
+enum { LIMIT = 400, FAST = 4 };
 
 static const char *const meshes[] = {"x:2", "x:3", "x:4", "x:2,y:2", "x:2,y:3", "x:2,y:2,z:2"};
 enum { MESHES = sizeof meshes / sizeof *meshes };

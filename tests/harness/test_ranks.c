@@ -174,7 +174,7 @@ static void run_all(tally *t, const char *part, int tries)
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &has); /* here, to open many sessions */
     snprintf(pattern, sizeof pattern, "%s*/*.mtf", folder);
     if (glob(pattern, 0, NULL, &files) == 0) {
-        for (size_t i = 0; i < files.gl_pathc; i += (size_t)asked_much(1, 2))
+        for (size_t i = 0; i < files.gl_pathc; i += (size_t)asked_much(1, 5))
             if (strstr(files.gl_pathv[i] + strlen(folder), part))
                 run_file(t, files.gl_pathv[i], tries);
         globfree(&files);

@@ -183,11 +183,11 @@ static void add_options(trial *t, const shape *s, mtf_dtype wide, bool grad)
     if (s->dropped || (!s->plain && chance(30))) add_dropout(t);
 }
 
-/* Of a sample one of five, which is prime to how types and sizes alternate, and a few more: gradients in matrices, with
- * a bias and with dropout, are among those. */
+/* A sample is one of fifteen, with and without gradients by turns; of those in matrices, it has one with a bias by
+ * distance and dropout. */
 static bool is_taken(int number)
 {
-    return number % asked_much(1, 5) == 0 || number % 25 == 1;
+    return number % asked_much(1, 15) == asked_much(0, 6);
 }
 
 static void add_trial(const shape *s, bool grad)
@@ -564,7 +564,7 @@ static void test_attention_gives_what_the_cpu_gives(void **unused)
 static void test_attention_compiles_for_a_gpu(void **unused)
 {
     (void)unused;
-    host_gpu_compile_for_real(&gpu, kernel_source_text(&for_a_gpu));
+    if (asked_much(1, 0)) host_gpu_compile_for_real(&gpu, kernel_source_text(&for_a_gpu));
 }
 
 int main(void)

@@ -399,7 +399,7 @@ typedef enum loops_of { ANY_LOOPS, ANY_ROWS, MANY_LINES } loops_of;
  * is one number a row is computed once a row. */
 static void run_random_maps(int trials, loops_of what)
 {
-    for (int trial = 0; trial < asked_much(trials, trials / 5); trial++) {
+    for (int trial = 0; trial < asked_much(trials, trials / 10); trial++) {
         bench       b;
         scalar_step steps[8];
         mtf_dtype   type[16];
@@ -743,7 +743,7 @@ static void test_random_scans(void **state)
 {
     (void)state;
     random_state = 5;
-    for (int trial = 0; trial < 500; trial++) {
+    for (int trial = 0; trial < asked_much(500, 100); trial++) {
         bench     b;
         mtf_dtype type = (mtf_dtype)any(MTF_BOOL + 1);
         bench_open(&b, INSTR_SCAN);

@@ -352,7 +352,7 @@ static void test_scopes(void **state)
     assert_int_equal(mtf_config_notes(c, &notes), 1);
     assert_true(notes[0].warning);
     assert_string_equal(notes[0].text, "parameter 1:9:1: y/SelfAttention.num_heads is not used: "
-                                       "nothing in this run reads it");
+                                       "nothing in this run reads it; it has no scope \"y\"");
     close_well(s);
 }
 

@@ -181,7 +181,7 @@ static void try_mesh(sample *t, const char *mesh_text, int many, try_under *what
     layout_rule rules[2];
     char        text[2][RULE_ROOM];
     int         choices = t->graph->dim_names.room + 1, legal = 0, seen = 0;
-    int         most = asked_much(many, (many + 4) / 5);
+    int         most = asked_much(many, (many + 7) / 8);
     assert_true(mesh_parse(t->graph->session, mesh_text, &m));
     layout l = {.mesh = &m, .rules = rules};
     int    all = m.naxes == 1 ? choices : choices * choices;
@@ -291,7 +291,7 @@ static void test_language_models(void **state)
         int     layers;
         int64_t size;
     } rows[] = {{2, 32}, {8, 256}};
-    for (int k = 0; k < 2 * OPTIMIZERS; k++) {
+    for (int k = 0; k < 2 * OPTIMIZERS; k += asked_much(1, 3)) {
         mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
         mtf_graph   *g = mtf_graph_new(s);
         mtf_tensor  *loss = language_model(g, rows[k % 2].layers, rows[k % 2].size);
@@ -325,7 +325,7 @@ static void try_harness_models(int most, int first_mesh, try_under *what, bool s
     glob_t files;
     int    declined = 0, kept = 0;
     assert_int_equal(glob(MTF_SOURCE_DIR "/tests/harness/models/*.mtf", 0, NULL, &files), 0);
-    for (size_t i = 0; i < 2 * files.gl_pathc; i++) {
+    for (size_t i = 0; i < 2 * files.gl_pathc; i += (size_t)asked_much(1, 3)) {
         mtf_session *s = mtf_open_with(&(mtf_session_opts){.threads = 1});
         mtf_graph   *g = read_graph(s, files.gl_pathv[i / 2]);
         mtf_tensor  *ends[40];

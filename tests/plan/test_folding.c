@@ -409,7 +409,7 @@ static int try_layout(const char *mesh, const char *layout)
         if (layout && !is_cut(r, layout)) continue;
         for (int t = 0; t < DTYPES; t++) {
             if (dtype_is_f8((mtf_dtype)t) || !takes(r, (mtf_dtype)t)) continue;
-            if (seen++ % asked_much(1, 3)) continue;
+            if (seen++ % asked_much(1, 5)) continue;
             mtf_session *s =
                 mtf_open_with(&(mtf_session_opts){.threads = 1, .mesh = mesh, .layout = layout});
             for (unsigned fixed = 1; fixed < 1u << nin; fixed++)

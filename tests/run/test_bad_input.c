@@ -70,6 +70,21 @@ static void test_text_places(void **state)
     refuse_text("x: f32[n=2] = input\ny = layer_norm(x)\n",
                 "syntax: model.mtf:2:5: no operation is called \"layer_norm\"; layers belong to "
                 "the C interface and to configurations: in text write variables, einsum, ...");
+    static const char *const others[][2] = {
+        {"sum", "did you mean \"reduce_sum\"?"},
+        {"mse", "write reduce_mean(square(a - b))"},
+        {"bmm", "products of all kinds are einsum: the result's dimensions say which"},
+        {"unsqueeze",
+         "it is not needed: operations match dimensions by name, and broadcast the others"},
+        {"concatenate", "did you mean \"concat\"?"},
+    };
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+        char text[100], want[200];
+        snprintf(text, sizeof text, "x: f32[n=2] = input\ny = %s(x, x)\n", others[k][0]);
+        snprintf(want, sizeof want, "syntax: model.mtf:2:5: no operation is called \"%s\"; %s",
+                 others[k][0], others[k][1]);
+        refuse_text(text, want);
+    }
     refuse_text("x: f99[a=4] = input\n",
                 "syntax: model.mtf:1:4: no element type is called \"f99\"; did you mean \"f32\"?");
 }

@@ -8,6 +8,7 @@
 
 #include "run/npy.h"
 
+#include "asked.h"
 #include "ground.h"
 
 /* Most memory comes in chunks of arenas, so that few calls reach the allocator.  A constant of
@@ -149,7 +150,7 @@ static void test_every_allocation(void **state)
     (void)state;
     float reference[12] = {0};
     int   tries = 0;
-    for (int pad = 0; pad <= 4096; pad += 256) {
+    for (int pad = 0; pad <= 4096; pad += asked_much(256, 1024)) {
         char *text = text_with_pad(pad);
         float fetched[12] = {0};
         int   n = 1;

@@ -67,7 +67,7 @@ bool documents_plain(documents *d, input_file *f)
     if (d->pairs)
         return fail(&s->fault, ERR_USAGE,
                     "\"%s\" is plain text, but the objective needs inputs and targets; a file of "
-                    "the format tsv or tfrecord has both",
+                    "the format tsv or tfrecord has both, and objective=spans makes both of text",
                     f->path);
     TRY(check_text(d, f));
     if (mark) { /* the byte order mark is not part of the text */

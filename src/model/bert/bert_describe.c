@@ -166,12 +166,12 @@ static void set_initializers(mtf_bert *m)
 {
     double range = m->opts.initializer_range;
     if (range < 0) {
-        strcpy(m->kernel_init, "variance_scaling(0.4, fan_in, normal)");
-        strcpy(m->table_init, m->kernel_init);
+        snprintf(m->kernel_init, sizeof m->kernel_init, "variance_scaling(0.4, fan_in, normal)");
+        memcpy(m->table_init, m->kernel_init, strlen(m->kernel_init) + 1);
         return;
     }
     number_format(m->kernel_init, sizeof m->kernel_init, "truncated_normal(0, %.17g)", range);
-    strcpy(m->table_init, m->kernel_init);
+    memcpy(m->table_init, m->kernel_init, strlen(m->kernel_init) + 1);
 }
 
 static bool copy_texts(arena *a, mtf_bert_opts *o)
