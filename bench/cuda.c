@@ -203,13 +203,14 @@ void cuda_measure(bench *b)
     cuda_measure_convolutions(b);
     cuda_measure_attention(b, torch);
     cuda_measure_attention_forms(b);
-    cuda_measure_experts(b);
+    cuda_measure_experts(b, torch);
     cuda_measure_f8(b);
     for (size_t k = 0; k < sizeof aims / sizeof *aims; k++) {
         measure_first_steps(b, &aims[k]);
         race_training(b, &aims[k], torch);
     }
     cuda_measure_presets(b, torch);
+    cuda_measure_trainings(b, torch);
     race_processors(b);
     race_decoding(b, torch);
 }

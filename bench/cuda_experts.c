@@ -1,11 +1,14 @@
-/* Mixtures of experts on a GPU, beside a dense layer of the same active work.
+/* Mixtures of experts on a GPU, beside a dense layer of the same active work, and those that drop no token
+ * beside PyTorch's.
  *
  * Forward and gradients, in bf16, without an optimizer: of the input and of all weights.  The
  * dense layer is as wide as the experts of one token together.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cuda_kernels.h"
+#include "experts_torch.h"
 #include "gpt2.h"
 #include "run/store.h"
 
@@ -83,7 +86,18 @@ static double seconds_of(bench *b, const mixture *m)
     return one.best / STEPS;
 }
 
-void cuda_measure_experts(bench *b)
+static void compare_with_torch(bench *b, const mixture *m, double own)
+{
+    const char   *python = getenv("MTF_BENCH_PYTHON"), *way = "";
+    char          versus[48];
+    experts_torch e = {python ? python : "python3", "cuda", "bf16",   m->experts, m->choices,
+                       SEQUENCES * LENGTH,          WIDTH,  m->hidden};
+    double        other = experts_torch_seconds(&e, &way);
+    snprintf(versus, sizeof versus, "mtf : PyTorch, %s", way);
+    if (other > 0) cuda_add(b, m->name, versus, own, other, 1);
+}
+
+void cuda_measure_experts(bench *b, bool torch)
 {
     for (size_t k = 0; k < sizeof mixtures / sizeof *mixtures; k++) {
         const mixture *m = &mixtures[k];
@@ -93,5 +107,6 @@ void cuda_measure_experts(bench *b)
         double own = seconds_of(b, m), other = seconds_of(b, &dense);
         if (own > 0 && other > 0)
             cuda_add(b, m->name, "experts : dense layer of equal work", own, other, m->target);
+        if (torch && m->dropless && own > 0) compare_with_torch(b, m, own);
     }
 }

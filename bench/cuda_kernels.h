@@ -10,8 +10,9 @@ void cuda_measure_convolutions(bench *b);
 void cuda_measure_attention(bench *b, bool torch); /* `torch`: is there a PyTorch with a GPU? */
 /* `mtf train` of configurations, as users type it. */
 void cuda_measure_presets(bench *b, bool torch);
+void cuda_measure_trainings(bench *b, bool torch); /* of a U-Net and of BERT */
 void cuda_measure_attention_forms(bench *b);
-void cuda_measure_experts(bench *b); /* beside dense layers */
+void cuda_measure_experts(bench *b, bool torch); /* beside dense layers and PyTorch */
 /* A ratio of times; tiny sizes have no target. */
 void cuda_add(bench *b, const char *name, const char *versus, double seconds, double other,
               double target);

@@ -1,17 +1,17 @@
 /* Configurations as users train them on a GPU, by `mtf train`.
  *
- * Each row runs the command with random words in files of its own and takes the speed from the last
- * line that it prints, which is a mean over about the last five seconds.  The other side is
+ * Each row runs the command with random words in files of its own.  The other side is
  * peers/torch_t5_gpu.py, or mtf_gpt2, which trains the same model from C.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "contestant.h"
 #include "cuda_kernels.h"
 #include "gpt2.h"
+#include "train_command.h"
+#include "written_data.h"
 
 typedef struct preset {
     const char *name, *config, *with; /* further options */
@@ -35,51 +35,19 @@ enum { STEPS = 120, TINY_STEPS = 3 };
 
 /* ---- data ---- */
 
-typedef struct random_words {
-    FILE    *to;
-    uint64_t state;
-    int      words;
-} random_words;
-
-static void put_words(random_words *r, int n, char end)
-{
-    for (int k = 0; k < n; k++) {
-        r->state = r->state * 6364136223846793005u + 1442695040888963407u;
-        fprintf(r->to, "w%d%c", (int)((r->state >> 33) % (uint64_t)r->words),
-                k == n - 1 ? end : ' ');
-    }
-}
-
-/* "FOLDER/NAME" opened for writing; NULL with an error of the benchmark. */
-static FILE *create(bench *b, const char *folder, const char *name)
-{
-    char path[200];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "w");
-    if (!f) bench_error(b, "%s could not be written", path);
-    return f;
-}
-
-static bool write_vocabulary(bench *b, const char *folder, const char *name, int words)
-{
-    FILE *f = create(b, folder, name);
-    for (int k = 0; f && k < words; k++) fprintf(f, "w%d\n", k);
-    return f && fclose(f) == 0;
-}
-
 static bool write_data(bench *b, const char *folder)
 {
-    random_words joined = {create(b, folder, "joined.txt"), 1, GPT2_WORDS};
-    random_words pairs = {create(b, folder, "pairs.tsv"), 2, T5_WORDS};
-    if (joined.to) put_words(&joined, JOINED_WORDS, '\n');
+    random_words joined = {written_open(b, folder, "joined.txt"), 1, GPT2_WORDS};
+    random_words pairs = {written_open(b, folder, "pairs.tsv"), 2, T5_WORDS};
+    if (joined.to) written_words(&joined, JOINED_WORDS, '\n');
     for (int k = 0; pairs.to && k < PAIRS; k++) {
-        put_words(&pairs, PAIR_WORDS, '\t');
-        put_words(&pairs, PAIR_WORDS, '\n');
+        written_words(&pairs, PAIR_WORDS, '\t');
+        written_words(&pairs, PAIR_WORDS, '\n');
     }
     bool ok = joined.to && fclose(joined.to) == 0;
     return pairs.to && fclose(pairs.to) == 0 && ok &&
-           write_vocabulary(b, folder, "gpt2.words", GPT2_WORDS) &&
-           write_vocabulary(b, folder, "t5.words", T5_WORDS);
+           written_vocabulary(b, folder, "gpt2.words", "", GPT2_WORDS) &&
+           written_vocabulary(b, folder, "t5.words", "", T5_WORDS);
 }
 
 /* ---- sides ---- */
@@ -93,21 +61,6 @@ static const char tiny_lm[] =
     "--gin_param 'num_layers = 1' --gin_param 'd_model = 32' --gin_param 'd_ff = 32' "
     "--gin_param 'num_heads = 2' --gin_param 'd_kv = 16' "
     "--gin_param \"run.sequence_length = {'targets': 64}\" ";
-
-/* The number before " example" in the last line of what the command prints; 0: there is none. */
-static double last_speed(const char *command)
-{
-    char   line[1000];
-    double speed = 0;
-    FILE  *f = popen(command, "r");
-    while (f && fgets(line, sizeof line, f)) {
-        char *at = strstr(line, " example");
-        if (!at || strncmp(line, "step ", 5) != 0) continue;
-        while (at > line && at[-1] != ' ') at--;
-        speed = strtod(at, NULL);
-    }
-    return f && pclose(f) == 0 ? speed : 0;
-}
 
 static double own_seconds(bench *b, const preset *p, const char *folder)
 {
@@ -123,7 +76,7 @@ static double own_seconds(bench *b, const preset *p, const char *folder)
              "--text '%s/%s' --steps %d 2>&1",
              b->folder, p->config, p->with, sizes, sequences, folder,
              p->gpt2 ? "gpt2.words" : "t5.words", folder, p->data, small ? TINY_STEPS : STEPS);
-    double speed = last_speed(command);
+    double speed = train_command_speed(command);
     if (!(speed > 0)) bench_error(b, "no speed is printed by: %s", command);
     return speed > 0 ? (double)batch / speed : 0;
 }
@@ -165,15 +118,10 @@ static bool is_wanted(const bench *b)
 
 void cuda_measure_presets(bench *b, bool torch)
 {
-    char folder[] = "/tmp/mtf_bench_XXXXXX", remove[100];
-    if (!is_wanted(b)) return;
-    if (!mkdtemp(folder)) {
-        bench_error(b, "no folder could be made in /tmp");
-        return;
-    }
+    char folder[] = "/tmp/mtf_bench_XXXXXX";
+    if (!is_wanted(b) || !written_begin(b, folder)) return;
     if (write_data(b, folder))
         for (size_t k = 0; k < sizeof presets / sizeof *presets; k++)
             compare(b, &presets[k], folder, torch);
-    snprintf(remove, sizeof remove, "rm -rf %s", folder);
-    if (system(remove) != 0) bench_error(b, "%s could not be removed", folder);
+    written_end(b, folder);
 }

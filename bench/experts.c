@@ -1,4 +1,5 @@
-/* Mixtures of experts, beside a dense layer of the same active work.
+/* Mixtures of experts, beside a dense layer of the same active work, and those that drop no token beside
+ * PyTorch's, where MTF_PEERS is.
  *
  * Forward and gradients of the input and of all weights, without an optimizer.  The dense layer is as wide as the
  * experts of one token together; experts have as many places as tokens make choices.
@@ -7,6 +8,8 @@
 #include <stdlib.h>
 
 #include "base/dtype.h"
+#include "contestant.h"
+#include "experts_torch.h"
 #include "groups.h"
 #include "mtf_nn.h"
 
@@ -66,6 +69,21 @@ static layer open_layer(const mixture *m, mtf_dtype type, const void *values)
     return l;
 }
 
+static void compare_with_torch(bench *b, const mixture *m, double own)
+{
+    const char *peers = getenv("MTF_PEERS"), *way = "";
+    char        python[5000];
+    figure      f = {.group = "experts", .seconds = own, .aim = AT_LEAST, .target = 1.2};
+    if (!peers || !contestants_python(peers, "torch")) return; /* the group peers says so */
+    snprintf(python, sizeof python, "'%s/torch/bin/python'", peers);
+    experts_torch e = {python, "cpu", mtf_dtype_name(m->type), EXPERTS, CHOICES, SEQUENCES * LENGTH,
+                       WIDTH,  HIDDEN};
+    f.other = experts_torch_seconds(&e, &way);
+    snprintf(f.name, sizeof f.name, "%s", m->name);
+    snprintf(f.versus, sizeof f.versus, "mtf : PyTorch, %s", way);
+    if (f.other > 0) bench_figure(b, &f);
+}
+
 static void race(bench *b, const mixture *m, const void *values)
 {
     layer  layers[] = {open_layer(m, m->type, values), open_layer(NULL, m->type, values)};
@@ -86,6 +104,7 @@ static void race(bench *b, const mixture *m, const void *values)
         mtf_close(layers[k].session);
     }
     if (f.seconds > 0) bench_figure(b, &f);
+    if (f.seconds > 0 && m->dropless) compare_with_torch(b, m, f.seconds);
 }
 
 void experts_measure(bench *b)

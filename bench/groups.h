@@ -17,6 +17,7 @@ void data_measure(bench *b);
 void peers_measure(bench *b);
 void transformer_measure(bench *b);
 void epochs_measure(bench *b);
+void commands_measure(bench *b);
 void saving_measure(bench *b);
 void cuda_measure(bench *b);
 

@@ -21,14 +21,15 @@ static const group groups[] = {
     {"scaling",  "tokens a second on 1 to 16 processors, threads and ranks, beside the plan's", scaling_measure, false},
     {"kernels",  "products against GEMM calls, the rest against memory bandwidth",   kernels_measure, false},
     {"bf16",     "products in bf16 against the same in f32",                         bf16_measure, false},
-    {"experts",  "mixtures of experts against a dense layer of the same active work", experts_measure, false},
+    {"experts",  "mixtures of experts against a dense layer of the same active work, and PyTorch", experts_measure, false},
     {"training", "training steps against their matrix products alone",               training_measure, false},
     {"data",     "the input pipeline against a plain loop, and inside of training",   data_measure, false},
     {"peers",    "the same training by PyTorch and Mesh TensorFlow, where MTF_PEERS is", peers_measure, false},
     {"transformer", "Transformers of the library by PyTorch: training, decoding, memory", transformer_measure, false},
     {"epochs",   "MNIST epochs, input included, by PyTorch, where MTF_PEERS is",     epochs_measure, false},
+    {"commands", "mtf train of a U-Net and of BERT by PyTorch, where MTF_PEERS is",  commands_measure, false},
     {"saving",   "checkpoints of 1 GiB against copies of a file",                    saving_measure, false},
-    {"cuda",     "GPT-2 on a GPU by PyTorch, and kernels against copies; only if asked for", cuda_measure, true},
+    {"cuda",     "trainings on a GPU by PyTorch, and kernels against copies; only if asked for", cuda_measure, true},
 };
 /* clang-format on */
 enum { GROUPS = sizeof groups / sizeof *groups };
@@ -41,12 +42,11 @@ static void print_help(void)
            "  --only PART  one group of figures:\n");
     for (int i = 0; i < GROUPS; i++)
         printf("                 %-10s %s\n", groups[i].name, groups[i].says);
-    printf(
-        "  --match TEXT of prediction, peers, transformer, epochs, experts, training, scaling and "
-        "cuda, only\n"
-        "               what has this in its name\n"
-        "  --json       one object for each figure, after one for the machine\n"
-        "  --help       this text\n");
+    printf("  --match TEXT of prediction, peers, transformer, epochs, commands, experts, training, "
+           "scaling\n"
+           "               and cuda, only what has this in its name\n"
+           "  --json       one object for each figure, after one for the machine\n"
+           "  --help       this text\n");
 }
 
 static bool is_group(const char *name)
