@@ -28,8 +28,7 @@ static const char *const examples[] = {
     "mtf eval model.mtf --checkpoint-dir run --eval-data x=x.npy --eval-data y=y.npy --right hit",
     "mtf eval run --eval-text dev.txt --eval-checkpoints all",
     "mtf eval translator --eval-text dev.tsv --bleu --output dev",
-    "mtf eval bert-span --vocab vocab.txt --eval-files dev.tsv --checkpoint-dir answers --output "
-    "dev",
+    "mtf eval bert-span --vocab vocab.txt --eval-files dev.tsv --checkpoint-dir run --output dev",
     NULL,
 };
 
@@ -45,13 +44,14 @@ const command command_eval = {
     .teaches =
         "Reads checkpoints, on any mesh and layout, and gives the mean loss over the test data,\n"
         "and the accuracy where the model or --right says what is right.  Every example counts\n"
-        "once.  The options that shape the network, such as --hidden, must be those of the\n"
+        "once.  FOLDER has checkpoints and what describes their model, which mtf train writes: a\n"
+        "configuration, a model file, or the name and the options of a built-in model.  Beside\n"
+        "--checkpoint-dir options that shape the network, such as --hidden, must be those of the\n"
         "training.\n"
         "\n"
         "For text, every token counts once: it prints accuracy, loss, perplexity, bits per byte "
         "of\n"
-        "the text and, where there are inputs, the share of targets with every token right.\n"
-        "FOLDER has checkpoints and the configuration that mtf train writes there.",
+        "the text and, where there are inputs, the share of targets with every token right.",
     .run = eval_checkpoints,
     .concerns = setup_concerns,
     .adds = setup_list_models,

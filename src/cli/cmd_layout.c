@@ -1,4 +1,5 @@
 /* mtf layout: finds the best layout, and compares the others. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,16 +65,34 @@ static void write_proof(const job *j, textbuf *t)
     text_add(t, "\n");
 }
 
+/* The options that give the layout. */
+static void write_layout(const job *j, const found_layout *x, textbuf *t)
+{
+    if (j->answer.mesh_found || j->options->mesh_found)
+        text_add(t, "--mesh %s --layout ", x->mesh_text);
+    text_add(t, "%s", *x->layout_text ? x->layout_text : "nothing cut");
+    if (*x->state_text) text_add(t, " --state-layout %s", x->state_text);
+}
+
+static bool costs_the_same(const cost *a, const cost *b)
+{
+    return a->peak == b->peak && fabs(a->seconds - b->seconds) <= SAME_PRICE * b->seconds;
+}
+
 static bool write_reason(job *j, int k, textbuf *t)
 {
+    int                 like = k;
     const found_layout *best = &j->answer.best[0], *x = &j->answer.best[k];
     int64_t             more = x->cost.peak - best->cost.peak;
     double              longer = x->cost.seconds - best->cost.seconds;
     bool                as_fast = longer <= SAME_PRICE * best->cost.seconds;
     text_add(t, "   ");
-    if (as_fast && more <= 0)
-        text_add(t, "equally good: fewer axes and rules, then earlier names, go first");
-    else if (j->opts.smallest && more > 0)
+    while (like > 0 && costs_the_same(&x->cost, &j->answer.best[like - 1].cost)) like--;
+    if (like < k) {
+        text_add(t, "as good as ");
+        write_layout(j, &j->answer.best[like], t);
+        text_add(t, ": the same time and memory");
+    } else if (j->opts.smallest && more > 0)
         text_add(t, "needs %s more", unit_bytes(more).s);
     else if (j->opts.smallest)
         text_add(t, "as small, but takes %s longer", unit_seconds(longer).s);
@@ -96,10 +115,7 @@ static bool print_answer(job *j)
         text_add(&t, " %9s", unit_seconds(x->cost.wire).s);
         text_add(&t, " %9s", unit_bytes(x->cost.peak).s);
         text_add(&t, " %9s  ", unit_bytes(x->cost.sent).s);
-        if (j->answer.mesh_found || j->options->mesh_found)
-            text_add(&t, "--mesh %s --layout ", x->mesh_text);
-        text_add(&t, "%s", *x->layout_text ? x->layout_text : "nothing cut");
-        if (*x->state_text) text_add(&t, " --state-layout %s", x->state_text);
+        write_layout(j, x, &t);
         text_add(&t, "\n");
         for (int r = 0; r < x->layout.ndeclined; r++) {
             text_add(&t, "%41s", "");
@@ -253,16 +269,20 @@ static const char *const examples[] = {
 const command command_layout = {
     .name = "layout",
     .says = "find the best layout for a mesh, and say why the others are worse",
-    .words = "NAME|FILE.mtf|--gin_file FILE",
+    .words = "NAME|FILE.mtf|FOLDER|--gin_file FILE",
     .least = 1,
     .most = 1,
+    .from_folder = true,
     .only_plans = true,
     .options = table,
     .examples = examples,
     .teaches =
         "Every layout is priced as the real program of the processor with the largest parts, as\n"
         "mtf plan does.  The first line says whether the best is proved to be optimal under\n"
-        "these prices; under each of the others stands what costs more than in the best.\n"
+        "these prices; under each of the others stands what costs more than in the best.  Columns\n"
+        "are of the processor that takes longest, in a step: time, what of it collectives take,\n"
+        "memory, bytes sent.  Of equally fast layouts the one of less memory goes first, then the\n"
+        "squarer mesh, fewer rules, earlier names.\n"
         "--mesh is required; rules of --layout are kept, and auto among them finds the others, as "
         "it\n"
         "does without --layout; --state-layout auto also finds rules for stored variables.  Which\n"

@@ -7,6 +7,7 @@
 #include "cli/graph_file.h"
 #include "cli/json_out.h"
 #include "graph/op.h"
+#include "ops/other_names.h"
 
 static const struct {
     const char *word, *says;
@@ -251,11 +252,58 @@ static bool print_json(mtf_session *s, const op *only)
     return json_print(s, list);
 }
 
+/* ---- words that are no operations ------------------------------------------------------- */
+
+/* What lines of a file may say besides. */
+static const struct {
+    const char *name, *line, *says;
+} words[] = {
+    {"gradients", "dx, dw = gradients(loss; x, w)",
+     "differentiates the sum of loss: it stands for the operations that compute the derivatives.  "
+     "Several "
+     "tensors may stand before the semicolon; a third list gives their own gradients, as in "
+     "gradients(y; x; "
+     "dy).  An input on which nothing depends is an error; drop its result with _"},
+    {"history", "h = history(s)",
+     "the values that s, a result of a loop, had at the start of each iteration, with a first "
+     "dimension "
+     "_iterations; s has at most 15 dimensions (see mtf ops loop)"},
+    {"dim", "dim batch = 100", "the size of a dimension, wherever a line leaves it out"},
+    {"yield", "yield x * 2.0, n + 1",
+     "the last line of a block: its results.  In the body of a loop, what stands after a semicolon "
+     "is summed over "
+     "the iterations (see mtf ops loop)"},
+};
+enum { WORDS = sizeof words / sizeof *words };
+
+static int find_word(const char *name)
+{
+    int k = 0;
+    while (k < WORDS && strcmp(words[k].name, name) != 0) k++;
+    return k;
+}
+
+static bool print_word(mtf_session *s, const options *o, int k)
+{
+    textbuf t = {.arena = &s->arena};
+    if (option_given(o, "json") || option_given(o, "markdown"))
+        return fail(&s->fault, ERR_USAGE,
+                    "\"%s\" is a word of the text language and no operation: without --json and "
+                    "--markdown its meaning is printed",
+                    words[k].name);
+    text_add(&t, "%s\n    ", words[k].line);
+    write_wrapped(&t, 4, words[k].says);
+    const char *text = text_done(&t);
+    if (text) fputs(text, stdout);
+    return text != NULL;
+}
+
 /* ---- the command ------------------------------------------------------------------------ */
 
 static bool find_op(mtf_session *s, const char *name, const op **found)
 {
     nearest near = {.wanted = name};
+    for (int k = 0; k < WORDS; k++) nearest_offer(&near, words[k].name);
     for (int i = 0; op_catalogue[i]; i++) {
         if (strcmp(op_catalogue[i]->name, name) == 0) {
             *found = op_catalogue[i];
@@ -263,14 +311,17 @@ static bool find_op(mtf_session *s, const char *name, const op **found)
         }
         nearest_offer(&near, op_catalogue[i]->name);
     }
-    char hint[100];
-    return fail(&s->fault, ERR_USAGE, "there is no operation \"%s\"%s", name,
-                nearest_hint(&near, hint, sizeof hint));
+    char        text[100];
+    const char *hint = other_name_hint(name);
+    if (!hint) hint = nearest_hint(&near, text, sizeof text);
+    return fail(&s->fault, ERR_USAGE, "there is no operation \"%s\"%s", name, hint);
 }
 
 static bool print_ops(mtf_session *s, const options *o)
 {
     const op *only = NULL;
+    int       word = o->nwords ? find_word(o->words[0]) : WORDS;
+    if (word < WORDS) return print_word(s, o, word);
     if (o->nwords) TRY(find_op(s, o->words[0], &only));
     if (option_given(o, "json")) return print_json(s, only);
     textbuf t = {.arena = &s->arena};
@@ -326,6 +377,8 @@ const command command_ops = {
         "An entry begins with the line as it stands in a .mtf file: results, the operation, its\n"
         "inputs, its attributes with their defaults.  An input in brackets may be left out;\n"
         "xs... is one or more.  Everything matches dimensions by name.  Of equal elements the one\n"
-        "with the lowest index wins, and receives the whole gradient.",
+        "with the lowest index wins, and receives the whole gradient.  NAME may also be another "
+        "word\n"
+        "of a line: gradients, history, dim or yield.",
     .run = run,
 };

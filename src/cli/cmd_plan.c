@@ -75,6 +75,7 @@ static bool tell_story(const job *j, plan_story *story)
     story->graph = j->graph;
     story->what = j->options->words[0];
     story->command = text_done(&line);
+    story->computes = j->results_only ? RESULTS_ONLY : NULL;
     return story->command != NULL;
 }
 
@@ -249,9 +250,10 @@ static const char *const examples[] = {
 const command command_plan = {
     .name = "plan",
     .says = "say what a layout costs on a mesh, and why, without running",
-    .words = "NAME|FILE.mtf|--gin_file FILE",
+    .words = "NAME|FILE.mtf|FOLDER|--gin_file FILE",
     .least = 1,
     .most = 1,
+    .from_folder = true,
     .only_plans = true,
     .options = table,
     .examples = examples,
@@ -267,6 +269,8 @@ const command command_plan = {
         "single rule to add, to leave out, or to give to another dimension.  FILE.mtf may be - "
         "for\n"
         "standard input.\n"
+        "\n"
+        "FOLDER is one where mtf train saved a model, which is planned.\n"
         "\n"
         "A built-in model's step is that of mtf train; so is a file's with any option of the\n"
         "optimizer or with --loss, as in --optimizer adam; without them the file is planned as it "

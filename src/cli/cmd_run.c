@@ -7,16 +7,19 @@
 #include "cli/analyze.h"
 #include "cli/choices.h"
 #include "cli/commands.h"
+#include "cli/feed_file.h"
 #include "cli/graph_file.h"
 #include "cli/json_out.h"
 #include "cli/load_step.h"
+#include "cli/own_updates.h"
 #include "cli/shared_options.h"
 #include "cli/show_values.h"
 #include "cli/train_setup.h"
+#include "data/field_text.h"
 #include "run/compiled.h"
 #include "run/npy.h"
 
-/* One --feed NAME=FILE or --fetch NAME[=FILE]. */
+/* One --fetch NAME[=FILE]. */
 typedef struct port_option {
     const char *name; /* as the user wrote it: a tensor may have two names */
     mtf_tensor *tensor;
@@ -28,7 +31,8 @@ typedef struct job {
     mtf_session   *session;
     mtf_graph     *graph;
     mtf_program   *program;
-    port_option   *feeds, *fetches;
+    feed_file     *feeds;
+    port_option   *fetches;
     int            nfeeds, nfetches;
     mtf_tensor   **list; /* the fetched tensors, each once */
     int            nlist;
@@ -39,10 +43,10 @@ typedef struct job {
 
 /* ---- names ------------------------------------------------------------------------------ */
 
-/* Splits the n-th "--flag NAME=FILE"; false after the last one and after an error. */
-static bool split_port(job *j, const char *flag, int n, const char **name, const char **file)
+/* Splits the n-th "--fetch NAME=FILE"; false after the last one and after an error. */
+static bool split_fetch(job *j, int n, const char **name, const char **file)
 {
-    const char *text = option_nth(j->options, flag, n);
+    const char *text = option_nth(j->options, "fetch", n);
     if (!text || !mtf_ok(j->session)) return false;
     char *copy = arena_text(&j->session->arena, text), *equals;
     TRY(copy != NULL);
@@ -50,9 +54,9 @@ static bool split_port(job *j, const char *flag, int n, const char **name, const
     if (equals) *equals = 0;
     *name = copy;
     *file = equals ? equals + 1 : NULL;
-    if (!*copy || (equals && !equals[1]) || (!equals && strcmp(flag, "feed") == 0))
-        return fail(&j->session->fault, ERR_USAGE, "--%s takes %s, not \"%s\"", flag,
-                    strcmp(flag, "feed") == 0 ? "NAME=FILE.npy" : "NAME or NAME=FILE.npy", text);
+    if (!*copy || (equals && !equals[1]))
+        return fail(&j->session->fault, ERR_USAGE,
+                    "--fetch takes NAME or NAME=FILE.npy, not \"%s\"", text);
     return true;
 }
 
@@ -71,23 +75,26 @@ static bool not_an_input(job *j, const mtf_tensor *x)
 
 static bool find_feeds(job *j)
 {
-    const char *name, *file;
-    for (int i = 0; split_port(j, "feed", i, &name, &file); i++) {
-        mtf_tensor *x = file_find(j->graph, name);
+    const char *text;
+    for (int i = 0; (text = option_nth(j->options, "feed", i)) != NULL; i++) {
+        feed_file *f = &j->feeds[i];
+        TRY(field_parse(j->session, "feed", text, &f->from));
+        mtf_tensor *x = f->tensor = file_find(j->graph, f->from.name);
         if (!x) return option_blame(j->session, "feed");
         if (!is_input(x)) return not_an_input(j, x);
-        for (int k = 0; k < j->nfeeds; k++)
+        for (int k = 0; k < i; k++)
             if (j->feeds[k].tensor == x)
-                return fail(&j->session->fault, ERR_USAGE, "--feed %s was given twice", name);
-        j->feeds[j->nfeeds++] = (port_option){name, x, file};
+                return fail(&j->session->fault, ERR_USAGE, "--feed %s was given twice",
+                            f->from.name);
+        j->nfeeds++;
     }
-    return mtf_ok(j->session);
+    return true;
 }
 
 static bool find_fetches(job *j)
 {
     const char *name, *file;
-    for (int i = 0; split_port(j, "fetch", i, &name, &file); i++) {
+    for (int i = 0; split_fetch(j, i, &name, &file); i++) {
         mtf_tensor *x = file_find(j->graph, name);
         if (!x) return option_blame(j->session, "fetch");
         TRY(option_names_file(j->session, "fetch", option_nth(j->options, "fetch", i), file,
@@ -117,34 +124,20 @@ static bool check_feeds(job *j)
         char text[SHAPE_TEXT];
         if (!fed)
             return fail(&j->session->fault, ERR_USAGE,
-                        "input \"%s\", %s%s, has no value; give it one with --feed %s=FILE.npy",
+                        "input \"%s\", %s%s, has no value; give it one with --feed %s=FILES",
                         tensor_name(x), mtf_dtype_name(x->type), shape_text(&x->shape, text),
                         tensor_name(x));
     }
     return true;
 }
 
-static bool check_array(job *j, const port_option *feed, const npy_array *a)
-{
-    const mtf_tensor *x = feed->tensor;
-    bool              same = a->ndims == x->shape.ndims;
-    for (int i = 0; same && i < a->ndims; i++) same = a->size[i] == x->shape.dims[i].size;
-    if (same && a->type == x->type) return true;
-    char is[SHAPE_TEXT], has[NPY_TEXT];
-    return fail(&j->session->fault, same ? ERR_TYPE : ERR_SHAPE,
-                "input \"%s\" is %s%s, but \"%s\" has %s", tensor_name(x), mtf_dtype_name(x->type),
-                shape_text(&x->shape, is), feed->file, npy_text(a->type, a->ndims, a->size, has));
-}
-
 static bool feed_all(job *j)
 {
     for (int i = 0; i < j->nfeeds; i++) {
-        const port_option *feed = &j->feeds[i];
-        npy_array          a;
-        TRY(npy_read(j->session, feed->file, &a));
-        bool ok = check_array(j, feed, &a);
-        if (ok && j->needed[feed->tensor->id]) ok = mtf_feed(j->program, feed->tensor, a.data);
-        npy_release(j->session, &a);
+        mtf_tensor *x = j->feeds[i].tensor;
+        void       *data = feed_file_read(j->session, j->feeds, j->nfeeds, i);
+        bool        ok = data && (!j->needed[x->id] || mtf_feed(j->program, x, data));
+        block_free(&j->session->allocator, data);
         TRY(ok);
     }
     return true;
@@ -252,10 +245,11 @@ static bool run_job(job *j)
     mtf_tensor *rate;
     j->graph = setup_graph(j->options, j->session, &n, &rate);
     TRY(j->graph != NULL);
-    j->feeds = arena_array(&j->session->arena, port_option, j->options->nvalues + 1);
+    j->feeds = arena_array(&j->session->arena, feed_file, j->options->nvalues + 1);
     j->fetches = arena_array(&j->session->arena, port_option, j->options->nvalues + 1);
     TRY(j->feeds && j->fetches);
     TRY(find_feeds(j) && find_fetches(j) && compile(j) && load(j) && feed_all(j));
+    if (option_given(j->options, "checkpoint-dir")) own_updates_mention(j->options, j->graph);
     for (uint64_t i = 0; i < j->steps; i++) TRY(mtf_step(j->program));
     return give_out_all(j);
 }
@@ -284,7 +278,8 @@ static int run(const options *o)
 
 static const option_spec table[] = {
     OPTION_GROUP("what goes in and out"),
-    {"feed", "NAME=FILE.npy", true, "read the input NAME from a NumPy file"},
+    {"feed", "NAME=FILES[:...]", true,
+     "the input NAME: a NumPy file, or rows of another, as --data of mtf train; " FIELD_WORDS},
     {"fetch", "NAME[=FILE.npy]", true, "write the tensor NAME to a file, or print it",
      .writes = true},
     {"steps", "N", false, "run N times; variables keep their values in between; default 1"},
@@ -301,7 +296,8 @@ static const option_spec table[] = {
 
 static const char *const examples[] = {
     "mtf run model.mtf --feed x=x.npy --fetch y",
-    "mtf run model.mtf --checkpoint-dir run --feed x=x.npy --fetch y=y.npy",
+    "mtf run run --feed x=points.csv:part=a,b --fetch y=y.npy",
+    "mtf run model.mtf --checkpoint-dir run --step 600 --feed x=x.npy --fetch y",
     "mtf run train.mtf --feed images=i.npy --feed labels=l.npy --steps 100 --fetch loss",
     "mtf run model.mtf --feed x=x.npy --mesh rows:2,cols:2 --layout batch:rows,hidden:cols "
     "--analyze",
@@ -313,17 +309,23 @@ static const char *const examples[] = {
 const command command_run = {
     .name = "run",
     .says = "run a graph on NumPy files, and print or write what it computes",
-    .words = "FILE.mtf",
+    .words = "FILE.mtf|FOLDER",
     .least = 1,
     .most = 1,
+    .from_folder = true,
     .options = table,
     .examples = examples,
     .teaches =
-        "Every input that the fetched tensors depend on needs a --feed; its file has the\n"
-        "input's element type, and its sizes in the order of the input's dimensions.  Without\n"
-        "--fetch the last tensor of the file is printed.  Assignments and prints in the file\n"
-        "happen in every step.  bf16 files hold two opaque bytes an element, \"<V2\", and f8 "
-        "files\n"
-        "one, \"|V1\", as NumPy has no such types.  FILE.mtf may be - for standard input.",
+        "Every input that the fetched tensors depend on needs a --feed.  A NumPy file has the\n"
+        "input's element type, and its sizes in the order of the input's dimensions; other files,\n"
+        "such as tables, have a row for each element of the first dimension.  Without --fetch the\n"
+        "last tensor of the file is printed.  Assignments and prints in the file happen in every\n"
+        "step; what is assigned is lost when the command ends.  bf16 files hold two opaque bytes "
+        "an\n"
+        "element, \"<V2\", and f8 files one, \"|V1\", as NumPy has no such types.\n"
+        "\n"
+        "FOLDER is where mtf train --checkpoint-dir saved the model of a file: it has the file "
+        "and\n"
+        "the values of the variables.  FILE.mtf may be - for standard input.",
     .run = run,
 };

@@ -8,8 +8,10 @@
 #include "cli/evaluation.h"
 #include "cli/graph_file.h"
 #include "cli/idle_axes.h"
+#include "cli/model_folder.h"
 #include "cli/other_runs.h"
 #include "cli/outputs.h"
+#include "cli/rate_note.h"
 #include "cli/shared_options.h"
 #include "cli/teacher.h"
 #include "cli/train_facts.h"
@@ -20,15 +22,17 @@
 enum { SIGNAL_STATUS = 128 }; /* plus the signal's number, as in shells */
 
 typedef struct job {
-    setup          setup;
-    network        network;
-    mtf_dataset   *data;
-    mtf_train_opts train;
-    int64_t        epoch;  /* steps in an epoch; 0: unknown */
-    double         passed; /* epochs so far; NAN: unknown */
-    mtf_trained    trained;
-    bool           stepped;    /* at least once */
-    evaluation     evaluation; /* holds the report, if there is one */
+    setup            setup;
+    network          network;
+    mtf_dataset     *data;
+    mtf_train_opts   train;
+    mtf_batches_opts batches;
+    mtf_load_opts    init;
+    int64_t          epoch;  /* steps in an epoch; 0: unknown */
+    double           passed; /* epochs so far; NAN: unknown */
+    mtf_trained      trained;
+    bool             stepped;    /* at least once */
+    evaluation       evaluation; /* holds the report, if there is one */
 } job;
 
 /* ---- number of steps -------------------------------------------------------------------- */
@@ -95,11 +99,10 @@ static bool choose_steps(job *j)
 /* ---- evaluating ------------------------------------------------------------------------- */
 
 /* Written beside the checkpoints, so that other commands find the model's description. */
-static bool keep_config(job *j)
+static bool keep_model(job *j)
 {
-    const config_setup *c = j->setup.config;
-    if (!c || !j->train.checkpoint_dir || !mtf_is_first(j->setup.session)) return true;
-    return config_keep(c, j->train.checkpoint_dir);
+    const char *folder = j->train.checkpoint_dir;
+    return !folder || !mtf_is_first(j->setup.session) || model_folder_keep(&j->setup, folder);
 }
 
 static bool ready(void *context)
@@ -108,7 +111,7 @@ static bool ready(void *context)
     if (!j->train.quiet && mtf_is_first(j->setup.session))
         TRY(idle_axes_note(j->setup.options, j->network.graph));
     TRY(!j->setup.config || teacher_load(j->setup.config, j->network.graph));
-    return keep_config(j) && evaluation_prepare(&j->evaluation, j->train.events_dir);
+    return keep_model(j) && evaluation_prepare(&j->evaluation, j->train.events_dir);
 }
 
 static bool evaluate(job *j, int64_t step, double epoch)
@@ -295,6 +298,7 @@ static bool minimize(job *j)
 {
     int64_t steps = j->train.steps > 0 ? j->train.steps : 1; /* schedules divide by it */
     TRY(setup_minimize(&j->setup, &j->network, steps, &j->train.rate));
+    if (j->train.rate) rate_note(&j->setup);
     mtf_tensor *norm = j->train.rate ? mtf_find(j->network.graph, "gradient_norm") : NULL;
     if (norm && norm->shape.ndims == 0)
         j->train.gradient_norm = norm; /* else a tensor of the model has that name */
@@ -321,24 +325,23 @@ static bool check_outputs(job *j)
 
 static bool train(job *j)
 {
-    mtf_session  *s = j->setup.session;
-    mtf_load_opts init;
+    mtf_session *s = j->setup.session;
     TRY(setup_network(&j->setup, true, &j->network) && check_outputs(j));
     const char *mark =
         model_mark(j->network.graph); /* before the optimizer, which knows the number of steps */
     TRY(setup_data(&j->setup, true, &j->data) && choose_steps(j) && minimize(j));
     TRY(setup_check_feeds(&j->setup, true, &j->network));
     TRY(evaluation_open(&j->evaluation, &j->setup));
-    TRY(choose_saving(j) && choose_showing(j) && choose_init(j, &init));
-    bool             shuffles = !j->setup.config || config_shuffles(j->setup.config);
-    mtf_batches_opts batches = {
+    TRY(choose_saving(j) && choose_showing(j) && choose_init(j, &j->init));
+    bool shuffles = !j->setup.config || config_shuffles(j->setup.config);
+    j->batches = (mtf_batches_opts){
         .shuffle = shuffles && !option_given(j->setup.options, "no-shuffle"), .seed = s->opts.seed};
-    const char *order = batches.shuffle ? "shuffled" : "in the order of the files";
+    const char *order = j->batches.shuffle ? "shuffled" : "in the order of the files";
     j->train.facts = train_facts(&j->setup, mark, j->data ? order : NULL, j->train.rate != NULL);
     TRY(j->train.facts != NULL);
     j->train.data = j->data;
-    j->train.batches = &batches;
-    j->train.init = &init;
+    j->train.batches = &j->batches;
+    j->train.init = &j->init;
     j->train.trained = &j->trained;
     TRY(open_report(j));
     if (!mtf_train(j->network.graph, j->network.loss, &j->train)) {

@@ -124,6 +124,21 @@ static void say_notes(const config_setup *c)
     fputc('\n', stderr);
 }
 
+/* Plans depend on the number of tokens, which nobody may have said. */
+static void say_vocabulary(const config_setup *c)
+{
+    const options *o = c->options;
+    const char    *first = option_nth(o, "gin_file", 0);
+    bool named = option_given(o, "vocabulary") || c->run.vocabulary || c->run.targets_vocabulary ||
+                 (first && strstr(first, CONFIG_KEPT)); /* the model was trained so */
+    if (!o->command->only_plans || !c->targets || named || o->trial || !mtf_is_first(c->session))
+        return;
+    fprintf(stderr,
+            "mtf: note: no vocabulary is named: this is for bytes, %lld ids; --vocabulary names "
+            "another\n",
+            (long long)mtf_vocabulary_size(c->targets));
+}
+
 static bool has_text(const options *o)
 {
     return option_given(o, "text") || option_given(o, "eval-text") || option_given(o, "vocabulary");
@@ -165,6 +180,7 @@ bool config_open(const options *o, mtf_session *s, bool answers, config_setup *c
     TRY(c->config && mtf_config_get_run(c->config, &c->run) && describe(c) &&
         mtf_config_finish(c->config));
     say_notes(c);
+    say_vocabulary(c);
     c->batch = batch ? (int64_t)batch : c->run.batch;
     end_as_vocabulary(c, &c->described.model);
     end_as_vocabulary(c, &c->described.teacher);

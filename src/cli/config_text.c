@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "base/textbuf.h"
 #include "cli/config_setup.h"
 #include "data/text/text_option.h"
@@ -125,12 +126,38 @@ bool config_shuffles(const config_setup *c)
     return option_given(c->options, "text") || !c->run.train_data || c->run.train_data->shuffle;
 }
 
+/* Whether the first line of a file has tabs; false for patterns and for what cannot be read here. */
+static bool has_columns(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    int   c = 0;
+    while (file && (c = getc(file)) != EOF && c != '\n' && c != '\t') continue;
+    if (file) fclose(file);
+    return c == '\t';
+}
+
+/* Of pairs, an objective of single texts takes a column alone: that is seldom meant. */
+static void say_columns(const config_setup *c, const mtf_text_opts *o)
+{
+    bool one = o->objective != MTF_TEXT_PAIRS && o->objective != MTF_TEXT_DELIMITED;
+    bool tsv = o->format ? strcmp(o->format, "tsv") == 0 : strstr(o->files, ".tsv") != NULL;
+    bool both = c->described.model.encoder.layers || c->described.model.bidirectional;
+    if (!one || !tsv || o->targets || c->options->trial || !mtf_is_first(c->session)) return;
+    if (has_columns(o->files))
+        printable_print(stderr,
+                        "mtf: note: \"%s\" has several columns, but the objective takes single "
+                        "texts: column 0 is read alone; :targets=1 names another, and objective=%s "
+                        "takes inputs and targets\n",
+                        o->files, both ? "pairs" : "delimited");
+}
+
 bool config_data(config_setup *c, bool training, mtf_dataset **data)
 {
     mtf_text_opts o;
     *data = NULL;
     TRY(config_text_opts(c, training, &o));
     if (!o.files) return true;
+    say_columns(c, &o);
     *data = mtf_text_open(c->session, &o);
     return *data != NULL;
 }

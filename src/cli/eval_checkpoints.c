@@ -4,11 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "checkpoint/folder.h"
 #include "cli/evaluation.h"
 #include "cli/graph_file.h"
 #include "cli/load_step.h"
+#include "cli/model_folder.h"
 #include "data/batch_schedule.h"
 
 /* clang-format off */
@@ -142,16 +144,14 @@ int eval_checkpoints(const options *o)
 {
     setup      s;
     evaluation e = {0};
+    if (!option_given(o, "checkpoint-dir") && o->nwords && !model_find(o->words[0]) &&
+        access(o->words[0], F_OK) != 0)
+        return model_folder_lacks(o, o->words[0]);
     if (!option_given(o, "checkpoint-dir"))
         return usage_error(o->command, "mtf %s needs %s", o->command->name,
                            o->command->least ? "--checkpoint-dir DIR, where mtf train saved"
                                              : "the folder where mtf train saved");
-    if (!o->nwords)
-        return usage_error(o->command,
-                           "\"%s\" has no " CONFIG_KEPT ", as mtf train --gin_file writes it: say "
-                           "what the model is, %s",
-                           option_nth(o, "checkpoint-dir", 0),
-                           o->command->least ? o->command->words : "with --gin_file FILE");
+    if (!o->nwords) return model_folder_lacks(o, option_nth(o, "checkpoint-dir", 0));
     bool ok = setup_open(o, &s);
     if (!s.session) return STATUS_USAGE;
     if (ok) ok = evaluate(&s, &e);

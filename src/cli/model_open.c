@@ -1,18 +1,21 @@
 /* Opens the model of decode, score and serve. */
 #include "cli/model_open.h"
 
-#include <sys/stat.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/printable.h"
 #include "cli/choices.h"
 #include "cli/graph_file.h"
-#include "mtf_train.h"
+#include "cli/load_step.h"
+#include "cli/model_folder.h"
 
 /* clang-format off */
 const option_spec opening_options[] = {
     OPTION_GROUP("the model"),
     {"checkpoint-dir", "DIR", false, "where its weights were saved, as FOLDER; default: random weights"},
-    {"step", "N", false, "the checkpoint of this step; default: the newest"},
+    {"step", "N", false, "the checkpoint of this step; default: as the configuration says, else the newest"},
     OPTION_TABLE(config_options),
     {0},
 };
@@ -33,18 +36,39 @@ static bool make_variables(const opened_model *m)
     return r.logits && mtf_compile(g, r.logits);
 }
 
-/* Loads the checkpoint of a step; 0: the newest.  Without a folder weights stay random, which is noted. */
-static bool model_load(const options *o, int64_t step, opened_model *m)
+/* The step of --step, or of the configuration; several of these are for evaluations, which is noted. */
+static bool choose_step(const config_setup *c, int64_t *step)
+{
+    const char *which = c->run.eval_steps;
+    uint64_t    given = 0;
+    *step = NEWEST;
+    TRY(option_number(c->options, "step", 0, INT64_MAX, &given));
+    if (option_given(c->options, "step"))
+        *step = (int64_t)given;
+    else if (*which && !which[strspn(which, "0123456789")])
+        *step = strtoll(which, NULL, 10);
+    else if (*which && mtf_is_first(c->session))
+        printable_print(stderr,
+                        "mtf: note: run.eval_checkpoint_step names several checkpoints, %s: mtf %s "
+                        "takes the newest; --step N names another\n",
+                        which, c->options->command->name);
+    return true;
+}
+
+/* Loads a checkpoint.  Without a folder weights stay random, which is noted. */
+static bool model_load(const options *o, const config_setup *c, opened_model *m)
 {
     const char *path = option_nth(o, "checkpoint-dir", 0);
     mtf_loaded  from;
+    int64_t     step;
     if (!path) {
         if (mtf_is_first(m->session))
             fputs("mtf: note: there is no --checkpoint-dir, so the weights are random\n", stderr);
         return true;
     }
-    mtf_load_opts how = {.step = step, .convert = true}; /* published weights may be of any type */
-    TRY(make_variables(m) && mtf_load(m->session, path, &how, &from));
+    mtf_load_opts how = {.convert = true}; /* published weights may be of any type */
+    TRY(choose_step(c, &step) && make_variables(m) &&
+        load_step(m->session, path, step, how, &from));
     m->step = from.step;
     return true;
 }
@@ -68,20 +92,9 @@ opened_model *model_of(const config_setup *c)
 static bool described(const options *o)
 {
     const char *folder = option_nth(o, "checkpoint-dir", 0);
-    struct stat about;
     if (config_given(o)) return true;
-    if (folder && stat(folder, &about) != 0)
-        usage_error(o->command,
-                    "there is neither a folder of a run nor a configuration \"%s\": name the "
-                    "folder where mtf "
-                    "train saved, or --gin_file FILE",
-                    folder);
-    else if (folder)
-        usage_error(o->command,
-                    "\"%s\" has no " CONFIG_KEPT
-                    ", as mtf train --gin_file writes it: say what the "
-                    "model is with --gin_file FILE",
-                    folder);
+    if (folder)
+        model_folder_lacks(o, folder);
     else
         usage_error(o->command,
                     "mtf %s needs a model: the folder where mtf train saved it, or "
@@ -92,13 +105,13 @@ static bool described(const options *o)
 
 opened_model *model_open(const options *o, config_setup *c, int *status)
 {
-    uint64_t step = 0;
+    uint64_t ignored;
     *status = STATUS_USAGE;
-    if (!described(o) || !option_number(o, "step", 1, INT64_MAX, &step)) return NULL;
+    if (!described(o) || !option_number(o, "step", 0, INT64_MAX, &ignored)) return NULL;
     mtf_session *s = choose_session(o, false, status);
     if (!s) return NULL;
     opened_model *m = config_open(o, s, true, c) ? model_of(c) : NULL;
-    if (m && model_load(o, (int64_t)step, m)) return m;
+    if (m && model_load(o, c, m)) return m;
     *status = close_session(s);
     return NULL;
 }

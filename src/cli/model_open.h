@@ -5,7 +5,6 @@
 #include "cli/config_setup.h"
 #include "serve/opened_model.h"
 
-/* The word of such commands, and the beginning of their help. */
 /* What describes a command that opens a trained model. */
 #define FOLDER_COMMAND .words = "[FOLDER]", .most = 1, .from_folder = true
 #define FOLDER_TEACHES                                                                             \

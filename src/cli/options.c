@@ -69,6 +69,11 @@ static const option_spec *find_spec(const command *c, const char *text, size_t l
     return NULL;
 }
 
+const option_spec *option_spec_of(const command *c, const char *name)
+{
+    return find_spec(c, name, strlen(name));
+}
+
 /* Our name of an option that others call so; NULL: it is none of theirs. */
 static const char *option_of_others(const char *name)
 {
@@ -235,6 +240,25 @@ const char *option_own(options *o, const char *text)
 }
 
 /* ---- values ----------------------------------------------------------------------------- */
+
+bool option_put(options *o, const char *name, const char *value)
+{
+    const option_spec *spec = option_spec_of(o->command, name);
+    if (!spec || !value || !*value) return true;
+    size_t      n = (size_t)o->nvalues + 1;
+    void       *values = realloc(o->values, n * sizeof *o->values);
+    const char *text = option_own(o, value);
+    if (values) o->values = values;
+    if (!values || !text) return false;
+    memmove(o->values + 1, o->values, (size_t)o->nvalues++ * sizeof *o->values);
+    o->values[0] = (struct option_value){spec, text};
+    return true;
+}
+
+bool option_add(options *o, const char *name, const char *value)
+{
+    return option_given(o, name) || option_put(o, name, value);
+}
 
 bool option_given(const options *o, const char *name)
 {

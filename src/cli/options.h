@@ -48,7 +48,7 @@ const option_spec *walk_next(option_walk *w); /* NULL after the last row */
 
 typedef struct options options;
 
-enum { MOST_OWNED = 12 };
+enum { MOST_OWNED = 40 };
 
 typedef struct command command;
 struct command {
@@ -57,7 +57,7 @@ struct command {
     const char *words;       /* what follows the name: "FILE.mtf"; NULL: nothing */
     int         least, most; /* how many words */
     bool        only_plans;  /* nothing runs, so no data are read */
-    bool        from_folder; /* a folder of checkpoints that has a configuration may be the word */
+    bool        from_folder; /* a folder of checkpoints that describes its model may be the word */
     const option_spec *options; /* NULL: none */
     const char *spare; /* where to put what a word too many may have been; NULL: nothing to say */
     const char *const *examples;  /* whole command lines; NULL-ended, or NULL */
@@ -95,6 +95,13 @@ struct options {
  * status: --help was printed, or a usage error was reported. */
 int  options_parse(const command *c, int argc, char **argv, options *o);
 void options_free(options *o);
+
+/* The command's row of that name; NULL: it has none. */
+const option_spec *option_spec_of(const command *c, const char *name);
+/* Adds an option, before all others or unless it was given, where the command has it and the value says
+ * something.  False: no memory. */
+bool option_put(options *o, const char *name, const char *value);
+bool option_add(options *o, const char *name, const char *value);
 
 const char *option_own(options    *o,
                        const char *text); /* a copy that the options free; NULL: no memory */

@@ -63,6 +63,20 @@ bool own_update_stands(const options *o, const node *update)
     return true;
 }
 
+void own_updates_mention(const options *o, const mtf_graph *g)
+{
+    char line[PLACE_TEXT];
+    for (int i = 0; i < g->root.nnodes && notes(o, g->session); i++) {
+        const node *n = g->root.nodes[i];
+        if (!is_assignment(n)) continue;
+        printable_print(stderr,
+                        "mtf: note: %s assigns \"%s\" in every step, and the checkpoint keeps the "
+                        "value that it has: mtf train saves new ones\n",
+                        line_of(n, line), tensor_name(n->in[0]));
+        return;
+    }
+}
+
 /* ---- evaluation ------------------------------------------------------------------------- */
 
 /* What these depend on, through assigned values, too: true by tensor id.  The first branch of

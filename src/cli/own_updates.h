@@ -15,4 +15,7 @@ bool own_update_stands(const options *o, const node *update);
  * or what is right, takes a new value that is no longer made.  False after an error. */
 bool own_updates_drop(const options *o, network *n);
 
+/* Mentions that what the file assigns does not reach the checkpoint that a command has read. */
+void own_updates_mention(const options *o, const mtf_graph *g);
+
 #endif

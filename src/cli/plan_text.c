@@ -138,7 +138,7 @@ static void write_sent(estimate *e, textbuf *t)
 
 void plan_write_results_only(textbuf *t)
 {
-    text_add(t, "step             the results only; --optimizer adam plans a training step\n");
+    text_add(t, "a step           " RESULTS_ONLY "\n");
 }
 
 void plan_write_header(estimate *e, const options *o, const char *whose, textbuf *t)

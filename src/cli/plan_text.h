@@ -23,6 +23,7 @@ void plan_write_layout(const layout *l, textbuf *t); /* rules as they were writt
 /* `whose` says where the layout is from, NULL: from the command line; `o` for how many replicas the batch is. */
 void plan_write_header(estimate *e, const options *o, const char *whose, textbuf *t);
 /* The row that a head begins with where the file would train, but the plan does not. */
+#define RESULTS_ONLY "computes the results only; --optimizer adam plans a training step"
 void plan_write_results_only(textbuf *t);
 void plan_write_diff(estimate *a, estimate *b, textbuf *t);
 

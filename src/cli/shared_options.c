@@ -47,7 +47,7 @@ const option_spec file_options[] = {
 };
 
 const option_spec judging_options[] = {
-    {"right", "NAME", false, "1 where right, [batch] or [batch, length]: its mean is the accuracy"},
+    {"right", "NAME", false, "1 where right, [batch] or [batch, length]: its mean is the accuracy; default: right, where the file compares that"},
     {"eval-data", "NAME=FILES[:...]", true, "the input NAME for evaluation, as --data has it"},
     {"perplexity", NULL, false, "evaluate e to the loss as well: for a mean over words"},
     {0},

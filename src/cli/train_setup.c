@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/printable.h"
+#include "base/textbuf.h"
 #include "cli/choices.h"
 #include "cli/graph_file.h"
 #include "cli/network_copy.h"
@@ -13,6 +15,7 @@
 #include "cli/shared_options.h"
 #include "data/field_text.h"
 #include "mtf_train.h"
+#include "ops/catalogue.h"
 
 /* A file's network has no options; only the optimizer has. */
 static const model_option file_settings[] = {{"optimizer", ""}, {"rate", ""}, {0}};
@@ -157,16 +160,78 @@ bool setup_check_feeds(setup *s, bool training, const network *n)
 }
 
 /* Its mean over the examples is an accuracy. */
+static bool tells_accuracy(const mtf_tensor *right)
+{
+    return mtf_shape_find(right->shape, "batch") == 0 && !dtype_is_f8(right->type);
+}
+
 static bool check_right(setup *s, const mtf_tensor *right)
 {
     char text[SHAPE_TEXT];
-    bool along = mtf_shape_find(right->shape, "batch") == 0;
-    if (along && !dtype_is_f8(right->type)) return true;
+    if (tells_accuracy(right)) return true;
     return fail(&s->session->fault, ERR_USAGE,
                 "--right %s takes a tensor that says of each example whether it is right, bool or "
                 "1 and 0, [batch] or [batch, ...]; \"%s\" is %s%s",
                 option_nth(s->options, "right", 0), tensor_name(right), mtf_dtype_name(right->type),
                 shape_text(&right->shape, text));
+}
+
+/* True or false for each example, as it is or as numbers. */
+static bool is_verdict(const mtf_tensor *x)
+{
+    const node *n = x->node;
+    bool        cast = n->op == &op_cast && n->in[0]->type == MTF_BOOL;
+    return (x->type == MTF_BOOL || cast) && !is_input(x) && tells_accuracy(x);
+}
+
+/* The file's verdict of the name `right`, where --eval-data has all that it needs; NULL: there is none. */
+static mtf_tensor *usual_right(const setup *s, mtf_graph *g)
+{
+    mtf_tensor *x = names_get(&g->tensors, "right"); /* mtf_find would fail */
+    if (!x || x->node->home != &g->root || !is_verdict(x)) return NULL;
+    const bool *needed = file_needs(g, 1, &x);
+    for (int i = 0; needed && i < g->ntensors; i++)
+        if (is_input(g->all[i]) && needed[i] && !is_named(s, "eval-data", tensor_name(g->all[i])))
+            return NULL;
+    return needed ? x : NULL;
+}
+
+/* The verdicts among the file's results, each after `before`; "" for none, NULL after an error. */
+static const char *list_verdicts(mtf_graph *g, const char *before, const char *between)
+{
+    textbuf      t = {.arena = &g->session->arena};
+    mtf_tensor **ends;
+    int          n = file_ends(g, &ends);
+    for (int i = 0; i < n; i++)
+        if (is_verdict(ends[i]))
+            text_add(&t, "%s%s%s", t.used ? between : "", before, tensor_name(ends[i]));
+    const char *list = text_done(&t);
+    return n < 0 || !list ? NULL : list;
+}
+
+/* mtf eval mentions which of the file's results may be an accuracy. */
+static bool mention_verdicts(const setup *s, mtf_graph *g)
+{
+    const char *list = list_verdicts(g, "--right ", " or ");
+    bool        evaluates = strcmp(s->options->command->name, "eval") == 0;
+    if (list && *list && evaluates && mtf_is_first(s->session))
+        printable_print(stderr, "mtf: note: %s tells the accuracy as well\n", list);
+    return list != NULL;
+}
+
+/* --right names no tensor: says which may be meant, unless one is nearly called so. */
+static bool no_right(const setup *s, mtf_graph *g)
+{
+    fault *f = &s->session->fault;
+    char   text[sizeof f->text];
+    option_blame(s->session, "right");
+    if (strstr(f->text, "did you mean")) return false;
+    snprintf(text, sizeof text, "%s", f->text + strlen("usage: "));
+    fault_clear(f);
+    const char *list = list_verdicts(g, "", " and ");
+    bool        some = list && *list;
+    return fail(f, ERR_USAGE, "%.700s%s%.200s%s", text, some ? "; of each example " : "",
+                some ? list : "", some ? " is true or false" : "");
 }
 
 static bool file_network(setup *s, network *n)
@@ -180,9 +245,10 @@ static bool file_network(setup *s, network *n)
         check_inputs(s, n->graph, "eval-data"));
     n->loss = file_find(n->graph, loss ? loss : "loss");
     if (!n->loss) return option_blame(s->session, "loss");
-    if (right) n->right = file_find(n->graph, right);
-    if (right && !n->right) return option_blame(s->session, "right");
-    return !right || check_right(s, n->right);
+    n->right = right ? file_find(n->graph, right) : usual_right(s, n->graph);
+    if (right && !n->right) return no_right(s, n->graph);
+    if (!n->right) return mention_verdicts(s, n->graph);
+    return check_right(s, n->right);
 }
 
 bool setup_network(setup *s, bool training, network *n)

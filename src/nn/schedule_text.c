@@ -14,6 +14,7 @@
 #include "base/numbers.h"
 #include "mtf_nn.h"
 #include "nn/optimizer.h"
+#include "nn/schedule_text.h"
 
 enum { MOST_ARGUMENTS = 4 };
 
@@ -26,6 +27,7 @@ typedef struct argument {
 typedef struct kind {
     const char *name;
     argument    arguments[MOST_ARGUMENTS];
+    bool        share; /* from 0 to 1, of a rate that another factor gives */
     mtf_tensor *(*one)(mtf_tensor *, double, double);
     mtf_tensor *(*two)(mtf_tensor *, double, double, double);
     mtf_tensor *(*four)(mtf_tensor *, double, double, double, double, double);
@@ -34,12 +36,12 @@ typedef struct kind {
 /* clang-format off */
 static const kind kinds[] = {
     {"constant",        {{"value", 1}},              .one = mtf_schedule_constant},
-    {"linear_warmup",   {{"steps", 10000}},          .one = mtf_schedule_linear_warmup},
-    {"linear_decay",    {{"steps", 0.1}},            .one = mtf_schedule_linear_decay},
+    {"linear_warmup",   {{"steps", 10000}},  true,   .one = mtf_schedule_linear_warmup},
+    {"linear_decay",    {{"steps", 0.1}},    true,   .one = mtf_schedule_linear_decay},
     {"truncated_rsqrt", {{"warmup", 10000}},         .one = mtf_schedule_truncated_rsqrt},
     {"linear_decay_learning_rate", {{"initial", 0.1}, {"offset", 0}},
                                                      .two = mtf_schedule_linear_decay_learning_rate},
-    {"cosine",          {{"last", 0}, {"begin", 0}}, .two = mtf_schedule_cosine},
+    {"cosine",  {{"last", 0}, {"begin", 0}}, true,   .two = mtf_schedule_cosine},
     {"noam", {{"warmup", 10000}, {"fraction", 0.1}, {"multiplier", 1}, {"offset", 0}},
                                                      .four = mtf_schedule_noam},
     {"slanted_triangular", {{"cut", 0.1}, {"ratio", 32}, {"top", 0.01}, {"start", 0}},
@@ -51,6 +53,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds, LONGEST_WORD = 63 };
 typedef struct reader {
     const char *text, *at;
     fault      *fault;
+    bool        sized; /* a number was read, or a schedule with a rate of its own */
 } reader;
 
 static void skip_blanks(reader *r)
@@ -173,12 +176,14 @@ static bool read_product(reader *r, mtf_tensor *step, double total, mtf_tensor *
         char   word[LONGEST_WORD + 1];
         if (!starts_word(r)) {
             TRY(take_number(r, &number, "expected a number or the name of a schedule"));
+            r->sized = true;
             if (product) *product = mtf_scale(*product, number);
             continue;
         }
         take_word(r, word);
         const kind *k = find_kind(r, word);
         TRY(k && read_arguments(r, k, values));
+        r->sized |= !k->share;
         if (product) *product = mtf_multiply(*product, call(k, step, total, values));
     } while (take_char(r, '*'));
     char        last[LONGEST_WORD + 1];
@@ -197,9 +202,17 @@ mtf_tensor *mtf_schedule(mtf_tensor *step, double total, const char *text)
     mtf_graph *g = graph_of(step);
     if (!g) return NULL;
     double      from = 0;
-    reader      first = {text, text, &g->session->fault}, again = first;
+    reader      first = {.text = text, .at = text, .fault = &g->session->fault}, again = first;
     mtf_tensor *product = mtf_schedule_constant(step, total, 1);
     if (!product || !read_product(&first, NULL, 0, NULL, &from)) return NULL;
     if (from != 0) step = mtf_add_scalar(mtf_cast(step, MTF_F64), -from);
     return read_product(&again, step, total - from, &product, &from) ? product : NULL;
+}
+
+bool schedule_lacks_rate(const char *text)
+{
+    fault  unread = {0};
+    double from = 0;
+    reader r = {.text = text, .at = text, .fault = &unread};
+    return read_product(&r, NULL, 0, NULL, &from) && !r.sized;
 }

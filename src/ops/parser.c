@@ -10,6 +10,7 @@
 
 #include "base/ascii.h"
 #include "base/numbers.h"
+#include "ops/other_names.h"
 
 enum { DEEPEST = 200 };
 
@@ -160,17 +161,6 @@ bool parse_exact(parser *p, attr_number *value, const char *what)
 
 /* ---- names ---- */
 
-/* What other frameworks have as an operation, and mtf as a layer. */
-static bool is_layer(const char *name)
-{
-    static const char *const layers[] = {"dense",      "linear",   "layer_norm",
-                                         "batch_norm", "rms_norm", "embedding",
-                                         "attention",  "lstm",     "multihead_attention"};
-    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
-        if (strcmp(name, layers[i]) == 0) return true;
-    return false;
-}
-
 const op *parse_find_op(parser *p, const token *name)
 {
     const op *o = name->kind == TOKEN_NAME ? names_get(&p->ops, name->text) : NULL;
@@ -179,12 +169,10 @@ const op *parse_find_op(parser *p, const token *name)
     for (int i = 0; op_catalogue[i]; i++) nearest_offer(&near, op_catalogue[i]->name);
     nearest_offer(&near, "gradients");
     nearest_offer(&near, "history");
-    char hint[120];
-    parse_fail(p, name, "no operation is called \"%.80s\"%s", name->text,
-               is_layer(name->text)
-                   ? "; layers belong to the C interface and to configurations: in text write "
-                     "variables, einsum, ..."
-                   : nearest_hint(&near, hint, sizeof hint));
+    char        text[120];
+    const char *hint = other_name_hint(name->text);
+    if (!hint) hint = nearest_hint(&near, text, sizeof text);
+    parse_fail(p, name, "no operation is called \"%.80s\"%s", name->text, hint);
     return NULL;
 }
 

@@ -153,11 +153,12 @@ bool plan_page_diff(const plan_story *s, estimate *a, estimate *b, const char *p
         return page_drop(&p);
     write_head(v, what, t);
     plan_write_machine(&v[0].e->price.rates, t);
+    plan_write_computes(s->computes, t);
     page_command(t, s->command);
     text_add(t, "</dl>\n</header>\n");
     verdict_write(v, t);
     write_pairs(a, b, t);
-    write_columns(v, "The step, on one scale", column_step, common_scale(v), t);
+    write_columns(v, "One step of both, on one scale", column_step, common_scale(v), t);
     write_columns(v, "Where the time goes", column_kinds, common_scale(v), t);
     write_columns(v, "Collectives", column_collectives, common_scale(v), t);
     for (int side = 0; side < 2; side++) {

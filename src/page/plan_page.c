@@ -43,7 +43,7 @@ static void write_hint(const hint *h, textbuf *t)
 
 static void write_step(const plan_view *v, textbuf *t)
 {
-    text_add(t, "<section>\n<h2>The step</h2>\n<div class=\"step\">\n<div>\n");
+    text_add(t, "<section>\n<h2>One step, over time</h2>\n<div class=\"step\">\n<div>\n");
     plan_write_picture(v, scale_of(v), 0, t);
     text_add(t, "</div>\n<aside class=\"readout\" data-plan=\"0\" aria-live=\"polite\">\n");
     plan_write_peak(v, t);
@@ -76,6 +76,7 @@ bool plan_page(const plan_story *s, estimate *e, const char *path)
     if (!plan_view_make(&v, s->graph, e, &p.arena)) return page_drop(&p);
     page_head(t, "mtf plan", what);
     plan_write_setting(&v, t);
+    plan_write_computes(s->computes, t);
     page_command(t, s->command);
     text_add(t, "</dl>\n</header>\n");
     plan_write_figures(&v, s->alone, t);

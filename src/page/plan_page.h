@@ -6,10 +6,11 @@
 
 typedef struct plan_story {
     mtf_graph  *graph;
-    const char *what;    /* the model's name */
-    const char *command; /* the command line */
-    const hint *hint;    /* NULL: none */
-    double      alone;   /* seconds of the step on one processor; 0: unknown */
+    const char *what;     /* the model's name */
+    const char *command;  /* the command line */
+    const char *computes; /* what a step does, where that may surprise; NULL: it does not */
+    const hint *hint;     /* NULL: none */
+    double      alone;    /* seconds of the step on one processor; 0: unknown */
 } plan_story;
 
 /* Both write a file; false after an error. */

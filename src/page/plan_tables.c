@@ -82,6 +82,14 @@ void plan_write_machine(const price_rates *r, textbuf *t)
              unit_seconds(r->latency).s);
 }
 
+void plan_write_computes(const char *computes, textbuf *t)
+{
+    if (!computes) return;
+    text_add(t, "<div><dt>a step</dt><dd><span>");
+    html_text(t, computes);
+    text_add(t, "</span></dd></div>\n");
+}
+
 static void figure_time(const plan_view *v, textbuf *t)
 {
     const price *p = &v->e->price;

@@ -6,7 +6,8 @@
 
 /* Mesh, layout, machine and processor, as lines of the page's header, whose list stays open. */
 void plan_write_setting(const plan_view *v, textbuf *t);
-void plan_write_rules(const layout *l, textbuf *t); /* each as code */
+void plan_write_computes(const char *computes, textbuf *t); /* of a step; NULL: nothing */
+void plan_write_rules(const layout *l, textbuf *t);         /* each as code */
 /* Rules for state that were left out, and why: lines of the page's head, if any. */
 void plan_write_declined(const layout *l, arena *a, textbuf *t);
 void plan_write_machine(const price_rates *r, textbuf *t);

@@ -40,6 +40,18 @@ static bool has_zero(const char *text, size_t n)
     return memchr(text, 0, n) != NULL;
 }
 
+/* `end` is where the parser gave up. */
+static void not_json(body_reading *r, const char *body, size_t bytes, const char *end)
+{
+    size_t at = end ? (size_t)(end - body) : 0;
+    if (bytes == 0)
+        body_wrong(r, "the body is not JSON: it is empty");
+    else if (at + 1 >= bytes)
+        body_wrong(r, "the body is not JSON: it ends too early");
+    else
+        body_wrong(r, "the body is not JSON: what stands from byte %zu on is wrong", at + 1);
+}
+
 cJSON *body_object(body_reading *r, const char *body, size_t bytes)
 {
     const char *end = NULL;
@@ -54,7 +66,7 @@ cJSON *body_object(body_reading *r, const char *body, size_t bytes)
     if (root && end == body + bytes)
         body_wrong(r, "the body is not a JSON object");
     else
-        body_wrong(r, "the body is not JSON%s", bytes ? "" : ": it is empty");
+        not_json(r, body, bytes, end);
     cJSON_Delete(root);
     return NULL;
 }

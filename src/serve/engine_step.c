@@ -17,10 +17,11 @@ static void say(sequence *s, const request_piece *piece)
 
 static void say_token(sequence *s, int result, stop_text *stop, int32_t id, double log_probability)
 {
-    const char *text = mtf_text_stream_add(s->stream, id);
-    if (text) text = stop_text_add(stop, text);
+    const char *own = mtf_text_stream_add(s->stream, id),
+               *text = own ? stop_text_add(stop, own) : NULL;
     say(s, &(request_piece){.result = result,
                             .text = text ? text : "",
+                            .own = own,
                             .tokens = 1,
                             .id = id,
                             .log_probability = log_probability,

@@ -100,6 +100,7 @@ static bool ask(completion *c, refusal *why)
     if (c->request.echo)
         TRY(http_echo(c->exchange.engine, &c->request, c->results, c->choices,
                       &c->usage.prompt_tokens, why));
+    for (int k = 0; k < c->nchoices; k++) choice_begin(&c->choices[k]);
     return !c->requests || ask_engine(c, why);
 }
 
@@ -116,12 +117,13 @@ static void take_piece(completion *c, int prompt, const request_piece *p)
     } else {
         ok = choice_add_text(to, p->text);
         if (ok && c->request.log_probabilities && p->tokens)
-            ok = choice_add_token(to, p->text, p->log_probability,
+            ok = choice_add_token(to, p->own, p->log_probability,
                                   p->nalternatives
                                       ? reply_alternatives(engine_model(c->exchange.engine),
                                                            p->nalternatives, p->alternatives, p->id,
                                                            p->log_probability)
                                       : NULL);
+        choice_settle(to);
     }
     if (!ok) snprintf(c->failed, sizeof c->failed, "there is no memory for the answer");
 }
@@ -145,7 +147,7 @@ static reply_choice as_reply(const choice *c, int index)
     return (reply_choice){.index = index,
                           .text = c->text.bytes,
                           .end = c->end,
-                          .ntokens = c->ntokens,
+                          .ntokens = c->certain,
                           .tokens = c->tokens,
                           .offset = c->offset};
 }
@@ -200,22 +202,20 @@ static bool add_choice_event(completion *c, int index)
     choice      *from = &c->choices[index];
     reply_choice reply = as_reply(from, index);
     bool         ok = add_event(c, reply_completion(&c->head, 1, &reply, NULL));
-    from->offset += from->text.count;
-    from->text.count = 0;
-    from->text.bytes[0] = 0;
-    choice_forget_tokens(from);
+    choice_forget(from);
     return ok;
 }
 
 static bool add_piece_event(completion *c, int prompt, const request_piece *p)
 {
+    int     index = prompt * c->results + p->result;
+    choice *to = &c->choices[index];
     if (p->end == FINISH_FAILED) {
-        c->choices[prompt * c->results + p->result].end = p->end;
+        to->end = p->end;
         return add_event(c, reply_error(MHD_HTTP_SERVICE_UNAVAILABLE, p->text));
     }
     take_piece(c, prompt, p);
-    bool nothing = !*p->text && !p->end && !c->request.log_probabilities;
-    return nothing || add_choice_event(c, prompt * c->results + p->result);
+    return (!*p->text && !p->end && !to->certain) || add_choice_event(c, index);
 }
 
 static bool add_last_events(completion *c)

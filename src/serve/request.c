@@ -75,15 +75,17 @@ void request_destroy(request *x)
 
 void request_say(request *x, const request_piece *piece)
 {
-    size_t n = strlen(piece->text),
+    const char *own = piece->own ? piece->own : "";
+    size_t      n = strlen(piece->text) + 1, size = strlen(own) + 1,
            others = sizeof *piece->alternatives * (size_t)piece->nalternatives;
-    unread_piece *s = malloc(sizeof *s + others + n + 1);
+    unread_piece *s = malloc(sizeof *s + others + n + size);
     if (piece->end) x->open--;
     if (s) {
         *s = (unread_piece){.piece = *piece};
         if (others) memcpy(s->alternatives, piece->alternatives, others);
         s->piece.alternatives = s->alternatives;
-        s->piece.text = memcpy((char *)s->alternatives + others, piece->text, n + 1);
+        s->piece.text = memcpy((char *)s->alternatives + others, piece->text, n);
+        s->piece.own = memcpy((char *)s->alternatives + others + n, own, size);
         if (x->last)
             x->last->next = s;
         else

@@ -52,10 +52,12 @@ typedef enum finish_reason {
 typedef struct request_piece {
     int         result; /* from 0 on */
     const char *text;   /* maybe ""; of FINISH_FAILED: the reason.  Valid until the next piece */
-    int         tokens; /* number of tokens in it */
-    int32_t     id;     /* of its single token; -1: none, or several */
-    double      log_probability; /* of its tokens */
-    int         nalternatives;   /* most probable tokens for its position, best first */
+    const char
+        *own; /* the text of its single token, some of which may be held back for a later piece */
+    int  tokens;                            /* number of tokens in it */
+    int32_t                id;              /* of its single token; -1: none, or several */
+    double                 log_probability; /* of its tokens */
+    int                    nalternatives;   /* most probable tokens for its position, best first */
     const mtf_alternative *alternatives;
     finish_reason          end; /* of this result */
 } request_piece;
@@ -73,7 +75,7 @@ void request_free(request *x);
 typedef struct unread_piece {
     struct unread_piece *next;
     request_piece        piece;
-    mtf_alternative      alternatives[]; /* then the text */
+    mtf_alternative      alternatives[]; /* then the texts */
 } unread_piece;
 
 /* One result; with beams one for all results. */

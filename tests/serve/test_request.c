@@ -91,8 +91,12 @@ static void test_faulty_completions(void **state)
 {
     (void)state;
     refused("", "the body is not JSON: it is empty");
-    refused("{", "the body is not JSON");
-    refused("{\"prompt\": \"a\"} x", "the body is not JSON");
+    refused("{", "the body is not JSON: it ends too early");
+    refused("{\"prompt\": \"a\", ", "the body is not JSON: it ends too early");
+    refused("{\"prompt\": \"a\"} x more",
+            "the body is not JSON: what stands from byte 17 on is wrong");
+    refused("{\"prompt\": a, \"n\": 1}",
+            "the body is not JSON: what stands from byte 12 on is wrong");
     refused("[1]", "the body is not a JSON object");
     refused("{\"prompt\": \"\xff\"}", "the body is not UTF-8");
     refused("{\"prompt\": \"a\\u0000b\"}", "the body has a character with code 0");

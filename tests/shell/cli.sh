@@ -63,7 +63,7 @@ for command in train eval plan layout show verify; do
     check "help of $command lists the built-in models" 0 out "built-in models" "  mnist-conv"
 done
 run run --help
-check "help of run lists its options" 0 out "--feed NAME=FILE.npy" "--fetch NAME[=FILE.npy]" \
+check "help of run lists its options" 0 out "--feed NAME=FILES" "--fetch NAME[=FILE.npy]" \
     "--steps N" "--seed N" "--threads N" "--device cpu|cuda|check" "--memory BYTES" "--json"
 awk '/^  --/ { at = match($0, /  [a-z]/) ; if (match(substr($0, 3), /   *[a-z]/)) print RSTART + RLENGTH }' \
     out | sort -u >columns
@@ -84,7 +84,7 @@ misused "a configuration as a word"      '"whale.gin" is a configuration: name i
 misused "a prompt as a word"             'what to do with "Call me"; prompts come from standard input, or from --inputs FILE' decode whales "Call me"
 misused "a text as a word"               'what to do with "Call me"; texts come from --targets FILE' score whales "Call me"
 misused "a file of text as a word"       'what to do with "x.txt"; the text comes from --eval-text FILES' perplexity whales x.txt
-misused "option without its value"       "--feed needs a value: --feed NAME=FILE.npy" run x.mtf --feed
+misused "option without its value"       "--feed needs a value: --feed NAME=FILES[:...]" run x.mtf --feed
 misused "option before another"          "--feed needs a value" run x.mtf --feed --json
 misused "value for an option without"    "--json takes no value" run x.mtf --json=yes
 misused "option given twice"             "--seed was given twice" run x.mtf --seed 1 --seed 2
@@ -193,15 +193,15 @@ prints "column-major files are turned" "[[1, 2]," run square.mtf --feed x=fortra
 # ---- run: what goes wrong ------------------------------------------------------------------------
 
 refuses "no such file"        '"absent.mtf": No such file or directory' run absent.mtf
-refuses "a folder"            'Is a directory' run "$work"
+refuses "a folder"            'has no model.mtf, as mtf train FILE.mtf writes it' run "$work"
 printf 'x: f32[] = input\0\n' >zero.mtf
 refuses "a zero byte"         'is not a text: byte 16 is zero' run zero.mtf
 file empty.mtf '# nothing'
 refuses "nothing to compute"  '"empty.mtf" names no tensor to compute' run empty.mtf
 run run two.mtf --feed a=a.npy --fetch sum
-check "missing feed" 2 err 'input "b", f32[n=3], has no value' '--feed b=FILE.npy'
+check "missing feed" 2 err 'input "b", f32[n=3], has no value' '--feed b=FILES'
 refuses "misspelt feed"       'no tensor is called "aa"' run two.mtf --feed aa=a.npy
-refuses "feed without a file" '--feed takes NAME=FILE.npy, not "a"' run two.mtf --feed a
+refuses "feed without a file" '--feed takes NAME=FILES, then any of' run two.mtf --feed a
 refuses "feed of no input"    '"sum" is not an input but the result of add; the file'"'"'s inputs: "a", "b"' \
     run two.mtf --feed sum=a.npy
 refuses "feed given twice"    '--feed a was given twice' run two.mtf --feed a=a.npy --feed a=b.npy
@@ -212,6 +212,16 @@ run run two.mtf --feed a=a.npy --feed b=x_f32.npy --fetch sum
 check "wrong feed shape" 1 err 'input "b" is f32[n=3], but "x_f32.npy" has f32 (2, 3)'
 run run pass.mtf --feed x=x_f32.npy
 check "wrong feed type" 1 err 'input "x" is bool[a=2, b=3], but "x_f32.npy" has f32 (2, 3)'
+printf 'p,q\n1,2\n3,4\n5,6\n' >rows.csv
+printf '7\n8\n9\n' >column.csv
+prints "a column of a table"   "sum: f32[n=3]
+[2, 6, 10]" run two.mtf --feed a=rows.csv:part=p --feed b=rows.csv:part=0 --fetch sum
+prints "numbers scaled"        "4, 5.5,   7]" run two.mtf --feed a=rows.csv:part=p:scale=0.5 --feed b=column.csv:scale=1/2 --fetch sum
+prints "a table beside an array" "sum: f32[n=3]" run two.mtf --feed a=a.npy --feed b=column.csv --fetch sum
+refuses "too many columns"     'field "b" has 2 elements' run two.mtf --feed a=a.npy --feed b=rows.csv:header --fetch sum
+printf '1\n2\n' >short.csv
+refuses "too few rows"         'input "b" is f32[n=3], which takes 3 rows, but "short.csv" has 2' run two.mtf --feed a=a.npy --feed b=short.csv --fetch sum
+refuses "a word that is none"  'there is no "prat="; did you mean "part="?' run two.mtf --feed a=rows.csv:prat=p --feed b=b.npy
 refuses "feed that is absent" '"absent.npy": No such file' run two.mtf --feed a=absent.npy --feed b=b.npy
 refuses "feed that is a folder" 'is a folder' run two.mtf --feed a="$work" --feed b=b.npy
 
@@ -343,6 +353,11 @@ check "ops lists all" 0 out "einsum(xs..." "relu(x)" "= top_k(x" "lowest index"
 run ops einsum
 check "ops of one" 0 out "einsum(xs..."
 if [ "$(grep -c '^[^ ]' out)" -eq 1 ]; then pass; else lose "ops of one is one" "1 entry" "$(cat out)"; fi
+prints "a word of the language"  "dx, dw = gradients(loss; x, w)" ops gradients
+prints "another"                 "h = history(s)" ops history
+refuses "a word, misspelt"    'there is no operation "gradient"; did you mean "gradients"?' ops gradient
+misused "a word as JSON"      '"yield" is a word of the text language and no operation' ops yield --json
+refuses "a name of others"    'there is no operation "mm"; products of all kinds are einsum' ops mm
 refuses "unknown operation"   'there is no operation "einsun"; did you mean "einsum"?' ops einsun
 # An entry's first line stands in a file as it is, but for the words in capitals.
 for entry in variable conv2d softmax max_pool random_normal; do
@@ -392,7 +407,7 @@ check "the best layout, and why others lose" 0 out "optimal: 4 legal layouts loo
 run layout dense.mtf --mesh auto:5 --machine $slow
 check "the only mesh is told, too" 0 out "--mesh mesh_0:5 --layout batch:mesh_0"
 run layout dense.mtf --mesh auto:6 --machine $slow --json; is_json "layout --json"
-check "what ties is told so" 0 out "equally good"
+check "what ties is told so" 0 out "as good as --mesh mesh_0:3,mesh_1:2 --layout batch:mesh_0+mesh_1: the same time and memory"
 check "a mesh is found" 0 out '"mesh":' '"mesh_0:6"' '"optimal":' 'true'
 run plan dense.mtf --mesh a:4 --layout auto --machine $slow
 check "plan --layout auto" 0 out "batch:a"

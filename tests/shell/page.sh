@@ -372,6 +372,7 @@ check "a loss that is not a number" 1 nan.html "failed: " "steps"
 looks "a loss that is not a number" nan.html .setting
 fits "a loss that is not a number" nan.html
 
+[ "$MTF_TEST" = fast ] && experts_steps=20 || experts_steps=70
 cat >mixture.gin <<'END'
 include 'lm_moe.gin'
 num_layers = 1
@@ -383,7 +384,7 @@ max_length = 32
 run.sequence_length = {'targets': 32}
 run.batch_size = ('sequences_per_batch', 8)
 END
-run train --gin_file mixture.gin --text "$root/data/text/moby-dick.txt:documents=file:joined" --steps 70 --quiet --report experts.html
+run train --gin_file mixture.gin --text "$root/data/text/moby-dick.txt:documents=file:joined" --steps $experts_steps --quiet --report experts.html
 check "experts" 0 experts.html "The load of experts" "32 experts" "<summary>The configuration" "<dt>command</dt>"
 whole "experts" experts.html 300000
 looks "experts" experts.html '.heat path'

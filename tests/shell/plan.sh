@@ -122,7 +122,7 @@ check "standard input" 0 out "1 processor"
 
 # A file that mtf train would train is planned as it is, and says so; what trains, or is asked for, is not reminded.
 grep -v '^dw\|^n[wv] ' net.mtf >untrained.mtf
-says="step             the results only; --optimizer adam plans a training step"
+says="a step           computes the results only; --optimizer adam plans a training step"
 whole=(untrained.mtf --mesh x:2 --layout batch:x)
 prints "a plan of the results only"    "$says" plan "${whole[@]}"
 prints "two of the results only"       "$says" plan "${whole[@]}" --diff hidden:x
@@ -131,8 +131,15 @@ for asked in "plan ${whole[*]} --optimizer adam" "plan ${whole[*]} --fetch loss"
     "layout untrained.mtf --mesh x:2 --rate 0.1"; do
     # shellcheck disable=SC2086
     run $asked
-    [ $status -eq 0 ] && ! grep -q '^step' out && pass || lose "no reminder: $asked" "no row \"step\"" "$(grep ^step out err)"
+    [ $status -eq 0 ] && ! grep -q '^a step' out && pass || lose "no reminder: $asked" "no row \"a step\"" "$(grep '^a step' out err)"
 done
+
+run plan "${whole[@]}" --html results.html
+grep -q "computes the results only; --optimizer adam" results.html && pass || lose "a page of the results only" "so" "$(head -c 300 results.html)"
+run plan --gin_file lm_base --gin_file tiny --batch 1 --gin_param "run.sequence_length = {'targets': 8}"
+check "a plan for a vocabulary that nobody has named" 0 err "mtf: note: no vocabulary is named: this is for bytes, 259 ids; --vocabulary names another"
+run plan --gin_file lm_base --gin_file tiny --batch 1 --gin_param "run.sequence_length = {'targets': 8}" --vocabulary bytes
+[ $status = 0 ] && ! grep -q vocabulary err && pass || lose "one that is named" "no note" "$(cat err)"
 
 # What is cut to fit a line stands whole with --all.
 long=a_name_that_is_much_longer_than_the_columns_of_a_table

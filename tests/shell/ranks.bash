@@ -36,4 +36,8 @@ export OMPI_MCA_btl_vader_single_copy_mechanism=none    # containers forbid it, 
 export OMP_WAIT_POLICY=passive HWLOC_HIDE_ERRORS=2        # a bare container has no /sys to look at
 export ASAN_OPTIONS=detect_leaks=0                      # MPI leaves some behind
 
+# A job that has failed ends at once: the launcher waits a second for its ranks to follow a signal, twice.  For tests
+# that ask what the failing rank itself says.
+end_at_once() { export OMPI_MCA_odls_base_sigkill_timeout=0; }
+
 lives() { [ -r "/proc/$1/stat" ] && [ "$(awk '{ print $3 }' "/proc/$1/stat" 2>/dev/null)" != Z ]; }

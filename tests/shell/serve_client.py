@@ -129,6 +129,17 @@ def case_score():
     greedy = complete("once", max_tokens=5, temperature=0, logprobs=2)["choices"][0]["logprobs"]
     for top, value in zip(greedy["top_logprobs"], greedy["token_logprobs"]): assert max(top.values()) == value, greedy
     assert complete("once", max_tokens=2, logprobs=0)["choices"][0]["logprobs"]["top_logprobs"] is None
+    # Where a stop string ends the text, the tokens end, too: whole and as a stream.
+    whole = complete("once", max_tokens=12, seed=9, logprobs=1)["choices"][0]
+    stop = whole["text"][3:6]
+    cut = complete("once", max_tokens=12, seed=9, logprobs=1, stop=stop)["choices"][0]
+    tokens = cut["logprobs"]["tokens"]
+    assert stop and cut["text"] == whole["text"][:whole["text"].index(stop)] and cut["finish_reason"] == "stop", (whole, cut)
+    assert "".join(tokens) == cut["text"] and (not tokens or tokens[-1]), cut
+    assert cut["logprobs"]["token_logprobs"] == whole["logprobs"]["token_logprobs"][:len(tokens)], (whole, cut)
+    said = [e["choices"][0]["logprobs"] for e in events("once", max_tokens=12, seed=9, logprobs=1, stop=stop)]
+    for key in ("tokens", "token_logprobs", "text_offset", "top_logprobs"):
+        assert [x for s in said for x in s[key]] == cut["logprobs"][key], (key, said, cut)
     # What the prompt might have been, token by token: as decoding says it in the same place.
     echoed = complete("once", max_tokens=0, echo=True, logprobs=4)["choices"][0]["logprobs"]
     assert len(echoed["top_logprobs"]) == 4, echoed

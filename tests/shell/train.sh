@@ -13,8 +13,10 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
 . "$root/tests/shell/cases.bash"
 . "$root/tests/shell/ranks.bash"
+end_at_once
 [ -n "$without_ranks" ] && echo "only threads: $without_ranks"
-kills=${KILLS:-10}
+fast() { [ "$MTF_TEST" = fast ]; }      # a sample
+fast && curve_steps=40 kills=${KILLS:-3} || curve_steps=200 kills=${KILLS:-10}
 RANDOM=${TRAIN_SEED:-1}
 
 says() { if grep -qF -- "$3" "$2"; then pass; else lose "$1" "$3" "$(head -c 800 "$2")"; fi; } # NAME FILE TEXT
@@ -48,8 +50,8 @@ curve() {                               # curve NAME COMMAND...: like that witho
     local name=$1 got
     "${@:2}" >curve 2>err </dev/null || { lose "$name" "exit status 0" "$(head -c 600 err)"; return; }
     got=$(apart alone curve)
-    if awk -v got="$got" 'BEGIN { split(got, g); exit !(g[1] == 200 && g[2] < 1e-4) }'; then pass
-    else lose "$name" "200 steps, at most 1e-4 apart" "$got"; fi
+    if awk -v got="$got" -v steps=$curve_steps 'BEGIN { split(got, g); exit !(g[1] == steps && g[2] < 1e-4) }'; then pass
+    else lose "$name" "$curve_steps steps, at most 1e-4 apart" "$got"; fi
 }
 # Ranks add in the order of threads, so that their curve is the same to the last digit.
 alike() {                               # alike NAME: after the curves of threads and of ranks
@@ -61,7 +63,8 @@ layouts=(                               # mesh, layout, numbers of ranks
     'x:2,y:2  batch:x,hidden:y  2 4'
     'x:3      batch:x           3'
 )
-curves=("$MTF" "${small[@]}" --steps 200 --json)
+fast && layouts=('x:2,y:2  batch:x,hidden:y  2' 'x:3      batch:x           3')
+curves=("$MTF" "${small[@]}" --steps $curve_steps --json)
 "${curves[@]}" >alone 2>err || lose "curve without a mesh" "exit status 0" "$(head -c 600 err)"
 for row in "${layouts[@]}"; do
     read -r mesh layout counts <<<"$row"
@@ -75,7 +78,7 @@ for row in "${layouts[@]}"; do
     done
 done
 says "accuracy comes last" alone '"accuracy":0.'
-[ "$(losses alone | wc -l)" = 200 ] && pass || lose "a line for each step" 200 "$(wc -l <alone)"
+[ "$(losses alone | wc -l)" = $curve_steps ] && pass || lose "a line for each step" $curve_steps "$(wc -l <alone)"
 
 # ---- resuming ------------------------------------------------------------------------------------
 
@@ -213,6 +216,13 @@ if [ -z "$without_ranks" ]; then
     "${launcher[@]}" -n 2 "$MTF" "${toy[@]}" --steps 30 --nan-step 17 --mesh x:2 --layout batch:x >out 2>err </dev/null
     says "NaN on ranks" err 'made the first NaN, in "trouble"'
 fi
+run "${toy[@]}" --steps 1 --rate "cosine(0.1) * linear_warmup(5)"
+check "a rate without a number" 0 err 'mtf: warning: the rate "cosine(0.1) * linear_warmup(5)" has no number among its factors, so it goes up to 1; ' \
+    '"0.001 * cosine(0.1) * linear_warmup(5)" goes up to 0.001'
+for rate in 0.01 "0.1 * cosine" "linear_decay * 0.1" truncated_rsqrt noam "constant(0.1)"; do
+    run "${toy[@]}" --steps 1 --rate "$rate"
+    [ $status = 0 ] && ! grep -q warning err && pass || lose "a rate that says how high it goes: $rate" "no warning" "$(cat err)"
+done
 refuses "a loss that grows beyond bounds" 'had become infinite before' "${toy[@]}" --steps 2000 --rate 1e4 --layers 2
 
 # The error names the file's line, the step, and what was wrong with an input.
@@ -222,7 +232,7 @@ log=(train log.mtf --optimizer sgd --rate 0.0001 --threads 1 --steps 9)
 not_finite() {                          # not_finite NAME TEXT VALUE: among eight examples, all in two steps
     { seq 7; echo "$3"; } >column.tsv
     refuses "$1" "$2" "${log[@]}" --data x=column.tsv:part=0
-    [ -n "$without_ranks" ] && return
+    [ -n "$without_ranks" ] || { fast && [ "$3" != -1 ]; } && return
     "${launcher[@]}" -n 2 "$MTF" "${log[@]}" --data x=column.tsv:part=0 --mesh x:2 --layout batch:x >out 2>err </dev/null
     [ "$(grep -cF -- "${2##*step}" err)" = 1 ] && pass || lose "$1, on ranks" "once: ${2##*step}" "$(cat err)"
 }
@@ -428,7 +438,7 @@ done
 endless=("${mean[@]}" --steps 1000000000)
 hopeless() {                            # hopeless NAME TEXT OPTION...: also on ranks, where it is said once
     refuses "$1" "$2" "${endless[@]}" "${@:3}"
-    [ -n "$without_ranks" ] && return
+    [ -n "$without_ranks" ] || { fast && [ $((hopeless++ % 4)) != 0 ]; } && return
     "${launcher[@]}" -n 2 "$MTF" "${endless[@]}" "${@:3}" --mesh x:2 --layout batch:x >out 2>err </dev/null
     [ "$(grep -cF -- "$2" err)" = 1 ] && pass || lose "$1, on ranks" "once: $2" "$(cat err)"
 }

@@ -113,6 +113,18 @@ train --gin_file small.gin --steps 1 --gin_param 'd_modle = 16' --gin_param 'num
 check "macros that are misspelt" 0 err \
     'mtf: warning: --gin_param "d_modle = 16": the macro "d_modle" is not used; did you mean "d_model"?' \
     'mtf: warning: --gin_param "num_headz = 2": the macro "num_headz" is not used; did you mean "num_heads"?'
+run plan --gin_file pair.gin --gin_param 'encodr/SelfAttention.num_heads = 8' --gin_param 'trian/utils.run.train_steps = 9' \
+    --gin_param 'encoder/DenseReluDense.f9 = 1' --gin_skip_unknown
+check "scopes that are misspelt" 0 err \
+    'encodr/SelfAttention.num_heads is not used: nothing in this run reads it; it has no scope "encodr"; did you mean "encoder"?' \
+    'trian/run.train_steps is not used: nothing in this run reads it; it has no scope "trian": leave that out'
+run train --gin_file small.gin --text $book --steps 1 --gin_param "run.learning_rate_schedule = [@linear_warmup, @linear_decay]"
+check "a configuration's rate without a number" 0 err \
+    "mtf: warning: run.learning_rate_schedule, linear_warmup(steps=10000.0) * linear_decay(steps=0.1), has no number among its factors"
+run plan --gin_file t5_1_1_small --gin_param "run.learning_rate_schedule = 0.01"
+[ $status = 0 ] && ! grep -q "not used" err && pass || lose "what a file of mtf's own binds for nothing" "no warning" "$(cat err)"
+run train --gin_file small.gin --text $book --steps 1 --gin_param "run.learning_rate_schedule = [0.5, @linear_warmup]"
+! grep -q "no number" err && pass || lose "one with a number" "no warning" "$(cat err)"
 refuses "a wrong line of the command line" 'mtf: value: --gin_param "d_model = 0": Unitransformer.d_model takes a whole number' \
     train --gin_file small.gin --text $book --steps 1 --gin_param 'd_ff = 8' --gin_param 'd_model = 0'
 misused "a GPU that is called otherwise" 'not "gpu"; did you mean "cuda"?' train --gin_file small.gin --text $book --steps 1 --device gpu
@@ -133,6 +145,16 @@ done
 misused "the configuration's objective" "text_dataset.objective: objective=delimited gives one sequence" \
     train --gin_file pair.gin --steps 1 --gin_param "run.train_dataset_fn = @text_dataset" \
     --gin_param "text_dataset.files = 'pairs.tsv'" --gin_param "text_dataset.objective = 'delimited'"
+run train --gin_file small.gin --text pairs.tsv --batch 2 --steps 1
+check "a column alone of pairs" 0 err '"pairs.tsv" has several columns, but the objective takes single texts: column 0 is read alone; ' \
+    'objective=delimited takes inputs and targets'
+for one in pairs.tsv:targets=1 one.tsv; do
+    printf 'a b\nc d\ne f\n' >one.tsv
+    run train --gin_file small.gin --text $one --batch 2 --steps 1
+    [ $status = 0 ] && ! grep -q columns err && pass || lose "a column that is meant: $one" "no note" "$(cat err)"
+done
+misused "text for pairs" '"book.txt" is plain text, but the objective needs inputs and targets; a file of the format tsv or tfrecord has both, and objective=spans' \
+    train --gin_file pair.gin --text book.txt --steps 1
 refuses "too little text" "8 examples do not fill a batch of 80; a smaller batch or more examples are needed" \
     train --gin_file pair.gin --text pairs.tsv --batch 80 --steps 1
 if ! grep -q MTF_ err; then pass; else lose "names of C" "none" "$(cat err)"; fi

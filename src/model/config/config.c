@@ -12,9 +12,9 @@
 static bool read_all(mtf_config *c, const mtf_config_opts *o)
 {
     if (!o->no_defaults) {
-        c->gin.reading_defaults = true;
+        c->gin.reading_own = true;
         TRY(gin_read_file(&c->gin, "defaults.gin", NULL));
-        c->gin.reading_defaults = false;
+        c->gin.reading_own = false;
     }
     for (int k = 0; o->files && o->files[k]; k++) TRY(gin_read_file(&c->gin, o->files[k], NULL));
     for (int k = 0; o->params && o->params[k]; k++) {
@@ -127,7 +127,7 @@ const char *mtf_config_operative(mtf_config *c)
     if (c->noperatives) qsort(c->operatives, (size_t)c->noperatives, sizeof(operative), by_name);
     for (int k = 0; k < c->noperatives; k++) {
         const operative *o = &c->operatives[k];
-        if (before && (strcmp(before->name, o->name) || strcmp(before->scope, o->scope)))
+        if (before && (strcmp(before->name, o->name) != 0 || strcmp(before->scope, o->scope) != 0))
             text_add(&t, "\n");
         text_add(&t, "%s%s%s.%s = %s\n", o->scope, *o->scope ? "/" : "", o->name, o->parameter,
                  o->value);

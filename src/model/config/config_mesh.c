@@ -194,7 +194,9 @@ static const char *const dimensions[] = {"batch",       "outer_batch",
                                          "n_keys",      "n_values",
                                          "knn",         "product_key",
                                          "key",         "tmp",
-                                         "branch_d_ff", NULL};
+                                         "branch_d_ff", "batch_unsplit",
+                                         "slots",       "outer_batch_unsplit",
+                                         NULL};
 
 static void check_dimension(mtf_config *c, const gin_value *v, const pair *rule)
 {

@@ -2,6 +2,7 @@
 #include "model/config/configurable.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/config/known_model.h"
@@ -342,9 +343,34 @@ static bool overridden(mtf_config *c, int i)
     return false;
 }
 
+/* Whether something is called in this scope, or in one inside it. */
+static bool is_called_in(const mtf_config *c, const char *scope)
+{
+    size_t n = strlen(scope);
+    for (int i = 0; i < c->noperatives; i++) {
+        const char *its = c->operatives[i].scope;
+        if (strncmp(its, scope, n) == 0 && (!its[n] || its[n] == '/')) return true;
+    }
+    return false;
+}
+
+/* What a binding's scope may have been meant to be, as nearest_hint says it; "" where it is a scope of the run. */
+static const char *unknown_scope(const mtf_config *c, const gin_binding *b, char *text, size_t room)
+{
+    nearest near = {.wanted = b->scope};
+    char    hint[200];
+    if (!*b->scope || is_called_in(c, b->scope)) return "";
+    for (int i = 0; i < c->noperatives; i++) nearest_offer(&near, c->operatives[i].scope);
+    nearest_hint(&near, hint, sizeof hint);
+    bool plain = !*hint && strcmp(last_part(b->selector), known_run_function.name) == 0;
+    snprintf(text, room, "; it has no scope \"%s\"%s", b->scope, plain ? ": leave that out" : hint);
+    return text;
+}
+
 void note_unused(mtf_config *c)
 {
     gin_file *g = &c->gin;
+    char      scope[400];
     for (int i = 0; i < g->nbindings; i++) {
         gin_binding        *b = &g->bindings[i];
         const configurable *k =
@@ -355,9 +381,10 @@ void note_unused(mtf_config *c)
         if (k->standing == STANDING_NO_EFFECT)
             gin_say(g, &b->at, false, "%s.%s has no effect in mtf", k->name, b->parameter);
         else
-            gin_say(g, &b->at, true, "%s%s%s.%s is not used: nothing in this run reads it%s",
+            gin_say(g, &b->at, true, "%s%s%s.%s is not used: nothing in this run reads it%s%s",
                     b->scope, *b->scope ? "/" : "", k->name, b->parameter,
-                    k->standing == STANDING_ABSENT ? ", and it is not available in mtf" : "");
+                    k->standing == STANDING_ABSENT ? ", and it is not available in mtf" : "",
+                    unknown_scope(c, b, scope, sizeof scope));
     }
     for (int i = 0; i < g->nbindings; i++) {
         gin_binding *b = &g->bindings[i];

@@ -58,7 +58,7 @@ typedef struct gin_binding {
     const gin_value *value;
     gin_place        at;
     bool             used;
-    bool             quiet; /* from defaults.gin: no note where it is unused */
+    bool             quiet; /* from a file that came with mtf: no note where it is unused */
 } gin_binding;
 
 typedef struct gin_file {
@@ -68,8 +68,8 @@ typedef struct gin_file {
     int                nbindings, room;
     mtf_config_note   *notes;
     int                nnotes, notes_room;
-    int                including; /* depth of nested includes */
-    bool               reading_defaults;
+    int                including;   /* depth of nested includes */
+    bool               reading_own; /* a file that came with mtf, or one that it includes */
 } gin_file;
 
 /* ---- reading ---- */
@@ -109,6 +109,8 @@ enum { GIN_LONGEST = 1 << 20 }; /* bytes of a file */
 /* The path of the file to read, in the session's arena; NULL where there is none.  Tries the path as
  * given, the folder of `from`, the folders of the options, and the files installed with mtf. */
 const char *gin_find(gin_file *g, const char *path, const char *from);
+/* Whether the file that was found came with mtf. */
+bool gin_is_own(const char *found);
 /* Offers the names of all files that came with mtf. */
 void gin_offer_names(gin_file *g, nearest *near);
 

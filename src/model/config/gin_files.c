@@ -63,13 +63,25 @@ const char *gin_find(gin_file *g, const char *path, const char *from)
     char found[ROOM], folder[PATH_MAX];
     bool ok = try_in("", path, found, ROOM);
     if (!ok && from && *path != '/' && strlen(from) < sizeof folder) {
-        strcpy(folder, from);
+        memcpy(folder, from, strlen(from) + 1);
         ok = try_in(dirname(folder), path, found, ROOM);
     }
     for (int k = 0; !ok && g->folders && g->folders[k]; k++)
         ok = try_in(g->folders[k], path, found, ROOM);
     if (!ok && *path) ok = installed_each("gin", try_installed, &(wanted){path, found, ROOM});
     return ok ? arena_text(&g->session->arena, found) : NULL;
+}
+
+static bool holds(void *context, const char *folder)
+{
+    const char *path = context;
+    size_t      n = strlen(folder);
+    return strncmp(path, folder, n) == 0 && path[n] == '/';
+}
+
+bool gin_is_own(const char *found)
+{
+    return installed_each("gin", holds, (void *)found);
 }
 
 /* ---- names that there are ---- */

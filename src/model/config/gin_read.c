@@ -83,7 +83,8 @@ static bool read_word(gin_scanner *s, gin_value *v)
     static const char *const words[] = {"None", "False", "True"};
     for (int k = 0; k < 3; k++) {
         size_t n = strlen(words[k]);
-        if (strncmp(s->at, words[k], n) || ascii_is_alnum(s->at[n]) || s->at[n] == '_') continue;
+        if (strncmp(s->at, words[k], n) != 0 || ascii_is_alnum(s->at[n]) || s->at[n] == '_')
+            continue;
         v->kind = k ? GIN_BOOL : GIN_NONE;
         v->truth = k == 2;
         s->at += n;
@@ -121,7 +122,7 @@ static bool bind(gin_scanner *s, gin_binding b)
     gin_value *v = arena_new(&g->session->arena, gin_value);
     TRY(v && read_value(s, v));
     b.value = v;
-    b.quiet = g->reading_defaults;
+    b.quiet = g->reading_own;
     TRY(arena_push(&g->session->arena, g->bindings, g->nbindings, g->room) != NULL);
     g->bindings[g->nbindings++] = b;
     return true;
@@ -254,8 +255,11 @@ bool gin_read_file(gin_file *g, const char *path, const gin_place *from)
         return gin_fail(g, from, ERR_FILE, "more than %d files include each other", MOST_INCLUDED);
     char *text = file_text(g, found, from);
     TRY(text != NULL);
+    bool outer = g->reading_own;
     g->including++;
+    g->reading_own = outer || gin_is_own(found);
     bool ok = gin_read_text(g, text, found);
     g->including--;
+    g->reading_own = outer;
     return ok;
 }

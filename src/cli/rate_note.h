@@ -1,0 +1,10 @@
+/* What a schedule without a number means. */
+#ifndef CLI_RATE_NOTE_H
+#define CLI_RATE_NOTE_H
+
+#include "cli/train_setup.h"
+
+/* Warns of a rate that goes up to 1 because its schedule has no number. */
+void rate_note(const setup *s);
+
+#endif
