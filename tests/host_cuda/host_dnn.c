@@ -23,8 +23,8 @@ typedef struct descriptor {
     cudnnBackendHeurMode_t       mode;      /* of advice */
 } descriptor;
 
-/* MTF_HOST_CUDA_DNN=none: it does not start; greedy: it wants more working space than there is;
- * unable: it makes no plan; unadvised: only its second way to advise does; wrong: results of
+/* MTF_HOST_CUDA_DNN=none: it does not start; greedy: it wants more working space than there is,
+ * which with honest it says before a plan is built; unable: it makes no plan; unadvised: only its second way to advise does; wrong: results of
  * convolutions are, so that its use shows.  Several words may be given. */
 static bool is_asked(const char *what)
 {
@@ -224,6 +224,11 @@ static bool set_graph(descriptor *d, int name, int64_t n, const void *values)
         return (size_t)n == sizeof d->graph;
     }
     if (name != CUDNN_ATTR_OPERATIONGRAPH_OPS) {
+        if (name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG && is_asked("greedy") &&
+            is_asked("honest")) {
+            printf("cuDNN: a plan is built that has said that it wants too much working space\n");
+            abort();
+        }
         d->graph = parts[0]->graph;
         return true;
     }
@@ -336,6 +341,10 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const from,
     case CUDNN_ATTR_ENGINECFG_ENGINE:
         (*(descriptor **)values)->graph.engine = d->graph.engine;
         (*(descriptor **)values)->finished = true;
+        return CUDNN_STATUS_SUCCESS;
+    case CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE:
+        if (!is_asked("honest")) return CUDNN_STATUS_NOT_SUPPORTED;
+        *(int64_t *)values = workspace_of(&d->graph);
         return CUDNN_STATUS_SUCCESS;
     case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
         *n = notes_of(d->graph.engine, values);

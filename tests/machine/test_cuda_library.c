@@ -143,11 +143,11 @@ static void test_in_a_loop(void **unused)
  * than was planned. */
 static void test_our_kernels_otherwise(void **unused)
 {
-    static const char *const refusals[] = {"none", "greedy"};
+    static const char *const refusals[] = {"none", "greedy", "greedy,honest"};
     (void)unused;
     if (asked_real_gpu()) return;
     results own = run(&small[0], small[0].type, "cuda", "no");
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
         setenv("MTF_HOST_CUDA_DNN", refusals[k], 1);
         results refused = run(&small[0], small[0].type, "cuda", "all");
         if (!is_same(&own, &refused)) fail_msg("\"%s\": other bits", refusals[k]);

@@ -304,13 +304,13 @@ static void test_in_a_loop(void **unused)
  * working space than was planned. */
 static void test_our_kernels_otherwise(void **unused)
 {
-    static const char *const refusals[] = {"none", "greedy", "unable"};
+    static const char *const refusals[] = {"none", "greedy", "greedy,honest", "unable"};
     form                     f = small;
     (void)unused;
     if (asked_real_gpu()) return;
     f.type = "bf16", f.channels = 24; /* no other test keeps its plan */
     results own = run(&f, f.type, "cuda", "no", false);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         setenv("MTF_HOST_CUDA_DNN", refusals[k], 1);
         results refused = run(&f, f.type, "cuda", "all", false);
         assert_all_near(&f, &refused, &own, rounding(&f));

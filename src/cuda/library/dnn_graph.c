@@ -7,7 +7,7 @@
 enum { ALIGNED = 16 }; /* bytes; all tensors in memory are */
 /* Plans that are looked at, and those that are built: the library advises the best first, building one may take
  * seconds, and where the first few need too much working space our kernels are sooner there. */
-enum { MOST_CANDIDATES = 64, MOST_BUILT = 8 };
+enum { MOST_CANDIDATES = 64, MOST_BUILT = 4 };
 
 /* Headers call these deprecated, versions before 9.8 need them. */
 static const cudnnBackendAttributeName_t plan_handle = (cudnnBackendAttributeName_t)400,
@@ -306,6 +306,16 @@ static bool is_within(const dnn_graph *g, dnn_part configuration, dnn_limits lim
     return said && !(notes & limits.without) && (notes & limits.with) == limits.with;
 }
 
+/* Is its working space within limits, as far as it says so before it is built? */
+static bool is_small(const dnn_graph *g, dnn_part configuration, dnn_limits limits)
+{
+    int64_t n = 0, bytes = 0;
+    bool    said =
+        g->api->cudnnBackendGetAttribute(configuration, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE,
+                                         CUDNN_TYPE_INT64, 1, &n, &bytes) == CUDNN_STATUS_SUCCESS;
+    return !said || n != 1 || bytes <= limits.workspace;
+}
+
 /* The best of what the library advises in one way.  Its parts are apart from the graph's: where it
  * has no advice, another way may. */
 static dnn_plan choose_by(const dnn_graph *g, dnn_part all, cudnnBackendHeurMode_t mode,
@@ -325,7 +335,7 @@ static dnn_plan choose_by(const dnn_graph *g, dnn_part all, cudnnBackendHeurMode
                                                     CUDNN_TYPE_BACKEND_DESCRIPTOR, MOST_CANDIDATES,
                                                     &n, found) == CUDNN_STATUS_SUCCESS;
     for (int k = 0, built = 0; advised && k < n && k < MOST_CANDIDATES && !p.plan; k++)
-        if (built < MOST_BUILT && is_within(g, found[k], limits)) {
+        if (built < MOST_BUILT && is_within(g, found[k], limits) && is_small(g, found[k], limits)) {
             p = plan_of(g, found[k], limits.workspace);
             built++;
         }

@@ -11,7 +11,7 @@
 #include "cuda/library/window_graph.h"
 #include "program/window_form.h"
 
-static const int64_t most_space = (int64_t)256 << 20, some_space = (int64_t)16 << 20; /* bytes */
+static const int64_t most_space = (int64_t)1 << 30, some_space = (int64_t)16 << 20; /* bytes */
 
 static bool suits(const instr *i)
 {

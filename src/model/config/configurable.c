@@ -318,7 +318,7 @@ bool check_names(mtf_config *c)
         if (is_of_run(k, b)) b->selector = known_run_function.name;
         if (k && (takes_any(k) || find_parameter(k, b->parameter))) continue;
         TRY(mtf_ok(c->gin.session));
-        if (!c->skip_unknown) return fail_parameter(c, k, b->parameter, &b->at);
+        if (k && !c->skip_unknown) return fail_parameter(c, k, b->parameter, &b->at);
         gin_say(&c->gin, &b->at, true,
                 k ? "%s has no parameter \"%s\": it is left out"
                   : "there is no configurable \"%s\" with a \"%s\": it is "
