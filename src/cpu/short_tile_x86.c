@@ -185,15 +185,17 @@ static void pack_columns_amx(const short_strip *s, int64_t k, uint16_t *to)
     pack_panels(s, k, (form){COLS, PAIR, AMX_DEEP}, to);
 }
 
-/* The configuration as in Intel's manual: all eight tiles have 16 rows of 64 bytes. */
+/* The configuration as in Intel's manual: all eight tiles have 16 rows of 64 bytes.  It is a constant: gcc believes that
+ * the instruction reads eight bytes, and leaves out what a function would write behind them. */
 static void begin_amx(void)
 {
-    struct {
+    static const struct {
         uint8_t  palette, start, reserved[14];
         uint16_t bytes[16];
         uint8_t  rows[16];
-    } shapes = {.palette = 1};
-    for (int i = 0; i < 8; i++) shapes.bytes[i] = 64, shapes.rows[i] = LANES;
+    } shapes = {.palette = 1,
+                .bytes = {64, 64, 64, 64, 64, 64, 64, 64},
+                .rows = {LANES, LANES, LANES, LANES, LANES, LANES, LANES, LANES}};
     _tile_loadconfig(&shapes);
 }
 
