@@ -2,7 +2,9 @@
 #include <cblas.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cpu/contract_way.h"
+#include "cpu/crew.h"
 #include "cpu/device_cpu.h"
 #include "cpu/kernels.h"
 #include "cpu/short_tile.h"
@@ -98,11 +100,45 @@ static size_t cpu_scratch(device *d, const program *p, int threads)
     return kernels_scratch_bytes(p, threads);
 }
 
+/* What is known of each instruction; nothing, where there is one thread only. */
+static bool cpu_prepare(device_context *c, const program *p, run_state *r)
+{
+    mtf_session *s = c->device->session;
+    if (r->threads < 2 || p->ninstrs == 0) return true;
+    crew *known = block_alloc(&s->allocator, &s->fault, sizeof *known * (size_t)p->ninstrs, false);
+    TRY(known != NULL);
+    for (int k = 0; k < p->ninstrs; k++)
+        known[k] = crew_of(instr_flops(&p->instrs[k]), instr_bytes(&p->instrs[k]));
+    r->prepared = known;
+    return true;
+}
+
+static void cpu_forget(device_context *c, const program *p, run_state *r)
+{
+    (void)p;
+    if (r->prepared) block_free(&c->device->session->allocator, r->prepared);
+    r->prepared = NULL;
+}
+
+static void run_with_crew(const instr *i, run_state *r, crew *known)
+{
+    run_state with = *r;
+    bool      timed = crew_is_timed(known);
+    double    begin = timed ? clock_seconds() : 0;
+    with.alone = !crew_wants_all(known);
+    kernels[i->kind](i, &with);
+    crew_note(known, timed ? clock_seconds() - begin : 0);
+}
+
 static bool cpu_run(device_context *c, const program *p, int index, run_state *r)
 {
     (void)c;
     const instr *i = &p->instrs[index];
-    kernels[i->kind](i, r);
+    crew        *known = r->prepared;
+    if (known)
+        run_with_crew(i, r, &known[index]);
+    else
+        kernels[i->kind](i, r);
     return true;
 }
 
@@ -127,6 +163,8 @@ static device *cpu_open(mtf_session *s)
                        .read = cpu_copy,
                        .enter = cpu_enter,
                        .leave = cpu_leave,
+                       .prepare = cpu_prepare,
+                       .forget = cpu_forget,
                        .begin = cpu_begin,
                        .run = cpu_run,
                        .scratch_bytes = cpu_scratch,

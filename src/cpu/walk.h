@@ -37,16 +37,18 @@ static inline int work_parts(const run_state *r, int64_t elements, int64_t limit
     return (int)(limit < r->threads ? (limit > 1 ? limit : 1) : r->threads);
 }
 
-/* PARALLEL(r, parts) before a loop over parts: each iteration may run on its own thread.  The team
- * has all threads even if there are fewer parts: OpenMP ends the threads that a smaller team leaves
- * out and starts new ones for the next larger team, which takes longer than most instructions.
+/* PARALLEL(r, parts) before a loop over parts: each iteration may run on its own thread, unless one
+ * thread is to do them all.  The team has all threads even if there are fewer parts: OpenMP ends the
+ * threads that a smaller team leaves out and starts new ones for the next larger team, which takes
+ * longer than most instructions.
  * INDEPENDENT before an inner loop: no iteration reads what another one wrote.  (An iteration may
  * overwrite what it read itself, which `restrict` would forbid.)  INDEPENDENT_LONG before one whose
  * iterations are long: several in a row would only take the compiler's time. */
 #define KERNEL_PRAGMA(text) _Pragma(#text)
 #ifdef _OPENMP
 #define PARALLEL(r, parts)                                                                         \
-    KERNEL_PRAGMA(omp parallel for num_threads((r)->threads) schedule(static, 1) if (parts > 1))
+    KERNEL_PRAGMA(omp parallel for num_threads((r)->threads) schedule(static, 1)                       \
+                      if ((parts) > 1 && !(r)->alone))
 #else
 #define PARALLEL(r, parts)
 #endif

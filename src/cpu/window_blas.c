@@ -158,7 +158,7 @@ static void blas_result(const window_nest *n, gemm base, char *scratch)
     if (input) base.b = (matrix){false, (int)n->chans};
     int64_t blocks = ceil_div(units, at_once);
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
+#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1 && !n->alone)
 #endif
     for (int part = 0; part < n->threads; part++)
         for (int64_t b = blocks * part / n->threads; b < blocks * (part + 1) / n->threads; b++) {
@@ -229,7 +229,7 @@ static void blas_filter(const window_nest *n, gemm base, char *scratch)
     base.a.transposed = true;
     if (parts > 1) base.c.ld = (int)(n->groups * n->outs);
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
+#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1 && !n->alone)
 #endif
     for (int64_t task = 0; task < parts * t.all; task++) {
         int64_t     part = task / t.all, tile = task % t.all, rest = tile % each;

@@ -41,7 +41,7 @@ void window_filter_transpose(const window_nest *n, char *to)
 {
     int64_t taps = taps_of(n), each = (int64_t)window_filter_bytes(n) / taps;
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
+#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1 && !n->alone)
 #endif
     for (int64_t tap = 0; tap < taps; tap++) {
         char *w = n->w + window_filter_at(n, tap), *transposed = to + tap * each;
@@ -91,7 +91,7 @@ void window_filter_sum(const window_nest *n, const char *parts, int64_t count)
     int64_t bytes = (int64_t)mtf_dtype_bytes(n->type), length = n->groups * n->outs;
     int64_t apart = (int64_t)window_filter_bytes(n) / bytes, rows = taps_of(n) * n->chans;
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
+#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1 && !n->alone)
 #endif
     for (int64_t row = 0; row < rows; row++) {
         char *w = n->w + window_filter_at(n, row / n->chans) + row % n->chans * n->w_chan * bytes;

@@ -90,6 +90,7 @@ window_nest window_nest_of(const instr *i, const run_state *r)
         n.w = operand(r, w);
         n.y = operand(r, y);
         n.threads = n.large && r->threads > 1 ? r->threads : 1;
+        n.alone = r->alone;
     }
     return n;
 }

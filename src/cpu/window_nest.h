@@ -31,6 +31,7 @@ typedef struct window_nest {
     bool        large; /* worth several threads */
     char       *x, *w, *y;
     int         threads;
+    bool        alone; /* one of them does the work of all */
 } window_nest;
 
 /* r is NULL while planning: no addresses, and one thread. */

@@ -288,7 +288,7 @@ void window_panel(const window_nest *n, char *scratch)
     forward.kind = WINDOW_FORWARD;
     matrices(n, &p.w, &p.y);
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
+#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1 && !n->alone)
 #endif
     for (int part = 0; part < n->threads; part++)
         for (int64_t u = units * part / n->threads; u < units * (part + 1) / n->threads; u++) {

@@ -148,7 +148,7 @@ static void plain_filter(const window_nest *n, const lanes *l)
     int64_t              blocks = ceil_div(l->lanes, LANES);
     int64_t              each = l->groups * l->terms * blocks;
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
+#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1 && !n->alone)
 #endif
     for (int64_t task = 0; task < n->outer_taps * n->row.taps * each; task++) {
         int64_t rest = task % each;
@@ -167,7 +167,7 @@ static void plain_result(const window_nest *n, const lanes *l)
     int64_t                  length = input ? n->row.in : n->row.out;
     int64_t rows = input ? n->outer_in : n->outer_out, per_row = ceil_div(length, PLACES);
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
+#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1 && !n->alone)
 #endif
     for (int64_t task = 0; task < rows * per_row; task++) {
         int64_t first = task % per_row * PLACES;

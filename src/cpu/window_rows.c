@@ -132,7 +132,7 @@ static void pack_filters(const window_nest *n, const form *f, float *to)
 {
     int64_t units = f->columns / UNIT;
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
+#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1 && !n->alone)
 #endif
     for (int64_t k = 0; k < n->outer_taps * units; k++)
         pack_filter(n, f, k / units, k % units * UNIT, to + k * f->width * UNIT);
@@ -171,7 +171,7 @@ static void rows_result(const window_nest *n, const form *f, char *lines, float 
     int64_t units = (n->kind == WINDOW_INPUT ? n->outer_in : n->outer_out) * per_row;
     pack_filters(n, f, filters);
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
+#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1 && !n->alone)
 #endif
     for (int part = 0; part < n->threads; part++)
         for (int64_t u = units * part / n->threads; u < units * (part + 1) / n->threads; u++)
@@ -218,7 +218,7 @@ static void rows_filter(const window_nest *n, const form *f, char *lines, char *
 {
     int64_t parts = parts_of(n), tasks = parts * n->outer_taps, rows = n->outer_out;
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1)
+#pragma omp parallel for schedule(static) num_threads(n->threads) if (n->threads > 1 && !n->alone)
 #endif
     for (int thread = 0; thread < n->threads; thread++)
         for (int64_t task = tasks * thread / n->threads; task < tasks * (thread + 1) / n->threads;

@@ -28,7 +28,8 @@ typedef struct run_state {
     void      **base; /* start of each buffer */
     uint64_t    seed;
     uint32_t    step;
-    int         threads;
+    int         threads;    /* among which the processor divides its work */
+    bool        alone;      /* one of them does it all, part by part: results are the same */
     void       *scratch;    /* working space; scratch_bytes gives its size */
     work_done  *done;       /* NULL: not counted */
     bool        one_by_one; /* each instruction's results are looked at, or its time */

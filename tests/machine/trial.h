@@ -1,7 +1,8 @@
 /* Trials of kernels: instructions by hand, three thread counts, plain sums.
  *
  * A trial is an instruction with operands in memory of exactly their size.  It
- * runs with 1, 2 and 3 threads and must give the same bytes each time, but for OpenBLAS.
+ * runs with 1, 2 and 3 threads and must give the same bytes each time, but for OpenBLAS;
+ * and always the same where one thread does the work of all.
  */
 #ifndef TESTS_MACHINE_TRIAL_H
 #define TESTS_MACHINE_TRIAL_H
@@ -158,6 +159,29 @@ static inline double rounding_of(const trial *t)
     return type == MTF_BF16 ? 1e-2 : type == MTF_F32 ? 1e-4 : 1e-12;
 }
 
+static inline size_t result_bytes(const trial *t, int o)
+{
+    return (size_t)t->count[o] * mtf_dtype_bytes(t->operands[o].type);
+}
+
+/* One thread does the work of all. */
+static inline void assert_same_alone(trial *t, kernel *k, int nout, int threads,
+                                     void *const *before)
+{
+    void *given[2];
+    for (int o = 0; o < nout; o++) {
+        given[o] = memcpy(malloc(result_bytes(t, o)), t->memory[o], result_bytes(t, o));
+        memcpy(t->memory[o], before[o], result_bytes(t, o));
+    }
+    t->run.alone = true;
+    run_once(t, k, nout, threads);
+    t->run.alone = false;
+    for (int o = 0; o < nout; o++) {
+        assert_memory_equal(t->memory[o], given[o], result_bytes(t, o));
+        free(given[o]);
+    }
+}
+
 /* Runs with 1, 2, 3 threads from the same outputs, which must come out the same. */
 static inline void run_trial(trial *t, kernel *k, int nout)
 {
@@ -166,13 +190,14 @@ static inline void run_trial(trial *t, kernel *k, int nout)
     for (size_t team = 0; team < sizeof teams / sizeof *teams; team++) {
         int threads = teams[team];
         for (int o = 0; o < nout; o++) {
-            size_t bytes = (size_t)t->count[o] * mtf_dtype_bytes(t->operands[o].type);
+            size_t bytes = result_bytes(t, o);
             if (!before[o]) memcpy(before[o] = malloc(bytes), t->memory[o], bytes);
             memcpy(t->memory[o], before[o], bytes);
         }
         run_once(t, k, nout, threads);
+        if (threads > 1) assert_same_alone(t, k, nout, threads, before);
         for (int o = 0; o < nout; o++) {
-            size_t bytes = (size_t)t->count[o] * mtf_dtype_bytes(t->operands[o].type);
+            size_t bytes = result_bytes(t, o);
             if (!first[o]) memcpy(first[o] = malloc(bytes), t->memory[o], bytes);
             if (is_for_openblas(t))
                 assert_within(t->operands[o].type, t->count[o], t->memory[o], first[o],
