@@ -252,7 +252,8 @@ bool npy_header_parse(mtf_session *s, const char *name, const unsigned char *byt
 size_t npy_header_print(mtf_dtype type, int ndims, const int64_t *sizes,
                         char header[NPY_HEADER_ROOM])
 {
-    const char *descr = "|V1"; /* f8: NumPy has no such type, and no input reads it */
+    static const char version_1[8] = "\x93NUMPY\x01"; /* and 0 */
+    const char       *descr = "|V1"; /* f8: NumPy has no such type, and no input reads it */
     for (int i = KNOWN_TYPES - 1; i >= 0; i--)
         if (known_types[i].type == (raw_type)type) descr = known_types[i].descr;
     const size_t start = 10, room = NPY_HEADER_ROOM;
@@ -266,7 +267,7 @@ size_t npy_header_print(mtf_dtype type, int ndims, const int64_t *sizes,
     size_t total = (used + 1 + 63) / 64 * 64; /* the elements begin at a multiple of 64 */
     memset(header + used, ' ', total - used);
     header[total - 1] = '\n';
-    memcpy(header, "\x93NUMPY\x01\x00", 8);
+    memcpy(header, version_1, sizeof version_1);
     header[8] = (char)((total - start) & 0xff);
     header[9] = (char)((total - start) >> 8);
     return total;

@@ -95,15 +95,21 @@ static bool read_sum(const cJSON *object, const char *key, uint64_t *sum)
     return !*end;
 }
 
+/* The text of a member; NULL: it has none, or the item is no object. */
+static const char *word_of(const cJSON *item, const char *key)
+{
+    return cJSON_IsObject(item) ? cJSON_GetStringValue(json_member(item, key)) : NULL;
+}
+
 static bool read_file(const parsing *p, const cJSON *item)
 {
-    contents    *c = p->contents;
-    kept_file    f = {0};
-    const cJSON *name = cJSON_IsObject(item) ? json_member(item, "name") : NULL;
-    if (!cJSON_IsString(name) || !json_whole(json_member(item, "bytes"), &f.bytes) ||
-        !read_sum(item, "header_sum", &f.header_sum) || strchr(name->valuestring, '/'))
+    contents   *c = p->contents;
+    kept_file   f = {0};
+    const char *name = word_of(item, "name");
+    if (!name || !json_whole(json_member(item, "bytes"), &f.bytes) ||
+        !read_sum(item, "header_sum", &f.header_sum) || strchr(name, '/'))
         return wrong(p, "list of files");
-    f.name = arena_text(c->arena, name->valuestring);
+    f.name = arena_text(c->arena, name);
     if (f.name && text_printable(c->arena, f.name) != f.name) return wrong(p, "list of files");
     TRY(f.name && arena_push(c->arena, c->files, c->nfiles, c->files_room));
     c->files[c->nfiles++] = f;
@@ -131,16 +137,15 @@ static bool read_dims(const cJSON *names, const cJSON *sizes, mtf_shape *shape)
 
 static bool read_tensor(const parsing *p, const cJSON *item)
 {
-    mtf_dtype    type;
-    mtf_shape    shape = {0};
-    int64_t      file;
-    const cJSON *name = cJSON_IsObject(item) ? json_member(item, "name") : NULL;
-    const cJSON *word = name ? json_member(item, "type") : NULL;
-    if (!cJSON_IsString(name) || !cJSON_IsString(word) || !dtype_parse(word->valuestring, &type) ||
+    mtf_dtype   type;
+    mtf_shape   shape = {0};
+    int64_t     file;
+    const char *name = word_of(item, "name"), *word = word_of(item, "type");
+    if (!name || !word || !dtype_parse(word, &type) ||
         !json_whole(json_member(item, "file"), &file) || file >= p->contents->nfiles ||
         !read_dims(json_member(item, "dims"), json_member(item, "sizes"), &shape))
         return wrong(p, "list of tensors");
-    kept_tensor *t = contents_add(p->contents, name->valuestring);
+    kept_tensor *t = contents_add(p->contents, name);
     TRY(t && contents_shape(p->contents, t, type, &shape));
     t->file = (int)file;
     t->at = -1; /* not known yet */
@@ -224,9 +229,9 @@ bool manifest_parse(contents *c, const char *path, const char *text, size_t byte
 {
     parsing p = {.contents = c, .path = path, .fault = c->arena->fault};
     TRY(is_sound(&p, text, bytes));
-    cJSON       *root = json_read(text, bytes);
-    const cJSON *word = root ? json_member(root, "format") : NULL;
-    bool ok = is_readable(&p, cJSON_IsString(word) ? word->valuestring : "") && read_all(&p, root);
+    cJSON      *root = json_read(text, bytes);
+    const char *word = word_of(root, "format");
+    bool        ok = is_readable(&p, word ? word : "") && read_all(&p, root);
     cJSON_Delete(root);
     return ok;
 }

@@ -143,14 +143,14 @@ bool table_read(const sorted_table *t, table_visit *visit, void *context)
     table_reading r = {.table = t, .visit = visit, .context = context};
     table_key     key = {.used = 0};
     table_block   index;
-    uint64_t      unused;
+    uint64_t      at, bytes; /* of a block that nothing is in */
     if (t->all.end - t->all.at < FOOTER || number_at(t->all.end - 8, 8) != TABLE_MARK)
         return fail(t->arena->fault, ERR_DAMAGED,
                     "\"%s\" is not the index of a checkpoint of TensorFlow: it lacks the mark at "
                     "its end",
                     t->path);
     message footer = {t->all.end - FOOTER, t->all.end - 8};
-    if (!message_take_varint(&footer, &unused) || !message_take_varint(&footer, &unused))
+    if (!message_take_varint(&footer, &at) || !message_take_varint(&footer, &bytes))
         return damaged(t, "it does not say where its blocks are");
     bool ok =
         block_open(t, &footer, &index) && entries_read(t, index.entries, &key, block_read, &r);

@@ -1,6 +1,8 @@
 /* Session, fetches, mesh, layout and machine of a command line. */
 #include "cli/choices.h"
 
+#include <assert.h>
+
 #include "cli/graph_file.h"
 #include "cli/thread_limit.h"
 #include "machine/launch.h"
@@ -155,6 +157,7 @@ bool choose_site(const options *o, mtf_session *s, price_rates *r, site *at)
     TRY(option_number(o, "hosts", 1, MAX_PROCESSORS, &hosts));
     TRY(mesh_parse(s, text ? text : "", &m));
     int processors = mesh_size(&m), nodes = r->node ? (processors + r->node - 1) / r->node : 1;
+    assert(nodes > 0);
     if (!hosts) hosts = (uint64_t)nodes;
     if (!ranks) ranks = (uint64_t)(nodes > 1 ? processors : launch_find().size);
     if (ranks && ranks < hosts && option_given(o, "ranks") && option_given(o, "hosts"))

@@ -1,4 +1,5 @@
 /* mtf ckpt convert: other types, names or formats of tensors. */
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -79,10 +80,11 @@ static bool new_type(conversion *v, const kept_tensor *t, mtf_dtype *type)
     *type = t->type;
     for (int i = 0; option_nth(v->options, "type", i); i++) {
         const char *text = option_nth(v->options, "type", i);
-        char       *pattern, *word;
+        char       *pattern = NULL, *word = NULL;
         mtf_dtype   wanted;
         bool        named = names(v, "type", i, t->name, &pattern, &word);
         TRY(mtf_ok(v->session));
+        assert(pattern && word);
         if (!dtype_parse(word, &wanted))
             return fail(f, ERR_USAGE, "--type %s: there is no element type \"%s\"", text, word);
         if (dtype_is_f8(wanted))

@@ -122,7 +122,7 @@ static bool write_lines(dataset_lines *l, FILE *const *to)
 bool dataset_lines_write(dataset_lines *l, const char *output)
 {
     static const char *const suffixes[SIDES] = {".inputs", ".targets"};
-    const char              *paths[SIDES];
+    const char              *paths[SIDES] = {NULL, NULL};
     FILE                    *to[SIDES] = {NULL, NULL};
     bool                     two = l->made || l->pairs.read.pairs, ok = true;
     if (!l->source.name) return true;

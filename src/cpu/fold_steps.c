@@ -7,6 +7,7 @@
  */
 #include "cpu/fold_steps.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "cpu/level.h"
@@ -58,6 +59,7 @@ enum { LANES = 16 }; /* which are added pairwise at the end */
         T        best[PIECE / 2 + 1];                                                              \
         for (; n > 1; x = best) {                                                                  \
             int64_t half = n / 2;                                                                  \
+            assert(half > 0);                                                                      \
             INDEPENDENT                                                                            \
             for (int64_t i = 0; i < half; i++) {                                                   \
                 T a = x[i], b = x[half + i];                                                       \

@@ -146,7 +146,7 @@ static void prepare_mapping(const instr *i, const run_state *r, int threads, map
     m->slot_bytes = slot_bytes(i, &m->registers);
     m->row = 1;
     m->in_passes = waits_for_rows(i);
-    m->tiles_per_line = 0;
+    m->tiles = m->tiles_per_line = 0;
     if (i->map.nrow) {
         prepare_rows(m, indexed, threads);
         return;

@@ -1,6 +1,8 @@
 /* Where a map's registers lie while it runs. */
 #include "cpu/map_registers.h"
 
+#include <assert.h>
+
 #include "base/dtype.h"
 #include "program/scalar.h"
 
@@ -27,6 +29,7 @@ static int read_at(const instr *i, const map_registers *m, int step,
     const formula_place *f = formula_at(&m->formulas, step);
     if (formula_takes(&m->formulas, step)) return 0;
     if (!f) return map_operands(&i->map.steps[step], reg);
+    assert(f->neach >= 0 && f->none >= 0);
     for (int k = 0; k < f->neach; k++) reg[k] = f->each[k];
     for (int k = 0; k < f->none; k++) reg[f->neach + k] = f->one[k];
     return f->neach + f->none;

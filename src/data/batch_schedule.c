@@ -1,6 +1,8 @@
 /* Which examples make which batch. */
 #include "data/batch_schedule.h"
 
+#include <assert.h>
+
 static int64_t times(int64_t a, int64_t b)
 {
     return __builtin_mul_overflow(a, b, &a) ? INT64_MAX : a;
@@ -15,6 +17,7 @@ static int64_t full_batches(const batch_schedule *s)
 
 int64_t largest_divisor(int64_t batch, int64_t most)
 {
+    assert(most > 0);
     while (batch % most) most--;
     return most;
 }

@@ -326,7 +326,7 @@ bool batches_continue(mtf_batches *b, int64_t position, const char *place)
     if (!b->streamed || !place || !*place) return seek(b, position, NULL);
     if (sscanf(place, "%" SCNd64 ".%" SCNd64 ".%" SCNd64 "%c", &at.epoch, &at.window, &at.row,
                &rest) != 3 ||
-        at.epoch < 0 || at.window < 0 || at.row < 0)
+        !row_cursor_possible(&at))
         return fail(&b->session->fault, ERR_USAGE,
                     "\"%s\" is not a position in the data; a position is an epoch, a window and a "
                     "row, as \"0.12.345\"",

@@ -1,10 +1,20 @@
 /* The order of examples that lie in sections. */
 #include "data/row_stream.h"
 
+#include <assert.h>
+
+bool row_cursor_possible(const row_cursor *c)
+{
+    const int64_t most = INT64_MAX / (2 * WINDOW_SECTIONS);
+    return c->epoch >= 0 && c->window >= 0 && c->row >= 0 && c->epoch <= most &&
+           c->window <= most && c->row <= most;
+}
+
 /* ---- windows ---- */
 
 static int64_t window_size(const row_stream *s, int64_t window)
 {
+    assert(window >= 0);
     if (!s->shuffle) return 1;
     return window < 4 ? (int64_t)1 << window : WINDOW_SECTIONS;
 }
@@ -12,6 +22,7 @@ static int64_t window_size(const row_stream *s, int64_t window)
 /* The place, in the epoch's order of sections, of a window's first. */
 static int64_t window_first(const row_stream *s, int64_t window)
 {
+    assert(window >= 0);
     if (!s->shuffle) return window;
     return window <= 4 ? ((int64_t)1 << window) - 1 : 15 + WINDOW_SECTIONS * (window - 4);
 }

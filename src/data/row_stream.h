@@ -19,6 +19,9 @@ typedef struct row_cursor {
     int64_t row; /* examples of the window that have been taken */
 } row_cursor;
 
+/* Can a stream come here?  None gets so far that the places of sections would overflow. */
+bool row_cursor_possible(const row_cursor *c);
+
 typedef struct row_stream {
     const row_sections *sections;
     bool                shuffle;

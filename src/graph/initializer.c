@@ -1,6 +1,7 @@
 /* Initialisers: how a variable's first value is drawn. */
 #include "graph/initializer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -91,6 +92,7 @@ static bool parse_each(const char *text, initializer *out)
 static bool parse_numbers(const char *text, int count, initializer *out)
 {
     double *to[2] = {&out->a, &out->b};
+    assert(count <= 2);
     if (count == 0) return *text == 0;
     for (int i = 0; i < count; i++) text = take_number(text, i == 0, to[i]);
     return ends(text);

@@ -95,6 +95,7 @@ static bool same_graph(node *n)
 static bool gather_inputs(node *n, int nin, mtf_tensor *const *in)
 {
     int most = nin, nblocks = 0;
+    assert(!n->op->blocks || n->blocks);
     while (n->op->blocks && n->op->blocks[nblocks]) most += n->blocks[nblocks++]->ncaptures;
     n->in = arena_array(&n->graph->arena, mtf_tensor *, most);
     TRY(n->in || !most);

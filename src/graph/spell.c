@@ -66,10 +66,10 @@ void spell_type_and_shape(textbuf *t, mtf_dtype type, const mtf_shape *shape)
 /* Is `text`, read as a double and stored as `type`, the value? */
 static bool reads_back(const char *text, double value, mtf_dtype type)
 {
-    double want = 0, got = 0; /* 8 bytes: room for an element of any type */
+    scalar want = {.whole = 0}, got = {.whole = 0}; /* 8 bytes: room for an element of any type */
     dtype_store(type, &want, 0, value);
     dtype_store(type, &got, 0, number_read(text, NULL));
-    return memcmp(&want, &got, sizeof want) == 0;
+    return want.whole == got.whole;
 }
 
 void spell_real(textbuf *t, double value, mtf_dtype type)

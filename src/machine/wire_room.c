@@ -148,11 +148,26 @@ typedef struct kept_needs {
     int          count;
 } kept_needs;
 
+static bool same_map(const span_map *a, const span_map *b)
+{
+    return memcmp(&a->cut, &b->cut, sizeof a->cut) == 0 && a->size == b->size &&
+           a->mult == b->mult && a->low == b->low && a->high == b->high && a->div == b->div;
+}
+
+static bool same_args(const exchange_args *a, const exchange_args *b)
+{
+    if (a == b) return true;
+    bool same = mtf_shape_equal(a->shape, b->shape) && a->mapped == b->mapped &&
+                memcmp(&a->from, &b->from, sizeof a->from) == 0 &&
+                memcmp(&a->to, &b->to, sizeof a->to) == 0;
+    for (int d = 0; same && d < a->shape.ndims; d++)
+        if (a->mapped >> d & 1) same = same_map(&a->map[d], &b->map[d]);
+    return same;
+}
+
 static bool same_exchange(const instr *a, const instr *b)
 {
-    return a->out[0].type == b->out[0].type &&
-           (a->exchange == b->exchange ||
-            memcmp(a->exchange, b->exchange, sizeof *a->exchange) == 0);
+    return a->out[0].type == b->out[0].type && same_args(a->exchange, b->exchange);
 }
 
 static needs known_exchange_needs(kept_needs *kept, const place *p, const instr *i)

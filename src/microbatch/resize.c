@@ -70,7 +70,7 @@ static void resize_cut(const copying *c, const node *n, attr *attrs)
     int dim = find_attr(n, "dim"), size = find_attr(n, "size"), begin = find_attr(n, "begin");
     int before = find_attr(n, "before"), after = find_attr(n, "after"), step = find_attr(n, "step"),
         between = find_attr(n, "between");
-    if (dim < 0 || n->op->attrs[dim].kind != ATTR_WORD || n->nin < 1) return;
+    if (!n->op->attrs || dim < 0 || n->op->attrs[dim].kind != ATTR_WORD || n->nin < 1) return;
     const char *name = n->attrs[dim].text;
     int64_t     from = mtf_shape_dim(n->in[0]->shape, name).size;
     int64_t     now = resize_of(c->rules, name, from);

@@ -64,7 +64,7 @@ static bool build(const settings *v, bool training, network *n)
 {
     mtf_dim batch = {"batch", 0}, io = {"io", 0}, from;
     int64_t hidden, layers, nan_step;
-    types   t;
+    types   t = {0};
     TRY(setting_count(v, "batch", 1, &batch.size) && setting_count(v, "io", 1, &io.size) &&
         setting_count(v, "hidden", 1, &hidden) && setting_count(v, "layers", 0, &layers) &&
         setting_count(v, "nan-step", -1, &nan_step) && read_types(v, &t));

@@ -1,4 +1,5 @@
 /* The gradients of attention: weights are computed again from q, k, lse. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/dtype.h"
@@ -200,6 +201,7 @@ static void grad(tape *t, const node *n, mtf_tensor *const *dy)
         late[i] = real ? mtf_depend(n->in[i], ny, dys) : n->in[i];
         if (real && tape_wants(t, n->in[i])) from[nx] = i, xs[nx++] = late[i];
     }
+    assert(n->nargs > ATTENTION_LSE);
     if (!attention_compose_grad(n, &r, late, d)) return;
     ny = 0;
     for (int o = 0; o < n->nout; o++)

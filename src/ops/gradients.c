@@ -5,6 +5,7 @@
  * node's `grad` is called only where its own outputs received a gradient and some
  * input depends on an x.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,6 +124,7 @@ static void sweep(tape *t, const reach *r, arena *scratch)
 
 static bool of_one_graph(const mtf_tensor *y, int n, mtf_tensor *const *xs)
 {
+    assert(y != NULL);
     for (int i = 0; i < n; i++)
         if (xs[i] && xs[i]->node->graph != y->node->graph)
             return fail(&y->node->graph->session->fault, ERR_GRADIENT,

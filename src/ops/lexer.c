@@ -132,7 +132,7 @@ static token lex_text(lexer *l, token t)
     char *copy = arena_alloc(l->words, (size_t)(l->at - from) + 1);
     if (!copy) return bad(t, NULL);
     for (const char *p = from; p < l->at; p++) {
-        int byte = *p;
+        int byte = (unsigned char)*p;
         if (*p == '\\' && (p++, byte = escaped_byte(&p)) < 0)
             return bad(t,
                        *p == '\n'

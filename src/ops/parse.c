@@ -4,6 +4,7 @@
  * blocks that some of them own are read here; parse_expr reads the right side of
  * a line, annotation the left side.
  */
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -318,6 +319,7 @@ static bool statement(parser *p)
             TRY(call_statement(p, n, targets, &xs));
         else
             TRY(expression_statement(p, n, targets, &xs));
+        assert(xs != NULL);
         TRY(bind_results(p, n, targets, xs, before));
     }
     if (!parse_at_line_end(p)) return parse_expected(p, "the end of the line");

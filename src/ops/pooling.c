@@ -245,7 +245,7 @@ static mtf_tensor *pooled(mtf_tensor *x, const pool *p, double value,
 
 mtf_tensor *mtf_max_pool(mtf_tensor *x, int spatial, const mtf_pool_opts *opts)
 {
-    pool p;
+    pool p = {0};
     if (!graph_of(x) || !resolve(x, spatial, opts, "max_pool", &p)) return NULL;
     bool   real = dtype_is_float(x->type);
     double lowest = real ? -(double)INFINITY : x->type == MTF_I32 ? INT32_MIN : (double)INT64_MIN;
@@ -256,7 +256,7 @@ mtf_tensor *mtf_max_pool(mtf_tensor *x, int spatial, const mtf_pool_opts *opts)
  * kept in f32 until they are means. */
 mtf_tensor *mtf_avg_pool(mtf_tensor *x, int spatial, const mtf_pool_opts *opts)
 {
-    pool    p;
+    pool    p = {0};
     int64_t taps = 1;
     if (!graph_of(x) || !resolve(x, spatial, opts, "avg_pool", &p)) return NULL;
     mtf_dtype   type = x->type, wide = mtf_dtype_bytes(type) == 2 ? MTF_F32 : type;

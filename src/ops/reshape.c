@@ -27,7 +27,7 @@ static bool finish_reshape(node *n, const mtf_shape *shape)
 
 static bool infer_broadcast(node *n)
 {
-    mtf_shape shape;
+    mtf_shape shape = {0};
     TRY(wanted_shape(n, &shape));
     const mtf_shape *x = &n->in[0]->shape;
     for (int i = 0; i < x->ndims; i++) {
@@ -75,7 +75,7 @@ mtf_tensor *mtf_broadcast(mtf_tensor *x, mtf_shape shape)
 
 static bool infer_transpose(node *n)
 {
-    mtf_shape        shape;
+    mtf_shape        shape = {0};
     const mtf_shape *x = &n->in[0]->shape;
     TRY(wanted_shape(n, &shape));
     char a[SHAPE_TEXT], b[SHAPE_TEXT];
@@ -112,7 +112,7 @@ mtf_tensor *mtf_transpose(mtf_tensor *x, mtf_shape shape)
 
 static bool infer_reshape(node *n)
 {
-    mtf_shape shape;
+    mtf_shape shape = {0};
     TRY(wanted_shape(n, &shape));
     char a[SHAPE_TEXT], b[SHAPE_TEXT];
     if (shape_size(&shape) != shape_size(&n->in[0]->shape))

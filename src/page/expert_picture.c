@@ -5,6 +5,7 @@
  */
 #include "page/expert_picture.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -73,6 +74,7 @@ bool expert_picture_add(expert_picture *p, const mtf_train_step *now)
         p->first = now->step;
     }
     if (!p->n) return true;
+    assert(p->layers != NULL);
     if (p->columns == 0 || p->steps == p->each) {
         if (p->columns == COLUMNS) halve(p);
         p->columns++;

@@ -82,7 +82,8 @@ bool run_columns_read(run_columns *r, const char *text, arena *a)
     data += sizeof begin - 1;
     cJSON       *root = json_read(data, (size_t)(end - data));
     const cJSON *runs = root ? json_member(root, "runs") : NULL;
-    bool ok = cJSON_IsArray(runs) && cJSON_IsObject(runs->child) && run_read(r, runs->child, a);
+    bool         ok =
+        runs && cJSON_IsArray(runs) && cJSON_IsObject(runs->child) && run_read(r, runs->child, a);
     cJSON_Delete(root);
     return ok;
 }

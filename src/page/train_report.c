@@ -1,6 +1,7 @@
 /* The page of a training run: curves, evaluations, profile. */
 #include "page/train_report.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -249,6 +250,7 @@ static const char *setting_text(const train_report *r, arena *a)
                                          {"layout ", o->layout},
                                          {"state layout ", o->state_layout}};
     textbuf                 t = {.arena = a};
+    assert(r->opts.command != NULL);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         if (rows[k][1] && *rows[k][1] && (!k || !strstr(r->opts.command, rows[k][1])))
             text_add(&t, "%s%s%s", t.used ? "; " : "", rows[k][0], rows[k][1]);

@@ -1,6 +1,8 @@
 /* Computes an output of a map from its other operands. */
 #include "plan/derive.h"
 
+#include <assert.h>
+
 #include "base/dtype.h"
 #include "program/map_form.h"
 #include "program/scalar.h"
@@ -80,7 +82,9 @@ bool derive_output(const instr *p, int o, int steps, derive_from *from, const vo
     if (last == NOWHERE || n == 0) return false;
     for (int k = 0; k < d.nsteps; k++) {
         int *operand[3] = {&to->steps[k].a, &to->steps[k].b, &to->steps[k].c}, old[3];
-        for (int i = 0; i < map_operands(&to->steps[k], old); i++)
+        int  operands = map_operands(&to->steps[k], old);
+        assert(operands <= 3);
+        for (int i = 0; i < operands; i++)
             *operand[i] = *operand[i] < 0 ? -1 - *operand[i] : n + *operand[i];
     }
     to->result = n + last;

@@ -4,6 +4,7 @@
  * map that does more.  Each product adds the one before it, into the same place, and
  * the map reads one operand.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "plan/epilogues.h"
@@ -60,7 +61,9 @@ static void mark(shorter *r, int reg)
 static void translate(scalar_step *s, const int *now)
 {
     int *to[3] = {&s->a, &s->b, &s->c}, of[3];
-    for (int k = 0, n = map_operands(s, of); k < n; k++) *to[k] = now[of[k]];
+    int  n = map_operands(s, of);
+    assert(n <= 3);
+    for (int k = 0; k < n; k++) *to[k] = now[of[k]];
 }
 
 bool epilogue_replace_sum(program *p, instr *map, int sum, int with, int without)

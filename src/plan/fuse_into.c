@@ -46,7 +46,7 @@ static bool same_step(const scalar_step *a, const scalar_step *b)
     int n = scalar_infos[a->fn].arity;
     if (a->fn != b->fn || a->type != b->type || a->from != b->from) return false;
     if (a->fn == FN_IMMEDIATE || a->fn == FN_INDEX)
-        return a->a == b->a && memcmp(&a->value, &b->value, sizeof a->value) == 0;
+        return a->a == b->a && a->value.whole == b->value.whole;
     return (n < 1 || a->a == b->a) && (n < 2 || a->b == b->b) && (n < 3 || a->c == b->c);
 }
 
@@ -112,13 +112,13 @@ static bool add_writer(joining *j)
 static bool add_reader(joining *j)
 {
     const instr *c = j->c, *p = j->p;
-    int          stored[MAX_REGISTERS];
-    for (int o = 0; o < p->nout; o++) stored[o] = -1;
+    int          stored[MAX_REGISTERS], nout = p->nout;
+    for (int o = 0; o < nout; o++) stored[o] = -1;
     for (int k = 0; k < c->nin; k++) {
         access a = placed(j->loops, j->loops->of_c, &c->in[k]);
         int    o = 0;
-        while (o < p->nout && p->out[o].buffer != c->in[k].buffer) o++;
-        if (o == p->nout) {
+        while (o < nout && p->out[o].buffer != c->in[k].buffer) o++;
+        if (o >= nout) {
             j->reg_c[k] = add_input(j, &a);
         } else {
             access b = placed(j->loops, j->loops->of_p, &p->out[o]);

@@ -65,10 +65,8 @@ static bool may_share(const program *p, const int *loop, const bool *gone, int k
         if (*back < 0 && is_move(p, i, copy, old)) {
             *back = j;
         } else if (*back < 0 ? instr_reads(i, old) || instr_writes(i, old)
-                             : instr_writes(i, copy)) {
+                             : instr_writes(i, old) || instr_writes(i, copy)) {
             return false; /* the old value is still needed, or both would differ again */
-        } else if (*back >= 0 && instr_writes(i, old)) {
-            return false;
         }
     }
     if (kind == BUFFER_FETCH && *back < 0) return false; /* read after the step */

@@ -1,6 +1,7 @@
 /* Kinds of processors: equal part sizes mean equal work. */
 #include "price/census.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,6 +241,7 @@ static bool take_some(census *c, axis_set *s)
 /* Of the set with most classes fewer are taken, until their combinations are not too many. */
 static void limit_kinds(census *c, axis_set *sets, int n)
 {
+    assert(c->most >= 0);
     for (;;) {
         int64_t all = 1;
         int     most = 0;
@@ -311,6 +313,7 @@ bool census_take(census *c)
         if (sets[k].taken < sets[k].nclasses) TRY(take_some(c, &sets[k]));
         TRY(combine_with(c, &sets[k]));
     }
+    assert(c->kinds != NULL); /* each set has a class */
     qsort(c->kinds, (size_t)c->nkinds, sizeof *c->kinds, by_first);
     return true;
 }

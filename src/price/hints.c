@@ -1,6 +1,7 @@
 /* Hints: the single change of a layout that helps most. */
 #include "price/hints.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/free_list.h"
@@ -132,12 +133,11 @@ static weighed_dim *weigh_dims(const trial *t, arena *scratch, int *n)
     return list;
 }
 
-static bool try_all(trial *t, arena *scratch)
+static bool try_all(trial *t, survey *s, arena *scratch)
 {
-    survey s = {.graph = t->graph, .scratch = scratch};
-    TRY(survey_make(&s, t->nfetches, t->fetches));
-    t->live = s.live;
-    t->opts.survey = &s;
+    TRY(survey_make(s, t->nfetches, t->fetches));
+    t->live = s->live;
+    t->opts.survey = s;
     hint   *b = t->best;
     int64_t instrs;
     TRY(estimate_largest(t->graph, t->nfetches, t->fetches, &t->opts, &b->seconds_now, &b->peak_now,
@@ -154,6 +154,7 @@ static bool try_all(trial *t, arena *scratch)
     int          n;
     weighed_dim *dims = weigh_dims(t, scratch, &n);
     TRY(dims || mtf_ok(t->graph->session));
+    assert(dims || n == 0);
     for (int r = 0; r < t->opts.layout->nrules; r++) try_change(t, &t->opts.layout->rules[r], NULL);
     for (int d = 0; d < n; d++) TRY(try_adding(t, dims[d].name) && try_moving(t, dims[d].name));
     return mtf_ok(t->graph->session);
@@ -168,7 +169,8 @@ bool hint_find(mtf_graph *g, int nfetches, mtf_tensor *const *fetches, const est
     free_list memory; /* of the programs that are planned */
     free_list_open(&memory, &g->session->allocator);
     t.opts.memory = &memory.as;
-    bool ok = try_all(&t, &scratch);
+    survey s = {.graph = g, .scratch = &scratch};
+    bool   ok = try_all(&t, &s, &scratch);
     free_list_close(&memory);
     arena_free(&scratch);
     return ok;

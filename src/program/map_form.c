@@ -1,6 +1,8 @@
 /* Which registers of a map hold one value per row. */
 #include "program/map_form.h"
 
+#include <assert.h>
+
 #include "base/saturate.h"
 #include "program/scalar.h"
 
@@ -47,6 +49,7 @@ void map_forms(const instr *i, bool row[MAX_REGISTERS])
         const scalar_step *step = &i->map.steps[s];
         int                reg[3], n = map_operands(step, reg);
         bool               all = i->map.nrow > 0;
+        assert(n <= 3);
         for (int k = 0; k < n; k++) all = all && row[reg[k]];
         if (step->fn == FN_INDEX) all = all && step->a < i->nloops - i->map.nrow;
         row[i->nin + s] = all || map_folds(step->fn);

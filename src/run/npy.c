@@ -5,6 +5,7 @@
  */
 #include "run/npy.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -35,6 +36,7 @@ static void to_row_major(const npy_array *a, const unsigned char *from, int64_t 
     size_t         element = mtf_dtype_bytes(a->type);
     unsigned char *to = a->data;
     int64_t        index[MTF_MAX_DIMS] = {0}, stride[MTF_MAX_DIMS], where = 0;
+    assert(a->ndims >= 0);
     for (int64_t i = 0, step = 1; i < a->ndims; step *= a->size[i], i++) stride[i] = step;
     for (int64_t done = 0; done < count; done++) {
         memcpy(to + (size_t)done * element, from + (size_t)where * element, element);

@@ -1,6 +1,7 @@
 /* The engine on several ranks: the first leads the others. */
 #include "serve/engine_ranks.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,7 @@ int lead_score(engine *e, int n, score_item *items)
     if (n > e->opts.batch) n = (int)e->opts.batch;
     int32_t words = 0, at = 0;
     for (int k = 0; k < n; k++) words += (int32_t)(3 + items[k].nprompt + items[k].nids);
+    assert(words > 0);
     int32_t *list = malloc(sizeof *list * (size_t)words);
     if (!list) return 0;
     for (int k = 0; k < n; k++) {
@@ -138,6 +140,7 @@ static bool follow_step(engine *e)
 
 static bool follow_score(engine *e, const order *o, const int32_t *words)
 {
+    assert(o->count > 0 && o->words > 0);
     score_item *items = calloc((size_t)o->count, sizeof *items);
     double *values = calloc((size_t)o->words, sizeof *values); /* only the first rank uses them */
     bool    ok = items && values;

@@ -1,6 +1,7 @@
 /* Prompts in the form that the kind of model needs. */
 #include "serve/opened_model.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,7 @@ char *model_text(const opened_model *m, const int32_t *ids, int64_t n)
     t.raw = t.token = t.out = none;
     const char *text = "";
     bool        ok = true;
+    assert(n >= 0);
     for (int64_t k = 0; ok && k <= n; k++) {
         text = k < n ? mtf_text_stream_add(&t, ids[k]) : mtf_text_stream_end(&t);
         ok = text && bytes_add(&all, text, strlen(text));

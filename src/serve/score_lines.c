@@ -132,7 +132,10 @@ static const char *copy_trimmed(scoring *s, const char *text)
     size_t n = strlen(text);
     text = line_trim(text, &n);
     char *copy = arena_array(&s->own, char, n + 1);
-    return copy ? memcpy(copy, text, n) : NULL;
+    if (!copy) return NULL;
+    memcpy(copy, text, n);
+    copy[n] = 0;
+    return copy;
 }
 
 /* A text without targets is a target itself. */

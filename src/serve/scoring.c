@@ -1,6 +1,7 @@
 /* Scores: the log probability of given texts, token by token. */
 #include "serve/scoring.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -137,6 +138,7 @@ static bool make_graph(const scorer *s, int inputs_size, int size, bool alternat
     int64_t                length = min_of(sizes[size], longest_row(s->model)), most = length;
     int64_t inputs = encodes ? min_of(sizes[inputs_size], model_max_inputs(s->model)) : 0;
     if (inputs > most) most = inputs;
+    assert(most > 0);
     int64_t    rows = most < TOKENS ? min_of(s->batch, TOKENS / most) : 1;
     mtf_dim    batch = {"batch", rows};
     mtf_graph *g = mtf_graph_new(s->model->session);

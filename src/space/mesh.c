@@ -14,6 +14,7 @@
 static bool parse_axis(mtf_session *s, const char *text, char *piece, mtf_dim *axis)
 {
     char *colon = strchr(piece, ':'), *end;
+    *axis = (mtf_dim){.name = piece};
     if (!colon || colon == piece || strchr(colon + 1, ':'))
         return fail(&s->fault, ERR_USAGE,
                     "--mesh %s: \"%s\" is not an axis; write axis:size, as in rows:2,cols:4", text,
@@ -25,7 +26,7 @@ static bool parse_axis(mtf_session *s, const char *text, char *piece, mtf_dim *a
         return fail(&s->fault, ERR_USAGE,
                     "--mesh %s: the size of axis \"%s\" is \"%s\"; write a whole number, 1 or more",
                     text, piece, colon + 1);
-    *axis = (mtf_dim){piece, size};
+    axis->size = size;
     return true;
 }
 
@@ -57,7 +58,7 @@ static bool check_axes(mtf_session *s, const char *text, int n, const mtf_dim *a
 
 bool mesh_parse(mtf_session *s, const char *text, mesh *m)
 {
-    mtf_dim axes[MAX_AXES];
+    mtf_dim axes[MAX_AXES] = {{0}};
     int     n = 0;
     *m = (mesh){0};
     if (!text) text = "";

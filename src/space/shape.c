@@ -58,7 +58,8 @@ mtf_shape shape_of(int ndims, const mtf_dim *dims)
     int64_t   product = 1;
     for (int i = 0; i < ndims; i++) {
         const char *name = dims[i].name;
-        if (!name_is_legal(name && name[0] == '.' ? name + 1 : name)) return broken(SHAPE_BAD_NAME);
+        if (!name || !name_is_legal(name[0] == '.' ? name + 1 : name))
+            return broken(SHAPE_BAD_NAME);
         if (dims[i].size < 1) return broken_by(SHAPE_BAD_SIZE, dims[i]);
         for (int j = 0; j < i; j++)
             if (strcmp(dims[i].name, dims[j].name) == 0) return broken_by(SHAPE_DUPLICATE, dims[i]);

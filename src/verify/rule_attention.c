@@ -3,6 +3,7 @@
  * The weight of a pair is the hash that stands for the exponential of its score.  The logarithm of a
  * sum of weights is the sum itself, by which the gradient divides.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "verify/rules.h"
@@ -45,6 +46,7 @@ static attention attention_of(reference *r, const node *n, const tensor_value *i
     attention a = {.r = r, .n = n, .in = in};
     a.query = word_of(n, "query");
     a.memory = word_of(n, "memory");
+    assert(a.memory != NULL);
     a.key = word_of(n, "key");
     a.value_dim = word_of(n, "value");
     a.self = a.query && strcmp(a.query, a.memory) == 0;

@@ -1,4 +1,5 @@
 /* Definitions of sums and products over dimensions. */
+#include <assert.h>
 #include <string.h>
 
 #include "verify/rules.h"
@@ -110,6 +111,7 @@ static bool multiply_at_once(const node *n, const tensor_value *in, tensor_value
 {
     tour w = tour_over(out->shape);
     int  track[TOUR_TRACKS];
+    assert(n->nargs > 0);
     if (n->nargs >= TOUR_TRACKS)
         return node_fail(n, ERR_SHAPE,
                          "its factors have too many dimensions together to be verified");

@@ -450,6 +450,28 @@ static void epochs_are_complete(void **state)
 
 /* ---- errors ---- */
 
+/* As a checkpoint could have it that was written by hand. */
+static void places_are_possible(void **state)
+{
+    (void)state;
+    static const char *const never[] = {
+        "0.-1.0", "0.1",     "0.9223372036854775807.0", "9223372036854775807.0.0",
+        "-1.0.0", "0.1.0.0", "0.0.9223372036854775807"};
+    mtf_text_opts o = {.files = write_corpus("l.txt", 400, false, false), .joined = true};
+    for (size_t k = 0; k < sizeof never / sizeof *never; k++) {
+        taker t = make_taker(NULL, NULL, o, shuffled);
+        assert_false(batches_continue(t.batches, 0, never[k]));
+        assert_contains(mtf_error(t.session), "is not a position in the data");
+        assert_int_equal(mtf_close(t.session), 1);
+    }
+    /* A window that no epoch has is the end of this one. */
+    taker t = make_taker(NULL, NULL, o, shuffled);
+    assert_true(batches_continue(t.batches, 0, "0.100000000000000000.0"));
+    assert_true(mtf_batches_next(t.batches));
+    assert_string_equal(mtf_error(t.session), "");
+    close_well(t.session);
+}
+
 static void errors_name_the_line(void **state)
 {
     (void)state;
@@ -527,6 +549,6 @@ int main(void)
         cmocka_unit_test(packed_pairs),         cmocka_unit_test(spans_and_prefixes),
         cmocka_unit_test(epochs_are_complete),  cmocka_unit_test(errors_name_the_line),
         cmocka_unit_test(names_of_columns),     cmocka_unit_test(changed_files),
-        cmocka_unit_test(changed_tokens)};
+        cmocka_unit_test(changed_tokens),       cmocka_unit_test(places_are_possible)};
     return cmocka_run_group_tests_name("text_sections", tests, scratch_make, scratch_drop);
 }

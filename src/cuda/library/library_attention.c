@@ -6,6 +6,7 @@
 #include "cuda/library/library_attention.h"
 
 #if MTF_HAVE_CUDNN
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -213,7 +214,8 @@ static attention_problem problem_of(const instr *i, int64_t *most)
 {
     attention_view    v;
     attention_problem p = {.gradient = i->kind == INSTR_ATTENTION_GRAD};
-    find_view(i, &v);
+    bool              suits_it = find_view(i, &v);
+    assert(suits_it), (void)suits_it;
     attention_share s = choose_share(i, &v);
     p.causal = v.causal;
     p.type = i->in[i->attention->at[ATTENTION_Q]].type == MTF_BF16 ? CUDNN_DATA_BFLOAT16

@@ -169,7 +169,7 @@ static void load_several(row_text *r, const char *number, const char *inputs, ch
     map_line(m, "UNROLL for (int q = 0; q < %d; q++) {", r->at_once);
     m->indent++;
     map_line(m, "%s at = %s + q;", index_type(r->m.wide), number);
-    if (m->rows.elements % r->at_once || strcmp(number, "first"))
+    if (m->rows.elements % r->at_once || strcmp(number, "first") != 0)
         map_line(m, "if (at >= %lld) at = %lld;", (long long)m->rows.elements,
                  (long long)(m->rows.elements - 1));
     add_place(r, "at");

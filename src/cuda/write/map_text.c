@@ -1,6 +1,7 @@
 /* What the kernels of maps share: registers, values and accesses as text. */
 #include "cuda/write/map_text.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -64,7 +65,7 @@ map_text map_text_of(kernel_source *s, const instr *i)
         bool               flag = step && scalar_infos[step->fn].gives_bool;
         m.type[k] = flag ? MTF_BOOL : dtype_compute(step ? step->type : i->in[k].type);
         snprintf(m.name[k], NAME_ROOM, "r%d", k);
-        if (map_is_constant(&m, k)) write_constant(m.name[k], m.type[k], step->value);
+        if (step && step->fn == FN_IMMEDIATE) write_constant(m.name[k], m.type[k], step->value);
     }
     return m;
 }
@@ -160,6 +161,7 @@ void map_add_shift(map_text *m)
     const access *first = NULL;
     for (int k = 0; k < m->i->nout + m->i->nin && !first; k++)
         if (is_slanted(m, operand_of(m->i, k))) first = operand_of(m->i, k);
+    assert(first != NULL);
     text_add(&m->t, "%*si32 shift = (i32)((", 4 * m->indent, "");
     map_add_offset(m, &m->rows, "m", first);
     text_add(&m->t, " + %lld) %% %d);\n", (long long)(first->offset % m->vector), m->vector);

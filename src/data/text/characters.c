@@ -6,6 +6,7 @@
 #include "data/text/characters.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "data/text/character_tables.h"
 
@@ -21,8 +22,10 @@ static const void *last_up_to(const void *table, size_t count, size_t size, int 
 {
     const char *at = table;
     while (count > 1) {
-        size_t half = count / 2;
-        if (*(const uint32_t *)(const void *)(at + half * size) >> shift <= c) {
+        size_t   half = count / 2;
+        uint32_t key;
+        memcpy(&key, at + half * size, sizeof key);
+        if (key >> shift <= c) {
             at += half * size;
             count -= half;
         } else {

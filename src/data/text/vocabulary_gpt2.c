@@ -129,7 +129,7 @@ static bool check_pieces(reading *r, mtf_vocabulary *v)
 static bool read_vocabulary(reading *r, mtf_vocabulary *v, const char *text, size_t size)
 {
     cJSON *object = memchr(text, 0, size) ? NULL : cJSON_ParseWithLength(text, size);
-    bool   ok = cJSON_IsObject(object) && object->child;
+    bool   ok = object && cJSON_IsObject(object) && object->child;
     ok = ok ? read_pieces(r, v, object) && check_pieces(r, v)
             : fail(&r->session->fault, ERR_FILE,
                    "\"%s\" is not a JSON object that gives pieces of text their ids", r->path);

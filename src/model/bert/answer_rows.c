@@ -1,4 +1,5 @@
 /* What the logits of one row say: its answers, of which a text's windows have different ones. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -98,8 +99,10 @@ static const char *pieces_text(mtf_bert_answers *a, const int32_t *ids, int64_t 
 text_span answers_key(const mtf_bert_answers *a, int64_t row, const int32_t *ids,
                       const span_found *f)
 {
-    if (!a->rows)
+    if (!a->rows) {
+        assert(ids != NULL);
         return (text_span){(const char *)(ids + f->first), 4 * (int64_t)(f->last - f->first + 1)};
+    }
     const bert_kept *k = a->rows->kept;
     const bert_row  *r = &a->rows->rows[row];
     bert_question    q = question_of(a, row);

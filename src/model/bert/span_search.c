@@ -1,6 +1,7 @@
 /* Answers in one row: the likeliest beginnings, each with the likeliest ends. */
 #include "model/bert/span_search.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,6 +9,7 @@
 static int find_largest(const float *x, int64_t n, int most, int32_t *at)
 {
     int count = 0;
+    assert(most > 0);
     for (int64_t i = 0; i < n; i++) {
         if (isnan(x[i]) || (count == most && x[i] <= x[at[count - 1]])) continue;
         int k = count < most ? count++ : count - 1;

@@ -1,6 +1,7 @@
 /* Layers and sublayers from a configuration. */
 #include "model/config/config_layers.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -123,6 +124,7 @@ bool config_layer(mtf_config *c, const gin_value *item, const char *scope, stack
 {
     const gin_value *class, *name, *given;
     TRY(take_apart(c, item, &class, &name, &given));
+    assert(class != NULL);
     const configurable *k = config_reference(c, class, "a layer");
     TRY(k != NULL);
     const layer_class *own = layer_classes;

@@ -1,6 +1,7 @@
 /* The checks before a conversion of weights. */
 #include "model/published/conversion.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/pattern.h"
@@ -109,6 +110,7 @@ static bool settle_logits(conversion *v)
         TRY(mtf_ok(v->session));
     }
     if (c->tied || c->unscaled) return true;
+    assert(head != NULL); /* only T5 scales logits */
     return fail(&v->session->fault, ERR_FILE,
                 "\"%s\" has a \"%s\" of its own, but config.json asks for logits divided by "
                 "sqrt(d_model), which mtf does only where they use the embedding",

@@ -1,6 +1,7 @@
 /* The names of published weights, as tables. */
 #include "model/published/weight_names.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -282,6 +283,7 @@ static void set_shapes(const char *dims, const published_config *c, published_we
         pair[n++] = dim_of(*dims, c);
         add_dims(*dims, c, &w->shape);
     }
+    assert(n == 1 || n == 2);
     w->rows = n == 2 ? pair[0].size : 1;
     w->columns = pair[n - 1].size;
     w->their_shape.ndims = n;

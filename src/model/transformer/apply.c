@@ -99,7 +99,7 @@ static bool stack_begin(stack_call *c, const mtf_tensor *ids)
 
 mtf_tensor *stack_run(stack_call *c, mtf_dim vocab, mtf_tensor *ids)
 {
-    if (!graph_of(ids) || !stack_begin(c, ids)) return NULL;
+    if (!ids || !graph_of(ids) || !stack_begin(c, ids)) return NULL;
     if (span_places_needed(c->model)) c->spans = span_places_count(c, ids);
     return stack_apply(c, embed_tokens(c, vocab, ids));
 }

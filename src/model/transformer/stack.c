@@ -1,4 +1,5 @@
 /* Stacks: layers in blocks, each with its sublayers around it. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 
 static mtf_tensor *call_layer(stack_call *c, const mtf_transformer_layer *l, mtf_tensor *x)
 {
+    assert(l != NULL); /* the sublayers around a stack do not have "call_layer" */
     mtf_scope_push(c->graph, l->name);
     mtf_tensor *y = layer_kind_of(l->kind)->apply(c, l, x);
     mtf_scope_pop(c->graph);

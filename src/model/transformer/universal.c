@@ -95,8 +95,10 @@ static mtf_tensor *position_signal(const stack_call *c, const mtf_universal_opts
 {
     int64_t     most = c->stack->opts.max_length;
     mtf_tensor *place = c->position ? c->position : mtf_range(c->graph, c->length, MTF_I32);
-    if (u->start == MTF_START_BY_STEP)
-        place = mtf_add_scalar(place, (double)(most * step / steps_of(u)));
+    if (u->start == MTF_START_BY_STEP) {
+        int64_t further = most * step / steps_of(u); /* rounded down */
+        place = mtf_add_scalar(place, (double)further);
+    }
     if (u->start == MTF_START_RANDOM && c->mode == CALL_TRAIN) {
         mtf_tensor *from = mtf_random_uniform(c->graph, MTF_F32, mtf_shape(), 0, (double)most);
         place = mtf_add(place, mtf_cast(from, MTF_I32));
