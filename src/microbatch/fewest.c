@@ -27,13 +27,16 @@ static int64_t own_examples(const mtf_graph *g, const layout *l)
     return g->batch.size % cuts == 0 ? g->batch.size / cuts : g->batch.size;
 }
 
-/* The divisors of n, ascending. */
+/* Parts beyond these would only show that a batch is absurd. */
+enum { MOST_PARTS = 1 << 20 };
+
+/* The divisors of n that may be numbers of parts, ascending. */
 static int64_t *divisors_of(int64_t n, arena *a, int *count)
 {
     int64_t *list = NULL;
     int      room = 0;
     *count = 0;
-    for (int64_t d = 1; d <= n; d++) {
+    for (int64_t d = 1; d <= n && d <= MOST_PARTS; d++) {
         if (n % d) continue;
         if (!arena_push(a, list, *count, room)) return NULL;
         list[(*count)++] = d;

@@ -560,6 +560,9 @@ run train toy --steps 1 --mesh data:2,model:2 --layout batch:data --state-layout
 [ $status -eq 0 ] && ! grep -q note: err && pass || lose "a rule for state uses it" "no note" "$(cat err)"
 refuses "no data"            'absent/train-images-idx3-ubyte*"; --data-dir DIR names a folder with MNIST'            train mnist --data-dir absent
 refuses "not its option"     'toy has no option --dropout'      train toy --dropout 0.1
+# Numbers of micro-batches that would divide it are not all tried.
+run train mnist --data-dir "$digits" --batch 99999999999 --steps 1
+check "a batch beyond any memory" 1 err "mtf: memory: the program needs "
 refuses "no number"          '--hidden takes a whole number, 1 or more, not "many"' train toy --hidden many
 refuses "no type"            '--slice-type takes f32, bf16'      train toy --slice-type i32
 refuses "no optimizer"       'not "adan"; did you mean "adam"?' train toy --optimizer adan
