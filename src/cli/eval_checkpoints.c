@@ -12,6 +12,7 @@
 #include "cli/load_step.h"
 #include "cli/model_folder.h"
 #include "data/batch_schedule.h"
+#include "model/transformer/decoder.h"
 
 /* clang-format off */
 const option_spec checkpoint_options[] = {
@@ -95,12 +96,23 @@ static double epoch_of(const mtf_loaded *from)
     return batch_schedule_epochs(&s, from->position);
 }
 
-/* With a decoder only trainable variables are loaded: no checkpoint has the decoder's cached keys. */
+/* All that the model has, also what is not trained, such as balances of experts; not what a decoder has added. */
+static bool load_all(evaluation *e, const char *folder, int64_t step, mtf_loaded *from)
+{
+    mtf_session  *s = e->setup->session;
+    mtf_load_opts how = {.partial = e->decoded != NULL, .convert = true};
+    TRY(load_step(s, folder, step, how, from));
+    for (int k = 0; from->missing[k]; k++)
+        if (!decoder_keeps(from->missing[k]))
+            return fail(&s->fault, ERR_FILE, "\"%s\" lacks variable \"%.200s\"", from->path,
+                        from->missing[k]);
+    return true;
+}
+
 static bool evaluate_step(evaluation *e, const char *folder, int64_t step)
 {
-    mtf_loaded    from;
-    mtf_load_opts how = {.trainable = e->decoded != NULL, .convert = true};
-    TRY(load_step(e->setup->session, folder, step, how, &from));
+    mtf_loaded from;
+    TRY(load_all(e, folder, step, &from));
     return evaluation_show(e, &(evaluation_place){.step = from.step, .epoch = epoch_of(&from)});
 }
 

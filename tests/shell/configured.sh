@@ -359,6 +359,15 @@ if cmp -s dev_inputs sources && cmp -s dev_targets wanted && cmp -s dev_60_predi
 else lose "files of answers" "$(cat answers)" "$(ls; cat dev_60_predictions)"; fi
 want=$(paste answers wanted | awk -F'\t' '$1 == $2 { same++ } END { printf "exact %.2f %%", 100 * same / NR }')
 check "the share of exact answers" 0 out "$want"
+# What is not trained belongs to the model as well: biases that balance experts.
+run train --gin_file pairs/operative_config.gin --gin_param "decoder/make_layer_stack.layers = [@SelfAttention, @EncDecAttention, @MoE1D]" \
+    --gin_param "MoE1D.num_experts = 5" --gin_param "MoE1D.hidden_size = 12" --gin_param "MoE1D.moe_gating = 'top_k'" \
+    --gin_param "MoE1D.balance_rate = 0.05" --text pairs.tsv --steps 20 --save-every 10 --checkpoint-dir balanced --threads 1
+check "experts balanced by biases" 0 out "step 20"
+run eval balanced --eval-text pairs.tsv --eval-checkpoints all && cp out plain
+run eval balanced --eval-text pairs.tsv --eval-checkpoints all --bleu
+if [ -s plain ] && cmp -s plain <(sed 's/   BLEU.*//' out); then pass
+else lose "the same loss beside decoded answers" "$(cat plain)" "$(cat out err)"; fi
 run eval pairs --eval-text pairs.tsv --bleu --mesh x:2 --layout heads:x,vocab:x
 check "the same on a mesh" 0 out "$want"
 if [ -z "$without_ranks" ]; then

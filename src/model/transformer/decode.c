@@ -80,6 +80,16 @@ static bool make_room(mtf_decoder *d)
     return true;
 }
 
+static const char scope_begins[] = "decoder_";
+
+bool decoder_keeps(const char *variable)
+{
+    size_t n = sizeof scope_begins - 1, digits;
+    if (strncmp(variable, scope_begins, n) != 0) return false;
+    digits = strspn(variable + n, "0123456789");
+    return digits > 0 && variable[n + digits] == '/';
+}
+
 mtf_decoder *mtf_decoder_new(const mtf_transformer *m, const mtf_decoder_opts *opts)
 {
     mtf_decoder_opts o = opts ? *opts : (mtf_decoder_opts){0};
@@ -87,7 +97,7 @@ mtf_decoder *mtf_decoder_new(const mtf_transformer *m, const mtf_decoder_opts *o
     mtf_decoder *d = arena_new(&m->session->arena, mtf_decoder);
     char         scope[40];
     if (!d) return NULL;
-    snprintf(scope, sizeof scope, "decoder_%d", ++*m->decoders);
+    snprintf(scope, sizeof scope, "%s%d", scope_begins, ++*m->decoders);
     *d = (mtf_decoder){.session = m->session,
                        .slots = o.batch,
                        .beams = o.beams,

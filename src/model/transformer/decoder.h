@@ -48,6 +48,9 @@ struct mtf_decoder {
     int32_t end_only[2];      /* the model's end, which stops a sequence unless a job says more */
 };
 
+/* Is it a variable that decoders keep for themselves, such as cached keys?  No checkpoint has it. */
+bool decoder_keeps(const char *variable);
+
 /* ---- choices of tokens (decode_choices.c) ---- */
 
 bool choices_new(mtf_decoder *d);
