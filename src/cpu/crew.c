@@ -1,84 +1,86 @@
 /* How many threads an instruction takes: all of its processor's, or one. */
 #include "cpu/crew.h"
 
-/* Runs of a trial.  The first with all threads does not count: threads may have to wake up, memory to be touched.
- * All instructions of a program begin their trials in the same step, and so find the threads awake. */
-enum { RUNS_ALL = 5, RUNS_ONE = 2, LEAST_STAY = 16, MOST_STAY = 4096 };
+/* Estimated seconds; the largest instructions always take all threads. */
+static const float sizes[CREW_SIZES] = {0, 30e-6F, 300e-6F, 50e-3F};
 
-/* From here on an instruction takes a millisecond of one thread: threads surely pay, and a trial without them is dear. */
-static const double large_flops = 4e7, large_bytes = 1e7;
+/* A trial has so many steps, and so many seconds.  Its first step does not count: threads may have to wake up. */
+enum { LEAST_STEPS = 2, LEAST_STAY = 64, MOST_STAY = 1 << 20 };
+static const double least_seconds = 1e-3;
 
-static const float newest = 0.125F; /* the weight of the newest time in the mean */
+/* A choice holds until it has won back so many times what trying the others has cost. */
+static const double worth = 50;
 
-crew crew_of(double flops, int64_t bytes)
+/* Where two sizes take as long, the larger one leaves cores to others; one that is much slower ends the trial. */
+static const double as_good = 1.02, too_slow = 1.1;
+
+static void try_size(crew *c, int size)
 {
-    return (crew){.large = flops > large_flops || (double)bytes > large_bytes,
-                  .stay_all = LEAST_STAY,
-                  .stay_one = LEAST_STAY};
+    c->tries = true;
+    c->size = size;
+    c->steps = -1;
+    c->all = 0;
 }
 
-/* Where both take as long, one thread leaves a core to others. */
-static bool is_one_better(const crew *c)
+crew crew_new(void)
 {
-    static const float close_by = 1.05F, clock_takes = 1e-7F;
-    return c->one <= c->all * close_by + clock_takes;
+    crew c = {.stay = LEAST_STAY};
+    try_size(&c, 0);
+    return c;
 }
 
-static void begin(crew *c, crew_phase phase)
+float crew_estimate(double flops, int64_t bytes)
 {
-    c->phase = phase;
-    c->run = 0;
+    static const double flops_per_second = 2e10, bytes_per_second = 5e9;
+    return (float)(flops / flops_per_second + (double)bytes / bytes_per_second);
 }
 
-static uint16_t longer(uint16_t stay)
+bool crew_leaves(const crew *c, float estimate)
 {
-    return stay < MOST_STAY ? (uint16_t)(2 * stay) : MOST_STAY;
+    return estimate < sizes[c->size];
 }
 
-static void try_all(crew *c, float took)
+static int best_of(const crew *c, int tried)
 {
-    if (c->run == 2)
-        c->all = took;
-    else if (c->run > 2)
-        c->all += (took - c->all) / (float)(c->run - 1);
-    if (c->run == RUNS_ALL) begin(c, CREW_TRIES_ONE);
+    int best = 0;
+    for (int k = 1; k < tried; k++)
+        if (c->took[k] < c->took[best]) best = k;
+    return best;
 }
 
-static void try_one(crew *c, float took)
+static void choose(crew *c, int tried)
 {
-    if (c->run == 1 || took < c->one) c->one = took;
-    if (c->run == RUNS_ONE) begin(c, is_one_better(c) ? CREW_STAYS_ONE : CREW_STAYS_ALL);
-}
-
-/* Threads that lost their cores have lost the trust that they had, and win it back by a whole stay. */
-static void stay_all(crew *c, float took)
-{
-    c->all += (took - c->all) * newest;
-    if (is_one_better(c)) {
-        c->stay_all = LEAST_STAY;
-        begin(c, CREW_STAYS_ONE);
-    } else if (c->run >= c->stay_all) {
-        c->stay_all = longer(c->stay_all);
-        c->stay_one = LEAST_STAY;
-        begin(c, CREW_TRIES_ALL);
+    int    best = best_of(c, tried), size = best;
+    double lost = 0;
+    for (int k = 0; k < tried; k++) {
+        if (c->took[k] <= c->took[best] * as_good) size = k;
+        lost += (LEAST_STEPS + 1) * (c->took[k] - c->took[best]);
     }
+    double stay = c->took[best] > 0 ? worth * lost / c->took[best] : 0;
+    c->stay = stay < LEAST_STAY ? LEAST_STAY : stay > MOST_STAY ? MOST_STAY : (uint32_t)stay;
+    c->tries = false;
+    c->size = size;
+    c->steps = 0;
 }
 
-static void stay_one(crew *c)
+static void note_trial(crew *c)
 {
-    if (c->run < c->stay_one) return;
-    c->stay_one = longer(c->stay_one);
-    begin(c, CREW_TRIES_ALL);
+    if (++c->steps == 0) return;
+    c->all += c->now;
+    if (c->steps < LEAST_STEPS || c->all < least_seconds) return;
+    int tried = c->size + 1;
+    c->took[c->size] = c->all / c->steps;
+    if (tried == CREW_SIZES || c->took[c->size] > too_slow * c->took[best_of(c, tried)])
+        choose(c, tried);
+    else
+        try_size(c, tried);
 }
 
-void crew_note(crew *c, double seconds)
+void crew_step(crew *c)
 {
-    if (c->large) return;
-    c->run++;
-    switch (c->phase) {
-    case CREW_TRIES_ALL: try_all(c, (float)seconds); break;
-    case CREW_TRIES_ONE: try_one(c, (float)seconds); break;
-    case CREW_STAYS_ALL: stay_all(c, (float)seconds); break;
-    case CREW_STAYS_ONE: stay_one(c); break;
-    }
+    if (c->tries)
+        note_trial(c);
+    else if ((uint32_t)++c->steps >= c->stay)
+        try_size(c, 0);
+    c->now = 0;
 }

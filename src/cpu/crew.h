@@ -1,8 +1,9 @@
 /* How many threads an instruction takes: all of its processor's, or one.
  *
  * To begin and to end a parallel region takes a microsecond or two where the other threads are awake, but milliseconds
- * where another process has their cores.  So both ways of an instruction are timed now and then, and the faster one is
- * taken.  The work is divided in the same way for both, so that results have the same bits.
+ * where another process has their cores.  So a program tries, now and then, from which size on its instructions had
+ * better take all threads.  Whole steps are compared: neighbours that take all threads keep them awake, and leave data
+ * in their caches.  The work is divided in the same way for one thread, so that results have the same bits.
  */
 #ifndef CPU_CREW_H
 #define CPU_CREW_H
@@ -10,37 +11,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum crew_phase {
-    CREW_TRIES_ALL,
-    CREW_TRIES_ONE,
-    CREW_STAYS_ALL, /* timed as well: the cores may be taken away at any moment */
-    CREW_STAYS_ONE
-} crew_phase;
+enum { CREW_SIZES = 4 };
 
-/* What is known of one instruction. */
 typedef struct crew {
-    crew_phase phase;
-    bool       large;              /* always takes all */
-    float      all, one;           /* seconds that it takes: the mean, the least */
-    uint16_t   run;                /* of this phase */
-    uint16_t   stay_all, stay_one; /* how many runs a choice holds before both are tried again */
+    bool     tries; /* or stays with its choice */
+    int      size;  /* smaller instructions take one thread: one of CREW_SIZES */
+    int      steps; /* of this size's trial that count, -1: none so far; or of the stay */
+    uint32_t stay;  /* steps that the choice holds */
+    double   now;   /* seconds of this step's instructions */
+    double   all;   /* of this trial's */
+    double   took[CREW_SIZES]; /* seconds of a step, by size */
 } crew;
 
-/* Before the first run of an instruction with so much work. */
-crew crew_of(double flops, int64_t bytes);
+crew crew_new(void);
+/* Seconds, roughly, that an instruction takes with one thread. */
+float crew_estimate(double flops, int64_t bytes);
+/* Does it take one thread? */
+bool crew_leaves(const crew *c, float estimate);
 
-static inline bool crew_wants_all(const crew *c)
-{
-    return c->phase == CREW_TRIES_ALL || c->phase == CREW_STAYS_ALL;
-}
-
-/* Should the next run be timed? */
+/* Only while sizes are tried are instructions timed. */
 static inline bool crew_is_timed(const crew *c)
 {
-    return c->phase != CREW_STAYS_ONE && !c->large;
+    return c->tries;
 }
 
-/* A run is done; `seconds` counts where it was timed. */
-void crew_note(crew *c, double seconds);
+static inline void crew_add(crew *c, double seconds)
+{
+    c->now += seconds;
+}
+
+void crew_step(crew *c); /* a step has ended */
 
 #endif

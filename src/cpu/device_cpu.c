@@ -100,16 +100,23 @@ static size_t cpu_scratch(device *d, const program *p, int threads)
     return kernels_scratch_bytes(p, threads);
 }
 
-/* What is known of each instruction; nothing, where there is one thread only. */
+/* How a program's instructions share threads; where there is one thread only, nothing. */
+typedef struct sharing {
+    crew  crew;
+    float estimate[]; /* by instruction */
+} sharing;
+
 static bool cpu_prepare(device_context *c, const program *p, run_state *r)
 {
     mtf_session *s = c->device->session;
-    if (r->threads < 2 || p->ninstrs == 0) return true;
-    crew *known = block_alloc(&s->allocator, &s->fault, sizeof *known * (size_t)p->ninstrs, false);
-    TRY(known != NULL);
+    if (r->threads < 2) return true;
+    sharing *h = block_alloc(&s->allocator, &s->fault,
+                             sizeof *h + sizeof *h->estimate * (size_t)p->ninstrs, false);
+    TRY(h != NULL);
+    h->crew = crew_new();
     for (int k = 0; k < p->ninstrs; k++)
-        known[k] = crew_of(instr_flops(&p->instrs[k]), instr_bytes(&p->instrs[k]));
-    r->prepared = known;
+        h->estimate[k] = crew_estimate(instr_flops(&p->instrs[k]), instr_bytes(&p->instrs[k]));
+    r->prepared = h;
     return true;
 }
 
@@ -120,25 +127,24 @@ static void cpu_forget(device_context *c, const program *p, run_state *r)
     r->prepared = NULL;
 }
 
-static void run_with_crew(const instr *i, run_state *r, crew *known)
-{
-    run_state with = *r;
-    bool      timed = crew_is_timed(known);
-    double    begin = timed ? clock_seconds() : 0;
-    with.alone = !crew_wants_all(known);
-    kernels[i->kind](i, &with);
-    crew_note(known, timed ? clock_seconds() - begin : 0);
-}
-
 static bool cpu_run(device_context *c, const program *p, int index, run_state *r)
 {
     (void)c;
     const instr *i = &p->instrs[index];
-    crew        *known = r->prepared;
-    if (known)
-        run_with_crew(i, r, &known[index]);
-    else
-        kernels[i->kind](i, r);
+    sharing     *h = r->prepared;
+    bool         timed = h && crew_is_timed(&h->crew);
+    double       begin = timed ? clock_seconds() : 0;
+    r->alone = h && crew_leaves(&h->crew, h->estimate[index]);
+    kernels[i->kind](i, r);
+    if (timed) crew_add(&h->crew, clock_seconds() - begin);
+    return true;
+}
+
+static bool cpu_end(device_context *c, const program *p, run_state *r)
+{
+    (void)c, (void)p;
+    sharing *h = r->prepared;
+    if (h) crew_step(&h->crew);
     return true;
 }
 
@@ -167,6 +173,7 @@ static device *cpu_open(mtf_session *s)
                        .forget = cpu_forget,
                        .begin = cpu_begin,
                        .run = cpu_run,
+                       .end = cpu_end,
                        .scratch_bytes = cpu_scratch,
                        .close = cpu_close,
                        .session = s};

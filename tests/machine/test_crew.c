@@ -8,106 +8,122 @@
 
 #include "cpu/crew.h"
 
-/* Seconds of a run with all threads and with one. */
+/* Instructions of a step: seconds alone, and what a parallel region adds. */
 typedef struct machine {
-    double all, one;
-    int    stalls; /* each so many runs with all threads wait for a core; 0: never */
+    int    n;
+    double alone[3];
+    int    threads;
+    double region;
 } machine;
 
-typedef struct runs {
-    int    all, one, timed;
-    double seconds;
-} runs;
-
-static runs run(crew *c, const machine *m, int n)
+static double run_step(crew *c, const machine *m)
 {
-    runs r = {0};
-    for (int k = 0; k < n; k++) {
-        bool   all = crew_wants_all(c), stalls = all && m->stalls && r.all % m->stalls == 0;
-        double took = (all ? m->all : m->one) + (stalls ? 4e-3 : 0);
-        r.all += all;
-        r.one += !all;
-        r.timed += crew_is_timed(c);
-        r.seconds += took;
-        crew_note(c, crew_is_timed(c) ? took : -1); /* which must not count */
+    double all = 0;
+    for (int k = 0; k < m->n; k++) {
+        bool   alone = crew_leaves(c, (float)m->alone[k]);
+        double took = alone ? m->alone[k] : m->alone[k] / m->threads + m->region;
+        all += took;
+        if (crew_is_timed(c)) crew_add(c, took);
     }
-    return r;
+    crew_step(c);
+    return all;
 }
 
-static void test_threads_that_pay(void **unused)
+/* The mean of a step, as multiples of the best. */
+static double run(crew *c, const machine *m, int steps, double best)
+{
+    double all = 0;
+    for (int k = 0; k < steps; k++) all += run_step(c, m);
+    return all / steps / best;
+}
+
+static const machine idle = {3, {10e-6, 100e-6, 2e-3}, 2, 1e-6},
+                     busy = {3, {10e-6, 100e-6, 2e-3}, 2, 4e-3};
+
+static void test_idle_cores(void **unused)
 {
     (void)unused;
-    crew c = crew_of(1e5, 1000);
-    runs r = run(&c, &(machine){60e-6, 100e-6, 0}, 10000);
-    assert_true(r.one < 100 && r.seconds < 10000 * 61e-6);
+    crew c = crew_new();
+    assert_true(run(&c, &idle, 10000, 1058e-6) < 1.03);
+    assert_false(crew_leaves(&c, 100e-6F));
 }
 
-static void test_threads_that_cost(void **unused)
-{
-    (void)unused;
-    crew c = crew_of(1e5, 1000);
-    runs r = run(&c, &(machine){5e-6, 3e-6, 0}, 10000);
-    assert_true(r.all < 200 && r.timed < 300);
-}
-
-/* Where both take as long, the other cores are left alone. */
-static void test_ties(void **unused)
-{
-    (void)unused;
-    crew c = crew_of(1e5, 1000);
-    assert_true(run(&c, &(machine){1e-6, 1e-6, 0}, 10000).all < 200);
-}
-
-/* Threads that are faster but for one run in ten, which waits for a core. */
 static void test_shared_cores(void **unused)
 {
     (void)unused;
-    crew          c = crew_of(1e5, 1000);
-    const machine shared = {6e-6, 10e-6, 10};
-    runs          r = run(&c, &shared, 20000);
-    assert_true(r.one > 19000);
-    assert_true(r.seconds < 20000 * 20e-6); /* with all threads 400 */
+    crew c = crew_new();
+    assert_true(run(&c, &busy, 10000, 2110e-6) < 1.05);
+    assert_true(crew_leaves(&c, 2e-3F));
+}
+
+/* With many threads only small instructions are better off alone. */
+static void test_sizes(void **unused)
+{
+    (void)unused;
+    const machine many = {3, {10e-6, 100e-6, 2e-3}, 16, 20e-6};
+    crew          c = crew_new();
+    assert_true(run(&c, &many, 10000, 10e-6 + 26.25e-6 + 145e-6) < 1.05);
+    assert_true(crew_leaves(&c, 10e-6F));
+    assert_false(crew_leaves(&c, 100e-6F));
+}
+
+/* Where it makes no difference, cores are left to others. */
+static void test_ties(void **unused)
+{
+    (void)unused;
+    const machine equal = {2, {10e-6, 1e-3, 0}, 1, 0};
+    crew          c = crew_new();
+    run(&c, &equal, 40, 1);
+    assert_true(crew_leaves(&c, 1e-3F));
 }
 
 static void test_changes(void **unused)
 {
     (void)unused;
-    crew          c = crew_of(1e5, 1000);
-    const machine idle = {60e-6, 100e-6, 0}, busy = {3e-3, 110e-6, 0};
-    run(&c, &idle, 5000);
-    assert_true(run(&c, &busy, 1000).all < 100);
-    run(&c, &idle, 4096 + 20); /* the choice may have held for long */
-    assert_true(run(&c, &idle, 1000).one < 20);
+    crew c = crew_new();
+    run(&c, &idle, 1000, 1);
+    assert_true(run(&c, &busy, 5000, 2110e-6) < 1.2);
+    run(&c, &idle, 50 * 3 * 20, 1); /* as long as the waits of a trial are worth */
+    assert_true(run(&c, &idle, 1000, 1058e-6) < 1.05);
 }
 
-/* A large instruction is never tried with one thread, even if it waits now and then. */
+/* The largest never run alone, even if they always wait. */
 static void test_large_ones(void **unused)
 {
     (void)unused;
-    crew products = crew_of(1e9, 1000), copies = crew_of(0, 100000000);
-    runs r = run(&products, &(machine){1e-3, 1.9e-3, 7}, 20000);
-    assert_int_equal(r.one + r.timed, 0);
-    assert_int_equal(run(&copies, &(machine){1e-3, 1.9e-3, 7}, 20000).one, 0);
+    const machine large = {1, {1, 0, 0}, 2, 4e-3};
+    crew          c = crew_new();
+    assert_true(run(&c, &large, 100, 0.504) < 1.0001);
 }
 
-/* A small one is, even where all runs wait. */
-static void test_small_ones_that_wait(void **unused)
+/* Between trials nothing is timed. */
+static void test_few_are_timed(void **unused)
 {
     (void)unused;
-    crew c = crew_of(1e5, 1000);
-    assert_true(run(&c, &(machine){20e-6, 30e-6, 1}, 1000).all < 50);
+    crew c = crew_new();
+    int  timed = 0;
+    for (int k = 0; k < 10000; k++) {
+        timed += crew_is_timed(&c);
+        run_step(&c, &idle);
+    }
+    assert_true(timed > 0 && timed < 2000);
+}
+
+static void test_estimates(void **unused)
+{
+    (void)unused;
+    assert_true(crew_estimate(0, 0) == 0);
+    assert_true(crew_estimate(2e10, 0) > 0.5F && crew_estimate(2e10, 0) < 2);
+    assert_true(crew_estimate(0, INT64_MAX) > 1e6F);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads_that_pay),
-        cmocka_unit_test(test_threads_that_cost),
-        cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_shared_cores),
-        cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_large_ones),
-        cmocka_unit_test(test_small_ones_that_wait),
+        cmocka_unit_test(test_idle_cores),    cmocka_unit_test(test_shared_cores),
+        cmocka_unit_test(test_sizes),         cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_changes),       cmocka_unit_test(test_large_ones),
+        cmocka_unit_test(test_few_are_timed), cmocka_unit_test(test_estimates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
