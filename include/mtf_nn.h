@@ -248,7 +248,11 @@ typedef struct mtf_moe_opts {
     bool dropless;
     /* 1 for real tokens, 0 for padding: x's dimensions but the last, floating.  NULL: all are real.
      * top_2: a token of importance between goes to its best expert as a second choice.        */
-    mtf_tensor              *importance;
+    mtf_tensor *importance;
+    /* i32, of x's dimensions but the last or some of them: where tokens are in their text.  In inference the
+     * policy "random" for second choices follows from it, so that a token's do not depend on its place in
+     * the batch.  NULL: the index in the last of these dimensions.                             */
+    mtf_tensor              *position;
     const mtf_layer_context *context;
 } mtf_moe_opts;
 

@@ -54,13 +54,15 @@ static void say_on_stderr(void *context, const char *text)
     fputs(text, stderr);
 }
 
-/* All memory of the machine, or the quota of this process's group. */
+/* The memory of the machine, or the quota of this process's group, less what the libraries, files that are read, and
+ * the system need besides. */
 static size_t machine_memory(void)
 {
     long    pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
     size_t  all = pages > 0 && bytes > 0 ? (size_t)pages * (size_t)bytes : SIZE_MAX;
     int64_t granted = quota_memory("/proc/self/cgroup", "/sys/fs/cgroup");
-    return granted && (size_t)granted < all ? (size_t)granted : all;
+    if (granted && (size_t)granted < all) all = (size_t)granted;
+    return all - all / 16;
 }
 
 mtf_session *session_new(const mtf_session_opts *opts)

@@ -255,6 +255,18 @@ static bool find_importance(moe_call *c, const mtf_tensor *x)
     return c->real != NULL;
 }
 
+/* Where tokens are in their texts, in groups: what draws by position needs it. */
+static bool find_position(moe_call *c, const mtf_tensor *x)
+{
+    if (!moe_draws_by_position(c)) return true;
+    mtf_shape   tokens = mtf_shape_minus(x->shape, mtf_shape(c->dims.model));
+    mtf_tensor *given = c->o.position;
+    if (!given) given = mtf_range(c->graph, tokens.dims[tokens.ndims - 1], MTF_I32);
+    given = mtf_cast(mtf_broadcast(given, tokens), c->type);
+    c->position = in_groups(c, given, mtf_shape());
+    return c->position != NULL;
+}
+
 /* ---- the layer ---- */
 
 /* wo(dropout(wi(x))) of each expert.  Dropless: of rows, whose experts follow from `ends`. */
@@ -374,7 +386,7 @@ mtf_tensor *mtf_moe(mtf_tensor *x, const mtf_moe_opts *opts, mtf_moe_told *told)
     if (!check_options(&c.graph->session->fault, &c.o)) return NULL;
     double factor = choose_mode(&c);
     c.router = c.o.outer ? "outer_gating" : moe_gating_find(c.o.gating)->scope;
-    if (!find_dims(&c, x, factor) || !find_importance(&c, x)) return NULL;
+    if (!find_dims(&c, x, factor) || !find_importance(&c, x) || !find_position(&c, x)) return NULL;
     const char *outside = enter(c.graph, &c.o);
     if (!outside) return NULL;
     mtf_tensor *y = apply(&c, x, told);

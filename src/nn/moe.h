@@ -30,6 +30,7 @@ typedef struct moe_call {
     int          second_policy, switch_policy; /* positions in the lists below */
     mtf_tensor  *importance; /* [leading.., group] in that type; NULL: all tokens are real */
     mtf_tensor  *real;       /* bool: importance above 0; NULL: all are */
+    mtf_tensor  *position;   /* likewise, of tokens in their texts; NULL: not needed */
     /* What the z loss is divided by: inner experts have the choices of outer ones, whether they found a place
      * or not, since how many did is known only after a pass over the whole batch; NULL: real tokens. */
     mtf_tensor *count;
@@ -58,6 +59,8 @@ const moe_gating        *moe_gating_find(const char *name); /* NULL: there is no
 const moe_gating        *moe_gating_nth(int n);             /* NULL after the last */
 extern const char *const moe_second_policies[], *const moe_switch_policies[]; /* end with NULL */
 enum { MOE_SECOND_RANDOM, MOE_SECOND_THRESHOLD, MOE_SECOND_ALL, MOE_SECOND_NONE };
+/* Do second choices follow from the tokens' positions? */
+bool moe_draws_by_position(const moe_call *c);
 enum { MOE_INPUT_JITTER, MOE_INPUT_DROPOUT, MOE_ARGMAX, MOE_SAMPLE };
 
 /* How many groups n tokens form: n / size, raised until it is a multiple of `split` that divides n.  0

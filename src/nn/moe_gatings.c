@@ -1,6 +1,7 @@
 /* Mixture of experts: who goes where. */
 #include <string.h>
 
+#include "base/names.h"
 #include "nn/moe.h"
 
 const char *const moe_second_policies[] = {[MOE_SECOND_RANDOM] = "random",
@@ -44,6 +45,21 @@ static bool best_experts(const moe_call *c, mtf_tensor *score, int k, mtf_tensor
 
 /* ---- top 2 ---- */
 
+bool moe_draws_by_position(const moe_call *c)
+{
+    return !c->training && c->second_policy == MOE_SECOND_RANDOM &&
+           strcmp(c->o.gating, "top_2") == 0;
+}
+
+/* From 0 to 1, evenly over the positions of a text, and elsewhere in each layer: multiples of the golden ratio. */
+static mtf_tensor *even_by_position(const moe_call *c)
+{
+    double      begin = (double)(hash_text(c->graph->scope) >> 40) / (1 << 24);
+    mtf_tensor *multiple = mtf_scale(c->position, 0.6180339887498949);
+    mtf_tensor *moved = mtf_add_scalar(multiple, begin);
+    return mtf_sub(moved, mtf_floor(moved));
+}
+
 /* Which tokens make their second choice, whose gate is this. */
 static mtf_tensor *second_takes(const moe_call *c, mtf_tensor *gate)
 {
@@ -54,7 +70,8 @@ static mtf_tensor *second_takes(const moe_call *c, mtf_tensor *gate)
     case MOE_SECOND_THRESHOLD: limit = mtf_greater(gate, limit); break;
     default:
         if (!gate) return NULL;
-        mtf_tensor *u = mtf_random_uniform(c->graph, c->type, gate->shape, 0, 1);
+        mtf_tensor *u = c->position ? even_by_position(c)
+                                    : mtf_random_uniform(c->graph, c->type, gate->shape, 0, 1);
         limit = mtf_less(mtf_scale(u, c->threshold), gate);
     }
     return c->real ? mtf_logical_and(limit, c->real) : limit;

@@ -7,20 +7,26 @@
 
 #include "nn/moe.h"
 
-/* How important the tokens are at the places of outer experts, [leading.., expert, capacity]: 0 where a place
- * is empty; with top_2 half where the expert is a token's second choice. */
-static mtf_tensor *place_importance(const moe_call *c, const moe_routing *r)
+/* What a choice has, at its place with an outer expert, [leading.., expert, capacity]; 0 where that is empty. */
+static mtf_tensor *at_places(const moe_call *c, const moe_routing *r, mtf_tensor *has)
 {
     const moe_dims *d = &c->dims;
     if (!r->slot) return NULL;
     mtf_dim     slots = {"slots", d->expert.size * d->capacity.size};
-    mtf_dim     choice = mtf_shape_dim(r->slot->shape, "choice");
-    double      less = strcmp(c->o.gating, "top_2") == 0 ? -0.5 : 0;
-    mtf_tensor *number = mtf_scale(mtf_range(c->graph, choice, c->type), less);
-    mtf_tensor *each = mtf_broadcast(mtf_add_scalar(number, 1), r->slot->shape);
+    mtf_tensor *each = mtf_broadcast(has, r->slot->shape);
     mtf_tensor *in = mtf_scatter_add(each, r->slot, slots, d->leading);
     mtf_shape   places = mtf_shape_plus(d->leading, mtf_shape(d->expert, d->capacity));
     return in ? mtf_reshape(in, places) : NULL;
+}
+
+/* How important the tokens are there: with top_2 half where the expert is a token's second choice. */
+static mtf_tensor *place_importance(const moe_call *c, const moe_routing *r)
+{
+    if (!r->slot) return NULL;
+    mtf_dim     choice = mtf_shape_dim(r->slot->shape, "choice");
+    double      less = strcmp(c->o.gating, "top_2") == 0 ? -0.5 : 0;
+    mtf_tensor *number = mtf_scale(mtf_range(c->graph, choice, c->type), less);
+    return at_places(c, r, mtf_add_scalar(number, 1));
 }
 
 /* How many choices of outer experts there are, but at least 1. */
@@ -62,6 +68,7 @@ mtf_tensor *moe_inner_begin(const moe_call *c, const moe_routing *r, mtf_tensor 
     if (!in->importance) return NULL;
     in->real = mtf_greater(in->importance, mtf_zeros_like(in->importance));
     in->count = choices_of(c, r);
+    if (c->position) in->position = mtf_reshape(at_places(c, r, c->position), tokens);
     return mtf_reshape(x, mtf_shape_plus(tokens, mtf_shape(in->dims.model)));
 }
 

@@ -19,7 +19,7 @@ typedef struct how {
 } how;
 
 static const mtf_moe_opts kinds[] = {
-    {.second_policy_train = "random", .second_policy_eval = "all", .z_loss = 1e-3, .dropout = 0.1},
+    {.second_policy_train = "random", .second_threshold_eval = 1, .z_loss = 1e-3, .dropout = 0.1},
     {.gating = "switch", .dropout = 0.1},
     {.gating = "top_k",
      .k = 3,
@@ -31,7 +31,7 @@ static const mtf_moe_opts kinds[] = {
     {.gating = "switch_max"},
     {.gating = "expert_selection"},
     {.gating = "expert_choice"},
-    {.outer = 2, .second_policy_train = "random", .second_policy_eval = "all", .z_loss = 1e-3},
+    {.outer = 2, .second_policy_train = "random", .second_threshold_eval = 1, .z_loss = 1e-3},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -421,6 +421,28 @@ static void test_decoding(void **state)
     }
 }
 
+/* A text's losses are the same wherever it stands in the batch, also where second experts are drawn. */
+static void test_places(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        how h = {.moe = kinds[k ? KINDS - 1 : 0], .attends = false};
+        h.moe.dropless = k == 0;
+        mtf_session           *s = open_two_threads();
+        mtf_graph             *g = mtf_graph_new(s);
+        mtf_transformer_result r = apply(g, model(s, &h), false, false);
+        mtf_program           *p = mtf_compile(g, r.token_losses);
+        int32_t                ids[BATCH * LENGTH];
+        float                  losses[BATCH * LENGTH];
+        for (int i = 0; i < BATCH * LENGTH; i++) ids[i] = 2 + i % LENGTH * 13 % (VOCAB - 2);
+        assert_true(p && mtf_feed(p, mtf_find(g, "targets"), ids) && mtf_step(p) &&
+                    mtf_fetch(p, r.token_losses, losses));
+        for (int row = 1; row < BATCH; row++)
+            assert_memory_equal(losses + row * LENGTH, losses, LENGTH * sizeof *losses);
+        close_well(s);
+    }
+}
+
 /* ---- errors ---- */
 
 static void refuse(const how *h, const char *sentence)
@@ -450,6 +472,6 @@ int main(void)
         cmocka_unit_test(test_training),  cmocka_unit_test(test_one_pass),
         cmocka_unit_test(test_attention), cmocka_unit_test(test_attention_losses),
         cmocka_unit_test(test_told),      cmocka_unit_test(test_decoding),
-        cmocka_unit_test(test_errors)};
+        cmocka_unit_test(test_places),    cmocka_unit_test(test_errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

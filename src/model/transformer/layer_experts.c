@@ -18,12 +18,24 @@ static mtf_tensor *importance(mtf_tensor *real)
     return real ? mtf_weights_nonzero(real, MTF_F32) : NULL;
 }
 
+/* Where tokens are in their texts; NULL: as their indices say, where a layer around this one has changed the length. */
+static mtf_tensor *positions_of(const stack_call *c, const mtf_tensor *x)
+{
+    if (!c->position || !x) return NULL;
+    for (int k = 0; k < c->position->shape.ndims; k++) {
+        mtf_dim d = c->position->shape.dims[k];
+        if (mtf_shape_dim(x->shape, d.name).size != d.size) return NULL;
+    }
+    return c->position;
+}
+
 static mtf_tensor *experts_apply(stack_call *c, const mtf_transformer_layer *l, mtf_tensor *x)
 {
     mtf_moe_opts o = l->moe;
     char         init_in[KERNEL_INIT], init_out[KERNEL_INIT];
     o.name = "";
     o.importance = importance(experts_real(c));
+    o.position = positions_of(c, x);
     o.context = &c->context;
     o.kernel_init = call_kernel_init(c, false, init_in);
     o.output_init = call_kernel_init(c, true, init_out);
@@ -38,6 +50,7 @@ mtf_tensor *experts_project(stack_call *c, const experts_projection *p, mtf_tens
     o.name = p->name;
     o.output = p->output;
     o.importance = importance(p->real);
+    o.position = positions_of(c, x);
     o.context = &c->context;
     o.kernel_init = call_kernel_init(c, false, init_in);
     o.output_init = init_out;
