@@ -203,13 +203,16 @@ static bool store(mtf_config *c, const configurable *k, const gin_parameter *p, 
     bool  none = v->kind == GIN_NONE && strcmp(p->otherwise, "None") == 0;
     switch (p->takes) {
     case TAKES_COUNT:
+    case TAKES_TIMES:
     case TAKES_INT: {
-        int64_t least = p->takes == TAKES_COUNT ? 1 : INT64_MIN, whole = none ? 0 : v->whole;
+        int64_t least = p->takes == TAKES_INT ? INT64_MIN : 1, whole = none ? 0 : v->whole;
         if (v->kind == GIN_REAL && fabs(v->real) < 1e18 && v->real == floor(v->real))
             whole = (int64_t)v->real;
         else if (!none && v->kind != GIN_INT)
             return wrong_type(c, k, p, v, "a whole number");
         if (!none && whole < least) return wrong_type(c, k, p, v, "a whole number from 1 on");
+        if (p->takes == TAKES_TIMES && whole > TIMES_MOST)
+            return wrong_type(c, k, p, v, "a whole number from 1 to 999");
         *(int64_t *)at = whole;
         return true;
     }
