@@ -370,6 +370,28 @@ static const char *unknown_scope(const mtf_config *c, const gin_binding *b, char
     return text;
 }
 
+/* The bindings for inner scopes that the run reads in a binding's place; "" where there are none. */
+static const char *read_instead(mtf_config *c, const gin_binding *b, const configurable *k)
+{
+    textbuf            t = {.arena = &c->gin.session->arena};
+    const gin_binding *before = NULL;
+    const char        *name = configurable_name(c, k);
+    size_t             n = strlen(b->scope);
+    for (int i = 0; name && i < c->noperatives; i++) {
+        const operative *o = &c->operatives[i];
+        if (strcmp(o->name, name) != 0 || strcmp(o->parameter, b->parameter) != 0 ||
+            strncmp(o->scope, b->scope, n) != 0)
+            continue;
+        const gin_binding *read = find_binding(c, k, o->scope, b->parameter);
+        if (read && read != before && *read->scope)
+            text_add(&t, "%s%s/%s.%s", t.used ? ", " : "; the run reads ", read->scope, k->name,
+                     read->parameter);
+        before = read;
+    }
+    const char *text = t.used ? text_done(&t) : "";
+    return text ? text : "";
+}
+
 void note_unused(mtf_config *c)
 {
     gin_file *g = &c->gin;
@@ -384,10 +406,10 @@ void note_unused(mtf_config *c)
         if (k->standing == STANDING_NO_EFFECT)
             gin_say(g, &b->at, false, "%s.%s has no effect in mtf", k->name, b->parameter);
         else
-            gin_say(g, &b->at, true, "%s%s%s.%s is not used: nothing in this run reads it%s%s",
+            gin_say(g, &b->at, true, "%s%s%s.%s is not used: nothing in this run reads it%s%s%s",
                     b->scope, *b->scope ? "/" : "", k->name, b->parameter,
                     k->standing == STANDING_ABSENT ? ", and it is not available in mtf" : "",
-                    unknown_scope(c, b, scope, sizeof scope));
+                    unknown_scope(c, b, scope, sizeof scope), read_instead(c, b, k));
     }
     for (int i = 0; i < g->nbindings; i++) {
         gin_binding *b = &g->bindings[i];
