@@ -152,7 +152,8 @@ typedef struct mtf_parallel_layer {
 } mtf_parallel_layer;
 
 /* Convolutions along the length.  A position sees others of its own example alone: what would lie before
- * the first or after the last is zero.  In an autoregressive stack it sees none that is later. */
+ * the first or after the last is zero.  In an autoregressive stack it sees none that is later.  None
+ * reaches further than 4096 positions. */
 typedef struct mtf_convolution_layer {
     /* MTF_CONVOLUTION: how many positions each one sums; in an autoregressive stack the last ones,
      * itself included, else as many before as after it; default 3 */
@@ -263,7 +264,8 @@ typedef enum mtf_halting {
 typedef enum mtf_start { MTF_START_FIRST, MTF_START_BY_STEP, MTF_START_RANDOM } mtf_start;
 typedef enum mtf_gating { MTF_GATING_HIGHWAY, MTF_GATING_GRU } mtf_gating;
 
-/* A Universal Transformer: its steps are passes through the stack's layers with the same weights. */
+/* A Universal Transformer: its steps are passes through the stack's layers with the same weights.  Each
+ * number of steps or passes is 999 at most, and all passes together apply 9999 blocks at most. */
 typedef struct mtf_universal_opts {
     mtf_recurrence recurrence;
     int64_t        steps; /* default 6; with MTF_RECURRENCE_ACT one more follows                 */
@@ -300,7 +302,7 @@ typedef struct mtf_funnel_opts {
 typedef struct mtf_stack_opts {
     const char                  *name; /* its scope; default "transformer", "encoder", "decoder" */
     const mtf_transformer_layer *layers; /* of one block, ended by {0}                          */
-    int64_t                      blocks; /* how often the block is repeated; default 6           */
+    int64_t                      blocks; /* how often the block is repeated, up to 999; default 6 */
     mtf_sublayers                initial, per_layer, final;
     double dropout;    /* of the sublayers                                                 */
     double epsilon;    /* of the norms; default 1e-6                                       */

@@ -3,11 +3,31 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "checkpoint/opening.h"
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+bool json_members_differ(mtf_session *s, const char *path, const cJSON *object)
+{
+    size_t       n = 0, count = (size_t)cJSON_GetArraySize(object);
+    const char **names = arena_array(&s->arena, const char *, count + 1);
+    TRY(names != NULL);
+    for (const cJSON *i = object->child; i; i = i->next) names[n++] = i->string;
+    qsort(names, n, sizeof *names, by_name);
+    for (size_t k = 1; k < n; k++)
+        if (strcmp(names[k - 1], names[k]) == 0)
+            return fail(&s->fault, ERR_FILE, "\"%s\": \"%.200s\" is given twice", path, names[k]);
+    return true;
+}
 
 const char *json_file_text(mtf_session *s, const char *path)
 {

@@ -1,6 +1,8 @@
 /* mtf ckpt import and export: weights of T5, GPT-2, Mixtral and BERT, and checkpoints of Mesh TensorFlow. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/printable.h"
 #include "base/put_file.h"
@@ -11,6 +13,7 @@
 #include "cli/outputs.h"
 #include "model/published/bundle_copy.h"
 #include "model/published/published.h"
+#include "mtf_config.h"
 
 static published_call call_of(const options *o)
 {
@@ -60,12 +63,19 @@ static bool export_published(mtf_session *s, const options *o)
 
 /* ---- Mesh TensorFlow's ---- */
 
+/* Names that mtf does not know may be left out when it is used. */
+static bool is_configuration(mtf_session *s, const char *path)
+{
+    const char *files[] = {path, NULL};
+    return mtf_config_open(s, &(mtf_config_opts){.files = files, .skip_unknown = true}) != NULL;
+}
+
 /* The configuration that is named, or the one that is beside the source. */
 static bool read_config(mtf_session *s, const options *o, const contents *c, const char **text)
 {
     const char *path = option_nth(o, "config", 0);
     *text = path ? file_text(s, path) : ckpt_config(s, c);
-    return mtf_ok(s);
+    return mtf_ok(s) && (!path || is_configuration(s, path));
 }
 
 static bool copy_bundle(mtf_session *s, const options *o,
@@ -87,6 +97,10 @@ bool ckpt_import(mtf_session *s, const options *o)
     const char *gin = option_nth(o, "gin", 0), *from = o->words[1];
     TRY(output_is_other(s, from, o->words[2]) && (!gin || put_file_check(&s->fault, gin)));
     if (bundle_index_path(&s->arena, from)) return copy_bundle(s, o, bundle_import);
+    if (mtf_ok(s) && access(from, F_OK) != 0 && errno == ENOENT)
+        return fail(&s->fault, ERR_FILE,
+                    "there is no \"%s\", and no \"%s.index\" of a TensorFlow checkpoint either",
+                    from, from);
     return mtf_ok(s) && import_published(s, o);
 }
 

@@ -60,6 +60,8 @@ static mtf_tensor *layer(mtf_tensor *x, mtf_dim batch, mtf_dim from, mtf_dim to,
     return mtf_einsum(mtf_shape(batch, to), x, w);
 }
 
+enum { MOST_LAYERS = 9999 };
+
 static bool build(const settings *v, bool training, network *n)
 {
     mtf_dim batch = {"batch", 0}, io = {"io", 0}, from;
@@ -68,6 +70,9 @@ static bool build(const settings *v, bool training, network *n)
     TRY(setting_count(v, "batch", 1, &batch.size) && setting_count(v, "io", 1, &io.size) &&
         setting_count(v, "hidden", 1, &hidden) && setting_count(v, "layers", 0, &layers) &&
         setting_count(v, "nan-step", -1, &nan_step) && read_types(v, &t));
+    if (layers > MOST_LAYERS)
+        return fail(&v->session->fault, ERR_USAGE, "--layers %lld is more than %d",
+                    (long long)layers, (int)MOST_LAYERS);
     mtf_graph  *g = n->graph = mtf_graph_new(v->session);
     mtf_tensor *x = mtf_name(mtf_random_uniform(g, t.activation, mtf_shape(batch, io), 0, 1), "x");
     mtf_tensor *y = x;

@@ -132,12 +132,15 @@ static bool check_dropless(fault *f, const mtf_moe_opts *o)
 static bool check_levels(fault *f, const mtf_moe_opts *o)
 {
     if (!o->outer) return true;
-    if (o->dropless || moe_gating_find(o->gating)->experts_choose)
+    if (moe_gating_find(o->gating)->experts_choose)
         return fail(f, ERR_VALUE,
                     "moe: two levels of experts need a gating in which tokens choose, such as "
-                    "top_2, and places for each expert's capacity; choose another gating than %s, "
-                    "or leave out dropless",
+                    "top_2, not %s",
                     o->gating);
+    if (o->dropless)
+        return fail(f, ERR_VALUE,
+                    "moe: two levels of experts need places for each expert's capacity; leave out "
+                    "dropless");
     return !(o->bias_rate > 0) ||
            fail(f, ERR_VALUE,
                 "moe: two levels of experts are balanced by loss_coef; leave out bias_rate");

@@ -169,12 +169,12 @@ static void test_funnel(void **state)
         "FunnelTransformerLayerStack.pooling_type = 'min'\n";
     static const struct {
         const char *line, *why;
-    } wrong[] = {
-        {"block_param_size = [1, 1]",
-         "block_param_size takes numbers whose sum is make_layer_stack.num_layers"},
-        {"block_param_size = [3]", "block_param_size takes a list with a whole number from 1 on"},
-        {"n_submodules = 3", "n_submodules takes the number of make_layer_stack.layers"},
-        {"pooling_type = 'sum'", "pooling_type takes 'mean', 'max' or 'min'"}};
+    } wrong[] = {{"block_param_size = [1, 1]",
+                  "block_param_size takes numbers whose sum is make_layer_stack.num_layers"},
+                 {"block_param_size = [3]",
+                  "block_param_size takes a list with a whole number from 1 to 999"},
+                 {"n_submodules = 3", "n_submodules takes the number of make_layer_stack.layers"},
+                 {"pooling_type = 'sum'", "pooling_type takes 'mean', 'max' or 'min'"}};
     char text[900];
     (void)state;
     snprintf(text, sizeof text, "%sFunnelTransformerLayerStack.block_param_size = [1, 2]", head);

@@ -278,15 +278,13 @@ static void refuse(mtf_moe_opts o, const char *sentence)
 
 static void test_errors(void **state)
 {
-    static const char needs[] = "value: moe: two levels of experts need a gating in which tokens "
-                                "choose, such as top_2, and places for each expert's capacity; ";
-    char              text[300];
     (void)state;
-    snprintf(text, sizeof text, "%schoose another gating than expert_choice, or leave out dropless",
-             needs);
-    refuse((mtf_moe_opts){.gating = "expert_choice"}, text);
-    snprintf(text, sizeof text, "%schoose another gating than top_k, or leave out dropless", needs);
-    refuse((mtf_moe_opts){.gating = "top_k", .dropless = true}, text);
+    refuse((mtf_moe_opts){.gating = "expert_choice"},
+           "value: moe: two levels of experts need a gating in which tokens choose, such as top_2, "
+           "not expert_choice");
+    refuse((mtf_moe_opts){.gating = "top_k", .dropless = true},
+           "value: moe: two levels of experts need places for each expert's capacity; leave out "
+           "dropless");
     refuse((mtf_moe_opts){.gating = "top_k", .bias_rate = 0.1},
            "value: moe: two levels of experts are balanced by loss_coef; leave out bias_rate");
     refuse((mtf_moe_opts){.capacity_inner = -1},

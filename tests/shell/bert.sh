@@ -136,6 +136,9 @@ run ckpt export imported out-all;       check "export of all" 0 out "out-all: 46
 refuses "no examples" "bert-pretrain needs examples: name their files with --train-files" train bert-pretrain --steps 1
 refuses "no vocabulary" 'need a vocabulary' train bert-classify --train-files classes.tsv
 echo '{"vocab_size": 9}' >small.json
+echo '{"vocab_size": 22, "hidden_size": 8, "vocab_size": 22}' >twice.json
+refuses "a member given twice" '"twice.json": "vocab_size" is given twice' \
+    train bert-classify --train-files classes.tsv --vocab vocab.txt --bert-config twice.json
 refuses "too many words" "--vocab has 22 words, and the model of --bert-config small.json only 9" \
     train bert-classify --train-files classes.tsv --vocab vocab.txt --bert-config small.json
 refuses "too long rows" "the model learns 20 (max_positions)" train bert-pretrain --vocab vocab.txt \

@@ -33,6 +33,11 @@ d_model = 12
 END
 run ckpt import "$theirs/t5" other --config own.gin; check "import with another configuration" 0 out 'other: 128 tensors'
 same "the other configuration" own.gin other/operative_config.gin
+echo 'some notes of mine' >notes
+run ckpt import "$theirs/t5" noted --config notes; check "import with a text that is none" 1 err 'notes:1:'
+[ ! -e noted ] && pass || lose "nothing is made of it" nothing "$(ls noted)"
+run ckpt import "$theirs/t5/model.ckpt-8" nothing; check "import of a prefix that is not there" 1 err \
+    "there is no \"$theirs/t5/model.ckpt-8\", and no \"$theirs/t5/model.ckpt-8.index\" of a TensorFlow checkpoint either"
 run ckpt import "$theirs/types/all" types; check "import without a configuration" 0 out 'types: 11 tensors'
 check "tensors that mtf cannot hold" 0 err 'mtf: note: not needed: bytes (uint8), text (string)'
 [ ! -e types/operative_config.gin ] && pass || lose "no configuration" none "$(ls types)"

@@ -359,6 +359,10 @@ if cmp -s dev_inputs sources && cmp -s dev_targets wanted && cmp -s dev_60_predi
 else lose "files of answers" "$(cat answers)" "$(ls; cat dev_60_predictions)"; fi
 want=$(paste answers wanted | awk -F'\t' '$1 == $2 { same++ } END { printf "exact %.2f %%", 100 * same / NR }')
 check "the share of exact answers" 0 out "$want"
+# What is bound without a scope, while the folder's configuration binds it with one, changes nothing.
+run eval pairs --eval-text pairs.tsv --gin_param "DenseReluDense.activation = 'gelu'"
+check "a parameter that scoped ones hide" 0 err "DenseReluDense.activation is not used: nothing in this run reads it; \
+the run reads encoder/DenseReluDense.activation, decoder/DenseReluDense.activation"
 # What is not trained belongs to the model as well: biases that balance experts.
 run train --gin_file pairs/operative_config.gin --gin_param "decoder/make_layer_stack.layers = [@SelfAttention, @EncDecAttention, @MoE1D]" \
     --gin_param "MoE1D.num_experts = 5" --gin_param "MoE1D.hidden_size = 12" --gin_param "MoE1D.moe_gating = 'top_k'" \

@@ -67,6 +67,37 @@ wrong "3:18: constant.value $least -0.1" 'run.learning_rate_schedule = [1, @cons
 wrong "3:40: constant_learning_rate.learning_rate $least -1" 'run.learning_rate_schedule = @constant_learning_rate' \
     'constant_learning_rate.learning_rate = -1'
 
+# ---- sizes beyond any use --------------------------------------------------------------------------
+
+# Each is told before the work begins, which would take hours and all memory.
+beyond() {                              # beyond NAME TEXT PARAMETER...
+    local name=$1 text=$2 parameters=()
+    shift 2
+    for parameter; do parameters+=(--gin_param "$parameter"); done
+    refuses "$name" "$text" plan --gin_file small.gin "${parameters[@]}"
+}
+times="takes a whole number from 1 to 999, not"
+beyond "a billion blocks" "make_layer_stack.num_layers $times 1000000000" num_layers=1000000000
+for parameter in num_rec_steps num_inrecurrence_layers num_vanilla_transformer_layers act_max_steps; do
+    beyond $parameter "UTLayerStack.$parameter $times 1000000000" make_layer_stack.layer_stack_cls=@UTLayerStack \
+        UTLayerStack.$parameter=1000000000
+done
+beyond "iterations of iterations" "transformer: 1996002 blocks, each pass counted, are more than 9999" \
+    make_layer_stack.layer_stack_cls=@UTLayerStack UTLayerStack.num_rec_steps=999 UTLayerStack.num_inrecurrence_layers=999
+beyond "a long filter" "Conv1DLayer.filter_size is 10000000; it may be 4096 at most" \
+    'make_layer_stack.layers=[@Conv1DLayer]' Conv1DLayer.filter_size=10000000
+for class in SeparableConv1DLayer DynamicConv1DLocalAttn; do
+    beyond "far positions of $class" "$class.min_relative_pos takes a whole number from -4096 to 4096, or None" \
+        "make_layer_stack.layers=[@$class]" $class.min_relative_pos=-1000000000
+done
+misused "a billion layers of toy" "--layers 1000000000 is more than 9999" plan toy --layers 1000000000
+shared=(plan --gin_file small.gin --gin_param "SelfAttention.relative_attention_type='bias_shared'")
+run "${shared[@]}" --gin_param SelfAttention.relative_attention_max_distance=1000
+cp out near_plan
+run "${shared[@]}" --gin_param SelfAttention.relative_attention_max_distance=1000000
+if [ $status = 0 ] && [ -s near_plan ] && cmp -s near_plan out; then pass
+else lose "distances that do not occur cost nothing" "the same plan" "$(diff near_plan out) $(cat err)"; fi
+
 # ---- sampling --------------------------------------------------------------------------------------
 
 train() { run train --text $book --json --threads 1 "$@"; }

@@ -235,7 +235,7 @@ bool mtf_bert_read_config(mtf_session *s, const char *path, mtf_bert_opts *opts)
     TRY(text != NULL);
     cJSON *root = json_read(text, strlen(text));
     if (!root) return fail(&s->fault, ERR_FILE, "\"%s\" is not a JSON object", path);
-    bool ok = bert_config_parse(s, path, root, opts);
+    bool ok = json_members_differ(s, path, root) && bert_config_parse(s, path, root, opts);
     cJSON_Delete(root);
     return ok;
 }

@@ -3,6 +3,7 @@
 
 #include "model/config/config.h"
 #include "model/config/config_layers.h"
+#include "model/transformer/transformer.h"
 #include "nn/layer.h"
 
 #define LAYERS "mesh_tensorflow.transformer.transformer_layers"
@@ -98,8 +99,10 @@ static bool position_of(mtf_config *c, const configurable *k, const char *parame
 {
     if (!v || v->kind == GIN_NONE) return true;
     *to = v->whole;
-    return v->kind == GIN_INT || gin_fail(&c->gin, &v->at, ERR_VALUE,
-                                          "%s.%s takes a whole number or None", k->name, parameter);
+    return (v->kind == GIN_INT && v->whole >= -MOST_REACH && v->whole <= MOST_REACH) ||
+           gin_fail(&c->gin, &v->at, ERR_VALUE,
+                    "%s.%s takes a whole number from -%d to %d, or None", k->name, parameter,
+                    (int)MOST_REACH, (int)MOST_REACH);
 }
 
 /* In the library's options two zeros mean the default. */
@@ -116,12 +119,20 @@ static bool read_positions(mtf_config *c, const configurable *k, const convoluti
                     k->name);
 }
 
+static bool check_filter(mtf_config *c, const configurable *k, const char *scope, int64_t filter)
+{
+    gin_place at = configured_at(c, k, scope, "filter_size");
+    return filter <= MOST_REACH ||
+           gin_fail(&c->gin, &at, ERR_VALUE, "%s.filter_size is %lld; it may be %d at most",
+                    k->name, (long long)filter, (int)MOST_REACH);
+}
+
 bool config_convolution(mtf_config *c, const configurable *k, const char *scope,
                         const gin_value *given, mtf_transformer_layer *l)
 {
     convolution_args a = {.attention = "lightweight_conv"};
     TRY(configure(c, k, scope, given, &a) && check_activation(c, k, scope, a.activation) &&
-        check_attention(c, k, scope, a.attention));
+        check_attention(c, k, scope, a.attention) && check_filter(c, k, scope, a.filter));
     l->convolution = (mtf_convolution_layer){.filter = a.filter,
                                              .activation = a.activation,
                                              .depthwise_scale = a.depthwise_scale,

@@ -15,7 +15,7 @@ typedef struct funnel_args {
 #define AT(field) offsetof(funnel_args, field)
 static const gin_parameter funnel[] = {
     {"layers",                         TAKES_NOTHING, "None",   0},
-    {"n_blocks",                       TAKES_COUNT,   "1",      AT(blocks)},
+    {"n_blocks",                       TAKES_TIMES,   "1",      AT(blocks)},
     {"block_param_size",               TAKES_VALUE,   "None",   AT(layers)},
     {"block_repeat_size",              TAKES_VALUE,   "None",   AT(repeats)},
     {"pooling_size",                   TAKES_COUNT,   "2",      AT(pooling)},
@@ -44,12 +44,12 @@ static bool numbers_of(mtf_config *c, const char *scope, const char *parameter,
     for (int k = 0; right && k < n; k++) {
         const gin_value *v = config_item(c, list, k);
         TRY(v != NULL);
-        right = v->kind == GIN_INT && v->whole >= 1;
+        right = v->kind == GIN_INT && v->whole >= 1 && v->whole <= TIMES_MOST;
         own[k] = v->whole;
     }
     *to = own;
     return right || fail_at(c, scope, parameter,
-                            "a list with a whole number from 1 on for each of n_blocks");
+                            "a list with a whole number from 1 to 999 for each of n_blocks");
 }
 
 static bool kind_of(mtf_config *c, const char *scope, const char *word, mtf_pooling *to)

@@ -203,13 +203,16 @@ static bool store(mtf_config *c, const configurable *k, const gin_parameter *p, 
     bool  none = v->kind == GIN_NONE && strcmp(p->otherwise, "None") == 0;
     switch (p->takes) {
     case TAKES_COUNT:
+    case TAKES_TIMES:
     case TAKES_INT: {
-        int64_t least = p->takes == TAKES_COUNT ? 1 : INT64_MIN, whole = none ? 0 : v->whole;
+        int64_t least = p->takes == TAKES_INT ? INT64_MIN : 1, whole = none ? 0 : v->whole;
         if (v->kind == GIN_REAL && fabs(v->real) < 1e18 && v->real == floor(v->real))
             whole = (int64_t)v->real;
         else if (!none && v->kind != GIN_INT)
             return wrong_type(c, k, p, v, "a whole number");
         if (!none && whole < least) return wrong_type(c, k, p, v, "a whole number from 1 on");
+        if (p->takes == TAKES_TIMES && whole > TIMES_MOST)
+            return wrong_type(c, k, p, v, "a whole number from 1 to 999");
         *(int64_t *)at = whole;
         return true;
     }
@@ -367,6 +370,28 @@ static const char *unknown_scope(const mtf_config *c, const gin_binding *b, char
     return text;
 }
 
+/* The bindings for inner scopes that the run reads in a binding's place; "" where there are none. */
+static const char *read_instead(mtf_config *c, const gin_binding *b, const configurable *k)
+{
+    textbuf            t = {.arena = &c->gin.session->arena};
+    const gin_binding *before = NULL;
+    const char        *name = configurable_name(c, k);
+    size_t             n = strlen(b->scope);
+    for (int i = 0; name && i < c->noperatives; i++) {
+        const operative *o = &c->operatives[i];
+        if (strcmp(o->name, name) != 0 || strcmp(o->parameter, b->parameter) != 0 ||
+            strncmp(o->scope, b->scope, n) != 0)
+            continue;
+        const gin_binding *read = find_binding(c, k, o->scope, b->parameter);
+        if (read && read != before && *read->scope)
+            text_add(&t, "%s%s/%s.%s", t.used ? ", " : "; the run reads ", read->scope, k->name,
+                     read->parameter);
+        before = read;
+    }
+    const char *text = t.used ? text_done(&t) : "";
+    return text ? text : "";
+}
+
 void note_unused(mtf_config *c)
 {
     gin_file *g = &c->gin;
@@ -381,10 +406,10 @@ void note_unused(mtf_config *c)
         if (k->standing == STANDING_NO_EFFECT)
             gin_say(g, &b->at, false, "%s.%s has no effect in mtf", k->name, b->parameter);
         else
-            gin_say(g, &b->at, true, "%s%s%s.%s is not used: nothing in this run reads it%s%s",
+            gin_say(g, &b->at, true, "%s%s%s.%s is not used: nothing in this run reads it%s%s%s",
                     b->scope, *b->scope ? "/" : "", k->name, b->parameter,
                     k->standing == STANDING_ABSENT ? ", and it is not available in mtf" : "",
-                    unknown_scope(c, b, scope, sizeof scope));
+                    unknown_scope(c, b, scope, sizeof scope), read_instead(c, b, k));
     }
     for (int i = 0; i < g->nbindings; i++) {
         gin_binding *b = &g->bindings[i];

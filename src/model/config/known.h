@@ -8,6 +8,7 @@
 
 typedef enum takes {
     TAKES_COUNT,   /* int64_t: a whole number from 1 on                      */
+    TAKES_TIMES,   /* the same, up to TIMES_MOST: what the graph repeats     */
     TAKES_INT,     /* int64_t; None, where that is the default: 0            */
     TAKES_REAL,    /* double; None, where that is the default: 0             */
     TAKES_LEAST_0, /* the same, of 0 or more                                 */
@@ -19,6 +20,8 @@ typedef enum takes {
     TAKES_NOTHING, /* accepted; has no effect in mtf                         */
     TAKES_DEFAULT  /* only the default: mtf supports no other value           */
 } takes;
+
+enum { TIMES_MOST = 999 };
 
 typedef struct gin_parameter {
     const char *name;

@@ -205,7 +205,7 @@ const configurable known_reversible_stack = {TRANSFORMER, "ReversibleLayerStack"
 static const gin_parameter make_layer_stack[] = {
     {"layers",                         TAKES_VALUE,   "None",   AT(layers)},
     {"layer_stack_cls",                TAKES_VALUE,   "@LayerStack", AT(stack_class)},
-    {"num_layers",                     TAKES_COUNT,   "6",      AT(blocks)},
+    {"num_layers",                     TAKES_TIMES,   "6",      AT(blocks)},
     {"block_scope",                    TAKES_BOOL,    "True",   AT(block_scope)},
     {0}};
 const configurable known_make_layer_stack = {TRANSFORMER, "make_layer_stack", make_layer_stack, NULL, 0};

@@ -271,7 +271,7 @@ bool published_parse(mtf_session *s, const char *path, const char *text, publish
     *c = (published_config){.text = text};
     cJSON *root = json_read(text, strlen(text));
     if (!root) return fail(&s->fault, ERR_FILE, "\"%s\" is not a JSON object", path);
-    bool ok = read_family(&(config_reader){s, path, root}, c);
+    bool ok = json_members_differ(s, path, root) && read_family(&(config_reader){s, path, root}, c);
     cJSON_Delete(root);
     return ok;
 }

@@ -64,6 +64,18 @@ static bool check_reversible(fault *f, const stack *s)
     return true;
 }
 
+/* How often blocks are applied, each pass counted. */
+static bool check_applied(fault *f, const mtf_stack_opts *o)
+{
+    const mtf_universal_opts *u = o->universal;
+    int64_t n = u ? o->blocks * (u->before + u->steps * u->inner + u->after) : o->blocks;
+    for (int64_t k = 0; o->funnel && k < o->funnel->blocks; k++)
+        n += o->funnel->layers[k] * (o->funnel->repeats[k] - 1);
+    return n <= MOST_APPLIED ||
+           fail(f, ERR_VALUE, "%s: %lld blocks, each pass counted, are more than %d", o->name,
+                (long long)n, (int)MOST_APPLIED);
+}
+
 static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const char *name,
                            bool has_encoder, stack *to)
 {
@@ -85,6 +97,9 @@ static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const ch
     if (o->blocks < 1 || o->max_length < 1)
         return fail(&s->fault, ERR_VALUE, "%s: %lld blocks, %lld positions; both must be 1 or more",
                     o->name, (long long)o->blocks, (long long)o->max_length);
+    if (o->blocks > MOST_BLOCKS)
+        return fail(&s->fault, ERR_VALUE, "%s: %lld blocks are more than %d", o->name,
+                    (long long)o->blocks, (int)MOST_BLOCKS);
     to->layers = arena_copy(&s->arena, o->layers, sizeof *to->layers * (size_t)to->nlayers);
     TRY(to->layers != NULL);
     o->layers = to->layers;
@@ -105,6 +120,7 @@ static bool complete_stack(mtf_session *s, const mtf_stack_opts *given, const ch
            complete_sublayers(s, o->name, true, o->reversible ? half_default : per_layer_default,
                               &o->per_layer) &&
            check_reversible(&s->fault, to) && universal_complete(s, o) && funnel_complete(s, o) &&
+           check_applied(&s->fault, o) &&
            complete_sublayers(s, o->name, false, final_default, &o->final);
 }
 

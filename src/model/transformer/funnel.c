@@ -19,6 +19,12 @@ static bool check_blocks(fault *f, const mtf_stack_opts *o, const mtf_funnel_opt
                         "%s: block %lld of a funnel has %lld layers, each %lld times; both must be "
                         "1 or more",
                         o->name, (long long)k, (long long)u->layers[k], (long long)u->repeats[k]);
+        if (u->layers[k] > MOST_BLOCKS || u->repeats[k] > MOST_BLOCKS)
+            return fail(f, ERR_VALUE,
+                        "%s: block %lld of a funnel has %lld layers, each %lld times; both may be "
+                        "%d at most",
+                        o->name, (long long)k, (long long)u->layers[k], (long long)u->repeats[k],
+                        (int)MOST_BLOCKS);
         all += u->layers[k];
     }
     return all == o->blocks ||
@@ -49,6 +55,9 @@ bool funnel_complete(mtf_session *s, mtf_stack_opts *o)
         return fail(f, ERR_VALUE,
                     "%s: a funnel of %lld blocks that pools %lld positions; both must be 1 or more",
                     o->name, (long long)u->blocks, (long long)u->pooling);
+    if (u->blocks > o->blocks)
+        return fail(f, ERR_VALUE, "%s: a funnel of %lld blocks in a stack of %lld; it has no more",
+                    o->name, (long long)u->blocks, (long long)o->blocks);
     if (o->reversible || o->universal)
         return fail(f, ERR_VALUE, "%s: a stack is either reversible, or universal, or a funnel",
                     o->name);

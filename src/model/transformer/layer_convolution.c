@@ -17,6 +17,12 @@ static bool convolution_complete(mtf_session *s, mtf_transformer_layer *l)
             "%g; they must be 1 or more, 1 or more, and above 0",
             l->name, (long long)o->filter, (long long)o->filters, o->depthwise_scale,
             o->pointwise_scale);
+    if (o->filter > MOST_REACH || o->min_position < -MOST_REACH || o->max_position > MOST_REACH)
+        return fail(f, ERR_VALUE,
+                    "%s: a filter of %lld positions, from %lld to %lld; it reaches no further than "
+                    "%d positions",
+                    l->name, (long long)o->filter, (long long)o->min_position,
+                    (long long)o->max_position, (int)MOST_REACH);
     if (o->min_position > o->max_position)
         return fail(f, ERR_VALUE, "%s: there are no positions from %lld to %lld", l->name,
                     (long long)o->min_position, (long long)o->max_position);

@@ -88,7 +88,9 @@ mtf_tensor *relative_spread(const stack_call *c, mtf_tensor *bias, mtf_dim memor
 static mtf_tensor *biases(stack_call *c, const relative_opts *o, mtf_tensor *by_bucket,
                           mtf_dim buckets, mtf_dim memory)
 {
-    int64_t     most = o->max_distance > o->buckets ? o->max_distance : o->buckets;
+    int64_t most = o->max_distance > o->buckets ? o->max_distance : o->buckets;
+    int64_t longest = c->length.size > memory.size ? c->length.size : memory.size;
+    if (most > longest) most = longest; /* no two positions are further apart */
     mtf_dim     relative = {"relative", 2 * most + 1};
     mtf_tensor *table = mtf_gather(by_bucket, bucket_table(c, o, most, relative), buckets);
     bool by_place = c->mode != CALL_DECODE && o->kind != MTF_RELATIVE_CONTEXTUAL && !o->across;

@@ -5,6 +5,9 @@
 #include "base/session.h"
 #include "mtf_transformer.h"
 
+/* A graph has what a stack repeats as often: blocks, passes, the positions that a convolution sums. */
+enum { MOST_BLOCKS = 999, MOST_APPLIED = 9999, MOST_REACH = 4096 };
+
 /* A stack of layers with its options. */
 typedef struct stack {
     mtf_stack_opts         opts; /* complete; lists are the model's own copies */

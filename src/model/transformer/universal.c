@@ -47,6 +47,13 @@ bool universal_complete(mtf_session *s, mtf_stack_opts *o)
             "or more, 1 or more, 0 or more, and 0 or more",
             o->name, (long long)u->steps, (long long)u->inner, (long long)u->before,
             (long long)u->after);
+    if (u->steps > MOST_BLOCKS || u->inner > MOST_BLOCKS || u->before > MOST_BLOCKS ||
+        u->after > MOST_BLOCKS)
+        return fail(f, ERR_VALUE,
+                    "%s: %lld steps of %lld passes, %lld passes before and %lld after; each may be "
+                    "%d at most",
+                    o->name, (long long)u->steps, (long long)u->inner, (long long)u->before,
+                    (long long)u->after, (int)MOST_BLOCKS);
     if (!(u->epsilon > 0 && u->epsilon < 1))
         return fail(f, ERR_VALUE, "%s: the epsilon of halting is %g; it must be between 0 and 1",
                     o->name, u->epsilon);
