@@ -78,6 +78,27 @@ run ckpt ls in-mixtral;                 check "experts are one variable" 0 out '
 run ckpt ls in-gpt2;                    check "variables have their names" 0 out 'transformer/block_001/layer_000/SelfAttention/q  '
 cmp -s gpt2.gin in-gpt2/operative_config.gin && pass || lose "a configuration in the checkpoint" "$(cat gpt2.gin)" "$(ls in-gpt2)"
 grep -qxF 'd_ff = 48' gpt2.gin && pass || lose "--gin" 'd_ff = 48' "$(cat gpt2.gin)"
+# A config.json that describes another model with weights of the same shapes is refused; what only training knows is not.
+contradicts() {                         # contradicts MODEL EDIT MESSAGE: sed's EDIT makes another config.json
+    sed "$2" "$published/$1/config.json" >other.json
+    run ckpt export in-$1 out-other --force --config other.json; check "export $1 with $2" 1 err "\"other.json\": $3 \"in-$1/operative_config.gin\""
+}
+contradicts mixtral 's/experts_per_tok": 2/experts_per_tok": 1/' '"num_experts_per_tok" is 1, but 2 in'
+contradicts mixtral 's/experts_per_tok": 2/experts_per_tok": 3/' '"num_experts_per_tok" is 3, but 2 in'
+contradicts mixtral 's/attention_heads": 6/attention_heads": 12/; s/head_dim": 4/head_dim": 2/; s/value_heads": 3/value_heads": 6/' '"num_attention_heads" is 12, but 6 in'
+contradicts mixtral 's/rope_theta": 100.0/rope_theta": 10000.0/' '"rope_theta" is 10000, but 100 in'
+contradicts mixtral '/rms_norm_eps/d; s/hidden_act": "silu"/hidden_act": "gelu"/' '"hidden_act" is "gelu", but "silu" in'
+contradicts mixtral 's/rms_norm_eps": 1e-05/rms_norm_eps": 1e-06/' '"rms_norm_eps" is 1e-06, but 1e-05 in'
+contradicts t5_1_1 's/gated-gelu/gated-silu/' '"feed_forward_proj" is "gated-silu", but "gated-gelu" in'
+contradicts mt5 's/max_distance": 128/max_distance": 64/' '"relative_attention_max_distance" is 64, but 128 in'
+contradicts gpt2 's/n_head": 3/n_head": 2/' '"n_head" is 2, but 3 in'
+contradicts gpt2 's/layer_norm_epsilon": 1e-05/layer_norm_epsilon": 1e-06/' '"layer_norm_epsilon" is 1e-06, but 1e-05 in'
+contradicts gpt2 '/activation_function/d; s/"scale_attn_weights": true/"scale_attn_weights": false/' '"scale_attn_weights" is false, but true in'
+sed 's/pdrop": 0.0/pdrop": 0.1/; /activation_function/d' "$published/gpt2/config.json" >other.json
+run ckpt export in-gpt2 out-other --config other.json; check "export with another dropout" 0 out 'out-other: '
+sed 's/router_aux_loss_coef": 0.001/router_aux_loss_coef": 0.1/; s/output_router_logits": false/output_router_logits": true/' "$published/mixtral/config.json" >other.json
+run ckpt export in-mixtral out-other --force --config other.json; check "export with another loss of experts" 0 out 'out-other: '
+
 run ckpt import "$published/gpt2" in-gpt2; check "import onto something" 1 err '"in-gpt2" already exists; give a new name, or --force'
 run ckpt import "$published/t5" in-gpt2 --force; check "import --force" 0 out 'in-gpt2: 47 tensors'
 run ckpt export one out-one;            check "export without a configuration" 1 err 'give its config.json with --config'

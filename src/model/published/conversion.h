@@ -26,5 +26,8 @@ bool conversion_settle_heads(conversion *v);
 /* Whether the source has every weight in its shape.  What else it has is listed in `spare`; of published
  * files only tensors that no variable needs are allowed. */
 bool conversion_check(conversion *v);
+/* Export: whether config.json, at this path, describes the model that the checkpoint's own configuration
+ * builds, as far as shapes do not tell; an error names a member that does not. */
+bool published_agrees(const conversion *v, const char *path);
 
 #endif

@@ -45,6 +45,9 @@ bool published_read(mtf_session *s, const char *path, published_config *c);
 /* The same for the text of the file at `path`. */
 bool published_parse(mtf_session *s, const char *path, const char *text, published_config *c);
 
+/* The word of config.json for an activation of this library; itself where there is none. */
+const char *published_activation(const char *ours);
+
 /* The options of a Transformer; `room` holds its layers. */
 typedef struct published_layers {
     mtf_transformer_layer encoder[3], decoder[4];
