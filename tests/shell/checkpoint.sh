@@ -353,20 +353,36 @@ chmod 644 whole/step_00000008/manifest.json
 # ---- variables of another model ------------------------------------------------------------------
 
 from=(train net.mtf "${data[@]}" --steps 1 --optimizer adam --init-from)
-run "${from[@]}" whole;            check "trainable variables" 0 out 'loaded 2 of 2 trainable variables from "whole/step_00000008"'
+run "${from[@]}" whole;            check "trainable variables" 0 out 'loaded 2 of 2 variables of the model from "whole/step_00000008"'
 run "${from[@]}" whole --init-all; check "all variables" 0 out 'loaded 7 of 7 variables from "whole/step_00000008"'
-run "${from[@]}" whole --init-only v; check "some" 0 out 'loaded 1 of 1 trainable variable from'
+cat >fixed.mtf <<'END'
+x: f32[batch=2, a=3] = input
+w: f32[a=3] = variable()
+table: f32[a=3] = variable(init="normal(0, 1)", trainable=false)
+n: f32[] = variable(init="zeros", trainable=false)
+n2 = assign(n, n + 1)
+y = x * w
+z = y * table
+loss = reduce_mean(z * z)
+END
+echo 'x: f32[example=4, a=3] = random_uniform(low=-1, high=1, key=9)' >fixed_data.mtf
+run run fixed_data.mtf --fetch x=fixed.npy && run train fixed.mtf --data x=fixed.npy --steps 3 --checkpoint-dir fixed
+run train fixed.mtf --data x=fixed.npy --steps 0 --seed 5 --init-from fixed --checkpoint-dir refixed
+check "what the loss of a file reads, not its counter" 0 out 'loaded 2 of 2 variables of the model from "fixed/step_00000003"'
+run ckpt diff fixed refixed;       check "the fixed table is loaded, the counter is not" 1 out 'n: 1 of 1 elements differ'
+if grep -q '^table' out; then lose "the fixed table is loaded" "no difference" "$(cat out)"; else pass; fi
+run "${from[@]}" whole --init-only v; check "some" 0 out 'loaded 1 of 1 variable of the model from'
 run ckpt convert whole other.safetensors --only '^[wv]$' --rename '^w$=layer/w'
-run "${from[@]}" other.safetensors; check "one is not found" 0 out 'loaded 1 of 2 trainable variables from "other.safetensors"; not found: "w"'
-run "${from[@]}" other.safetensors --init-rename '^w$=layer/w'; check "renamed" 0 out 'loaded 2 of 2 trainable variables'
+run "${from[@]}" other.safetensors; check "one is not found" 0 out 'loaded 1 of 2 variables of the model from "other.safetensors"; not found: "w"'
+run "${from[@]}" other.safetensors --init-rename '^w$=layer/w'; check "renamed" 0 out 'loaded 2 of 2 variables of the model'
 refuses "a rename of nothing" 'nothing is renamed by "^u$=w": the pattern matches the name of none of the 2 variables' "${from[@]}" whole --init-rename '^u$=w'
-refuses "nothing of that name" 'no trainable variable has a name that "global" matches' "${from[@]}" whole --init-only global
+refuses "nothing of that name" 'no variable of the model has a name that "global" matches' "${from[@]}" whole --init-only global
 refuses "the file has none"   '"w.npy" is not a safetensors file'       "${from[@]}" w.npy
 refuses "none of them"        '"hostile.safetensors" has none of the 2 variables' "${from[@]}" hostile.safetensors
 run ckpt convert whole short --type all=bf16
 refuses "another type"        '"short/weights-00001-of-00001.safetensors": tensor "w" is bf16, but the variable "w" is kept as f32; ask for a conversion (--init-convert)' \
     "${from[@]}" short
-run "${from[@]}" short --init-convert; check "converted" 0 out 'loaded 2 of 2 trainable variables'
+run "${from[@]}" short --init-convert; check "converted" 0 out 'loaded 2 of 2 variables of the model'
 refuses "about --init-from"   'are about --init-from: add it' train net.mtf "${data[@]}" --steps 1 --init-convert
 
 # The same named dimensions in another order: the loss of the first step tells whether all came to its place.

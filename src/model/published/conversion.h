@@ -16,6 +16,7 @@ typedef struct conversion {
     reader                  reader; /* of `source` */
     /* tensors of `source` that no variable needs, or that published files have no place for; NULL: none */
     const char *spare;
+    bool        unlike; /* these have biases that choose among experts */
 } conversion;
 
 /* The tensor of the source with this weight; NULL where absent. */

@@ -69,6 +69,7 @@ typedef struct published_done {
     int              tensors; /* how many were written */
     /* import: tensors that no variable needs, each with its reason; export: what is left out; NULL: none */
     const char *spare;
+    bool unlike; /* export: the model read some of these, the biases that choose among experts */
 } published_done;
 
 /* Converts Hugging Face's weights, a folder or one of its files, to a checkpoint of this library with a

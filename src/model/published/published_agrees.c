@@ -184,16 +184,14 @@ static bool same_scaling(const comparison *c, const mtf_transformer_opts *o)
 /* Its path: beside the weights, or in the folder of the run; NULL: none is kept. */
 static const char *kept_path(arena *a, const contents *c)
 {
-    static const char *const places[] = {"", "../"};
-    const char              *slash = strrchr(c->folder, '/'), *name = slash ? slash + 1 : c->folder;
-    int n = !c->manifest ? 0 : strncmp(name, "step_", strlen("step_")) == 0 ? 2 : 1;
-    for (int k = 0; k < n; k++) {
-        textbuf t = {.arena = a};
-        text_add(&t, "%s/%s" CONFIG_KEPT, c->folder, places[k]);
-        const char *path = text_done(&t);
-        if (path && access(path, R_OK) == 0) return path;
-    }
-    return NULL;
+    const char *slash = strrchr(c->folder, '/'), *name = slash ? slash + 1 : c->folder;
+    textbuf     own = {.arena = a}, above = {.arena = a};
+    text_add(&own, "%s/" CONFIG_KEPT, c->folder);
+    text_add(&above, "%.*s" CONFIG_KEPT, (int)(name - c->folder), c->folder);
+    if (!c->manifest || !text_done(&own) || !text_done(&above)) return NULL;
+    if (access(own.text, R_OK) == 0) return own.text;
+    bool of_run = strncmp(name, "step_", strlen("step_")) == 0;
+    return of_run && access(above.text, R_OK) == 0 ? above.text : NULL;
 }
 
 /* What the session cannot read contradicts nothing. */

@@ -197,7 +197,7 @@ static bool convert_open(conversion *v, const published_call *call, published_do
     if (!v->imports) TRY(published_agrees(v, call->config ? call->config : v->source.path));
     TRY(whole_may_replace(&s->arena, call->to, sign, call->force, &s->fault) &&
         write_folder(v, call->to));
-    if (done) *done = (published_done){v->config, v->target.ntensors, v->spare};
+    if (done) *done = (published_done){v->config, v->target.ntensors, v->spare, v->unlike};
     return true;
 }
 
