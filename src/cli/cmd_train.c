@@ -32,6 +32,7 @@ typedef struct job {
     double           passed; /* epochs so far; NAN: unknown */
     mtf_trained      trained;
     bool             stepped;    /* at least once */
+    bool             rated;      /* a step had a rate above 0 */
     evaluation       evaluation; /* holds the report, if there is one */
 } job;
 
@@ -144,6 +145,7 @@ static bool after_step(void *context, const mtf_train_step *now)
     job *j = context;
     j->passed = now->epoch;
     j->stepped = true;
+    j->rated = j->rated || now->rate != 0; /* NAN: there is no rate */
     return train_report_step(j->evaluation.report, now);
 }
 
@@ -348,6 +350,7 @@ static bool train(job *j)
         train_report_fail(j->evaluation.report);
         return false;
     }
+    rate_note_zero(&j->setup, j->stepped && !j->rated);
     TRY(j->trained.interrupted || conclude(j));
     return train_report_write(j->evaluation.report,
                               j->trained.interrupted ? "stopped by a signal" : "finished");

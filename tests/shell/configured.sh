@@ -372,7 +372,11 @@ check "a start with balanced experts" 0 out 'variables of the model from "balanc
 run ckpt convert anew anew.safetensors --only gating/bias && run ckpt diff biases.safetensors anew.safetensors
 check "it has their biases" 0 out "0 of "
 run "${again[@]}" --gin_param "run.init_checkpoint = 'balanced'" --checkpoint-dir named
-run ckpt diff anew named; check "the same where the configuration names it" 0 out "0 of "
+run ckpt convert named named.safetensors --only gating/bias && run ckpt diff biases.safetensors named.safetensors
+check "the same where the configuration names it" 0 out "0 of "
+printf 'a\n' >few_lines
+run score balanced --inputs few_lines --targets few_lines --mesh x:2 --layout batch:x,batch_unsplit:x --threads 1
+check "scores by a layout of the training" 0 out "-"
 run eval balanced --eval-text pairs.tsv --eval-checkpoints all --bleu
 if [ -s plain ] && cmp -s plain <(sed 's/   BLEU.*//' out); then pass
 else lose "the same loss beside decoded answers" "$(cat plain)" "$(cat out err)"; fi

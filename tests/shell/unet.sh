@@ -30,6 +30,9 @@ run train "${small[@]}" --steps 0 --seed 5 --init-from normed --checkpoint-dir s
 run ckpt diff normed started;       check "the optimizer starts anew" 1 out "global_step: 1 of 1 elements differ"
 if grep -q 'bn_moving' out; then lose "running means are loaded" "no difference" "$(cat out)"; else pass; fi
 
+mkdir empty && cp ./*.npy empty && : >empty/train-labels.npy
+run train "${small[@]/#./empty}" --steps 1; check "an empty file" 1 err 'train-labels.npy" is not a .npy file'
+
 # ---- layouts -------------------------------------------------------------------------------------
 
 losses() {                              # losses ARGUMENT...: those of three steps, to nine digits
