@@ -371,8 +371,8 @@ run "${again[@]}" --init-from balanced --checkpoint-dir anew
 check "a start with balanced experts" 0 out 'variables of the model from "balanced/step_00000020"'
 run ckpt convert anew anew.safetensors --only gating/bias && run ckpt diff biases.safetensors anew.safetensors
 check "it has their biases" 0 out "0 of "
-run "${again[@]}" --gin_param "run.init_checkpoint = 'balanced'" --checkpoint-dir named
-run ckpt convert named named.safetensors --only gating/bias && run ckpt diff biases.safetensors named.safetensors
+run "${again[@]}" --gin_param "run.init_checkpoint = 'balanced'" --checkpoint-dir by_name
+run ckpt convert by_name by_name.safetensors --only gating/bias && run ckpt diff biases.safetensors by_name.safetensors
 check "the same where the configuration names it" 0 out "0 of "
 printf 'a\n' >few_lines
 run score balanced --inputs few_lines --targets few_lines --mesh x:2 --layout batch:x,batch_unsplit:x --threads 1
