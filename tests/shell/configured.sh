@@ -375,8 +375,8 @@ run "${again[@]}" --gin_param "run.init_checkpoint = 'balanced'" --checkpoint-di
 run ckpt convert by_name by_name.safetensors --only gating/bias && run ckpt diff biases.safetensors by_name.safetensors
 check "the same where the configuration names it" 0 out "0 of "
 printf 'a\n' >few_lines
-run score balanced --inputs few_lines --targets few_lines --mesh x:2 --layout batch:x,batch_unsplit:x --threads 1
-check "scores by a layout of the training" 0 out "-"
+run decode balanced --inputs few_lines --max-tokens 2 --mesh x:2 --layout batch:x,batch_unsplit:x --threads 1
+check "answers by a layout of the training" 0 out ""
 run eval balanced --eval-text pairs.tsv --eval-checkpoints all --bleu
 if [ -s plain ] && cmp -s plain <(sed 's/   BLEU.*//' out); then pass
 else lose "the same loss beside decoded answers" "$(cat plain)" "$(cat out err)"; fi
