@@ -43,7 +43,9 @@ MTF_API bool mtf_save_poll(mtf_session *s);
 typedef struct mtf_load_opts {
     int64_t     step;      /* default: the newest                                          */
     const char *only;      /* a pattern: which variables are loaded; default: all          */
-    bool        trainable; /* of these only trainable ones: no counters, no optimizer state */
+    bool        trainable; /* of these only the model's: trainable ones, and biases of experts and
+                              running means, of which a checkpoint may lack some; no counters, no
+                              optimizer state                                              */
     const char *const
         *rename;  /* pairs, then NULL: a pattern and a replacement for what it matches in
                                   a variable's name, \1 being its first group; the result is the
@@ -113,7 +115,7 @@ typedef struct mtf_train_opts {
                                         save the initial variables                               */
     /* what to start from and what to keep */
     const char          *init_from; /* initialise variables from another model's checkpoint     */
-    const mtf_load_opts *init;      /* which variables and names; default: all trainable ones   */
+    const mtf_load_opts *init;      /* which variables and names; default: all of the model     */
     const char          *checkpoint_dir; /* default: nothing is saved                            */
     int64_t              save_every; /* steps; default 0: only at the end                        */
     int                  keep;       /* how many of the newest to keep; default 0: all           */

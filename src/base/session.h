@@ -35,6 +35,7 @@ struct mtf_session {
     void            *lock;      /* on the folder of a training: belongs to checkpoint/ */
     session_closer  *finishers; /* called before anything closes */
     const char  *layout_starts; /* rules that a search begins with (search/starts.h); NULL: none */
+    name_table   model_state;   /* variables of models that no gradient trains (nn/layer.h) */
     bool         default_threads; /* the user gave no number */
     bool         default_memory;  /* neither */
     bool         said;            /* the error was printed already */

@@ -99,7 +99,7 @@ static bool fits(loader *l, const store_entry *e, const kept_tensor *t)
 
 static bool is_wanted(loader *l, const store_entry *e)
 {
-    if (l->opts.trainable && !e->trainable) return false;
+    if (l->opts.trainable && !e->of_model) return false;
     return !l->opts.only || pattern_matches(l->opts.only, e->name, &l->fault);
 }
 
@@ -127,7 +127,7 @@ static bool count_wanted(loader *l)
     for (int i = 0; i < s->count; i++) l->wanted += is_wanted(l, s->all[i]);
     TRY(!l->fault.kind);
     if (l->wanted) return renames_match(l);
-    const char *kind = l->opts.trainable ? "trainable variable" : "variable";
+    const char *kind = l->opts.trainable ? "variable of the model" : "variable";
     if (l->opts.only)
         return fail(&l->fault, ERR_USAGE, "no %s has a name that \"%s\" matches", kind,
                     l->opts.only);
@@ -185,7 +185,8 @@ static bool choose(loader *l)
         const char *there = name_there(l, e->name);
         TRY(there != NULL);
         kept_tensor *t = contents_find(&l->contents, there);
-        if (!t && !l->opts.partial) return missing(l, e->name, there) || misfits(l, i);
+        bool         spared = l->opts.partial || (l->opts.trainable && !e->trainable);
+        if (!t && !spared) return missing(l, e->name, there) || misfits(l, i);
         if (!t) {
             l->missing[l->nmissing++] = e->name;
             continue;

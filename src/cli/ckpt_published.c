@@ -58,6 +58,11 @@ static bool export_published(mtf_session *s, const options *o)
     published_done done;
     TRY(published_export(s, &call, &done));
     report(o, done.tensors, "left out", done.spare);
+    if (done.unlike)
+        fputs("mtf: warning: the exported model computes something else: experts were chosen with "
+              "the biases (top_k_gating/bias) that are left out, and published files have no "
+              "place for them\n",
+              stderr);
     return true;
 }
 

@@ -32,6 +32,7 @@ typedef struct job {
     double           passed; /* epochs so far; NAN: unknown */
     mtf_trained      trained;
     bool             stepped;    /* at least once */
+    bool             rated;      /* a step had a rate above 0 */
     evaluation       evaluation; /* holds the report, if there is one */
 } job;
 
@@ -144,6 +145,7 @@ static bool after_step(void *context, const mtf_train_step *now)
     job *j = context;
     j->passed = now->epoch;
     j->stepped = true;
+    j->rated = j->rated || now->rate != 0; /* NAN: there is no rate */
     return train_report_step(j->evaluation.report, now);
 }
 
@@ -348,6 +350,7 @@ static bool train(job *j)
         train_report_fail(j->evaluation.report);
         return false;
     }
+    rate_note_zero(&j->setup, j->stepped && !j->rated);
     TRY(j->trained.interrupted || conclude(j));
     return train_report_write(j->evaluation.report,
                               j->trained.interrupted ? "stopped by a signal" : "finished");
@@ -391,10 +394,9 @@ static const option_spec table[] = {
     {"keep", "N", false, "how many of the newest checkpoints to keep; default: all"},
     {"keep-every", "N", false, "also keep the checkpoints of every N-th step"},
     {"init-from", "PATH", false,
-     "start with the trainable variables of another model's checkpoint"},
+     "start with another checkpoint's variables of the model, trained or not"},
     {"init-only", "PATTERN", false, "only those whose names match"},
-    {"init-all", NULL, false,
-     "also those that are not trainable: optimizer state, counters, means"},
+    {"init-all", NULL, false, "also those of training: optimizer state, averages, counters"},
     {"init-rename", "HERE=THERE", true,
      "a pattern in this model's names, and its replacement in the checkpoint's"},
     {"init-convert", NULL, false, "convert other floating types to those of the variables"},

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "base/printable.h"
+#include "base/session.h"
 #include "cli/choices.h"
 #include "cli/graph_file.h"
 #include "cli/load_step.h"
 #include "cli/model_folder.h"
+#include "model/config/optional_rules.h"
 
 /* clang-format off */
 const option_spec opening_options[] = {
@@ -110,6 +112,7 @@ opened_model *model_open(const options *o, config_setup *c, int *status)
     if (!described(o) || !option_number(o, "step", 0, INT64_MAX, &ignored)) return NULL;
     mtf_session *s = choose_session(o, false, status);
     if (!s) return NULL;
+    if (s->opts.layout) s->opts.layout = mesh_optional_rules(&s->arena, s->opts.layout);
     opened_model *m = config_open(o, s, true, c) ? model_of(c) : NULL;
     if (m && model_load(o, c, m)) return m;
     *status = close_session(s);

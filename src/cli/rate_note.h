@@ -6,5 +6,7 @@
 
 /* Warns of a rate that goes up to 1 because its schedule has no number. */
 void rate_note(const setup *s);
+/* Notes, where no step had a rate above 0, that nothing was trained. */
+void rate_note_zero(const setup *s, bool none);
 
 #endif

@@ -17,6 +17,8 @@
 #include "cli/shared_options.h"
 #include "model/assigns.h"
 #include "model/training.h"
+#include "nn/layer.h"
+#include "ops/state.h"
 
 /* ---- options of the optimizer ----------------------------------------------------------- */
 
@@ -206,8 +208,28 @@ static bool retype(const setup *s, network *n)
     return network_retype(n, s->type);
 }
 
+/* Variables of a file that no gradient trains, but that its loss reads, such as a fixed table. */
+static bool find_state(const network *n)
+{
+    const block *root = &n->graph->root;
+    bool        *read = arena_array(&n->graph->arena, bool, n->graph->ntensors);
+    TRY(read != NULL);
+    read[n->loss->id] = true;
+    for (int i = root->nnodes - 1; i >= 0; i--) { /* inputs precede their uses */
+        const node *x = root->nodes[i];
+        bool        used = false;
+        for (int j = 0; j < x->nout; j++) used |= read[x->out[j]->id];
+        for (int j = 0; used && j < x->nin; j++) read[x->in[j]->id] = true;
+        if (used && variable_is(x) && dtype_is_float(x->out[0]->type) &&
+            !node_attr(x, "trainable")->b)
+            layer_is_state(x->out[0]);
+    }
+    return true;
+}
+
 bool setup_minimize(setup *s, network *n, int64_t steps, mtf_tensor **rate)
 {
+    TRY(s->ready || s->config || find_state(n));
     const char *schedule = setting_text(&s->settings, "rate");
     const node *own = s->ready || s->config ? NULL : own_update(n->graph);
     *rate = NULL;

@@ -1,4 +1,5 @@
 /* A dataset: fields of examples, each in its files. */
+#include <float.h>
 #include "data/dataset.h"
 
 #include <stdio.h>
@@ -224,6 +225,10 @@ static bool check_numbers(const field *f, const shard *part, int64_t k, const wa
     int64_t at = wanted_outside(w, f->as.least, f->as.most);
     if (at < 0) return true;
     double x = dtype_load(w->type, w->out, at - w->begin);
+    if (f->as.most >= FLT_MAX)
+        return fail(why, ERR_FILE,
+                    "\"%s\", %s: %.15g is no finite number of %.15g or more, as \"%s\" takes it",
+                    path, place_of_part(f, part, k, at, place), x, f->as.least, f->as.name);
     return fail(why, ERR_FILE,
                 "\"%s\", %s: %.15g is outside of %.15g to %.15g, the range of \"%s\"", path,
                 place_of_part(f, part, k, at, place), x, f->as.least, f->as.most, f->as.name);

@@ -229,8 +229,8 @@ static const char *sentence(const fault *f)
 static void say_loaded(training *t, const mtf_loaded *from, const char *kind)
 {
     textbuf text = {.arena = &t->session->arena};
-    text_add(&text, "loaded %d of %d %svariable%s from \"%s\"", from->variables, from->wanted, kind,
-             from->wanted == 1 ? "" : "s", from->path);
+    text_add(&text, "loaded %d of %d variable%s%s from \"%s\"", from->variables, from->wanted,
+             from->wanted == 1 ? "" : "s", kind, from->path);
     for (int i = 0; from->missing[i]; i++)
         text_add(&text, "%s\"%s\"", i ? ", " : "; not found: ", from->missing[i]);
     text_add(&text, "\n");
@@ -247,7 +247,7 @@ static bool take_init(training *t, bool says)
     const mtf_load_opts       *init = t->opts->init ? t->opts->init : &usual;
     mtf_loaded                 from;
     TRY(mtf_load(t->session, t->opts->init_from, init, &from));
-    if (says) say_loaded(t, &from, init->trainable ? "trainable " : "");
+    if (says) say_loaded(t, &from, init->trainable ? " of the model" : "");
     return true;
 }
 

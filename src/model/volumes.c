@@ -184,9 +184,11 @@ static bool unet_fields(const settings *v, bool training, mtf_field fields[MOST_
 {
     unet_settings u;
     TRY(unet_read(v, &u));
-    fields[0] = (mtf_field){.name = "volumes", .files = unet_files(v, training, "volumes")};
+    fields[0] = (mtf_field){
+        .name = "volumes", .files = unet_files(v, training, "volumes"), .format = "npy"};
     fields[1] = (mtf_field){.name = "labels",
                             .files = unet_files(v, training, "labels"),
+                            .format = "npy",
                             .most = (double)u.classes.size - 1};
     fields[2] = (mtf_field){.name = NULL};
     return fields[0].files && fields[1].files;

@@ -65,6 +65,23 @@ mtf_tensor *layer_weight(mtf_graph *g, const mtf_layer_context *context, const c
     return stored == type ? w : mtf_cast(w, type);
 }
 
+void layer_is_state(const mtf_tensor *w)
+{
+    mtf_session *s = w->node->graph->session;
+    const char  *name = arena_text(&s->arena, tensor_name(w));
+    s->model_state.arena = &s->arena;
+    if (name) names_put(&s->model_state, name, s);
+}
+
+mtf_tensor *layer_state(mtf_graph *g, const char *name, mtf_dtype type, mtf_shape shape,
+                        const char *init)
+{
+    mtf_tensor *w = mtf_variable(
+        g, name, shape, &(mtf_variable_opts){.type = type, .init = init, .untrainable = true});
+    if (w) layer_is_state(w);
+    return w;
+}
+
 mtf_tensor *layer_kernel_weight(mtf_graph *g, const mtf_layer_context *context, mtf_dtype type,
                                 mtf_shape shape, const layer_kernel *how)
 {

@@ -16,6 +16,13 @@ void        layer_leave(mtf_graph *g, const char *outside);
 mtf_tensor *layer_weight(mtf_graph *g, const mtf_layer_context *context, const char *name,
                          mtf_dtype type, mtf_shape shape, const char *init);
 
+/* A variable that the model computes with and no gradient trains, such as a running mean.  It is loaded with
+ * the weights; the state of optimizers and counters are not. */
+mtf_tensor *layer_state(mtf_graph *g, const char *name, mtf_dtype type, mtf_shape shape,
+                        const char *init);
+/* The same for a variable that is there. */
+void layer_is_state(const mtf_tensor *w);
+
 /* How a kernel is initialised: the initialiser, and the fans that its variance depends on. */
 typedef struct layer_kernel {
     const char *layer; /* as messages name it */

@@ -195,6 +195,5 @@ bool moe_queue_close(moe_queue *q, moe_routing *to)
 
 mtf_tensor *moe_bias(mtf_graph *g, mtf_dim expert, mtf_dtype type)
 {
-    return mtf_variable(g, "top_k_gating/bias", mtf_shape(expert),
-                        &(mtf_variable_opts){.type = type, .init = "zeros", .untrainable = true});
+    return layer_state(g, "top_k_gating/bias", type, mtf_shape(expert), "zeros");
 }

@@ -80,13 +80,6 @@ mtf_tensor *mtf_rms_norm(mtf_tensor *x, mtf_dim dim, const mtf_norm_opts *opts)
 
 /* ---- batch norm ---- */
 
-static mtf_tensor *running(mtf_graph *g, const char *name, mtf_dtype type, mtf_shape shape,
-                           const char *init)
-{
-    return mtf_variable(g, name, shape,
-                        &(mtf_variable_opts){.type = type, .init = init, .untrainable = true});
-}
-
 /* running <- momentum * running + (1 - momentum) * now */
 static void move(mtf_tensor *mean, mtf_tensor *now, double momentum)
 {
@@ -100,8 +93,8 @@ static void statistics(mtf_tensor *x, const mtf_batch_norm_opts *o, mtf_tensor *
     mtf_graph *g = graph_of(x);
     if (!g) return;
     mtf_shape   kept = mtf_shape_minus(x->shape, o->over);
-    mtf_tensor *running_mean = running(g, "bn_moving_mean", x->type, kept, "zeros");
-    mtf_tensor *running_variance = running(g, "bn_moving_variance", x->type, kept, "ones");
+    mtf_tensor *running_mean = layer_state(g, "bn_moving_mean", x->type, kept, "zeros");
+    mtf_tensor *running_variance = layer_state(g, "bn_moving_variance", x->type, kept, "ones");
     if (o->context && o->context->inference) {
         *mean = running_mean, *variance = running_variance;
         return;

@@ -186,6 +186,7 @@ static bool make_entry(store *s, const mtf_tensor *w, store_entry *e)
                        .trainable = price_is_trained(w),
                        .parts = arena_array(a, void *, s->processors)};
     TRY(e->name && e->parts);
+    e->of_model = e->trainable || names_get(&s->session->model_state, e->name);
     for (int i = 0; i < e->shape.ndims; i++) {
         e->shape.dims[i].name = arena_text(a, e->shape.dims[i].name);
         TRY(e->shape.dims[i].name != NULL);

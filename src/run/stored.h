@@ -13,6 +13,7 @@ typedef struct store_entry {
     mtf_dtype   type, master; /* in this session, and in checkpoints */
     mtf_shape   shape;        /* of the whole */
     bool        trainable;
+    bool        of_model; /* trainable, or else a part of what the model computes with */
     placement   where;
     void      **parts;  /* by processor, on the device */
     bool        packed; /* the parts lie in blocks with others' (run/store_blocks.h) */

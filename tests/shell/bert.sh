@@ -42,6 +42,13 @@ near() {                                # near NAME A B: losses of two runs agre
         pass || lose "$1" "$(losses "$2" | paste -sd ' ')" "$(losses "$3" | paste -sd ' ')"
 }
 
+run "${pretrain[@]}" --bert-config tiny.json --steps 1
+check "a single step at rate 0" 0 err 'mtf: note: the rate was 0 in every step, so nothing was trained' '--rate 0.0001'
+run "${pretrain[@]}" --bert-config tiny.json --steps 2
+if grep -q 'rate was 0' err; then lose "two steps" "no note" "$(cat err)"; else pass; fi
+run train bert-classify "${common[@]}" --train-files classes.tsv --bert-config tiny.json --columns 1,1 --steps 1
+check "the class is the text" 2 err 'the columns "1,1" have "1" twice'
+
 # ---- pre-training --------------------------------------------------------------------------------
 
 run "${pretrain[@]}" --bert-config tiny.json --eval-files text --steps 12 --rate 0.01 --json --checkpoint-dir pre

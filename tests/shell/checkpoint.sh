@@ -78,6 +78,27 @@ run ckpt ls in-mixtral;                 check "experts are one variable" 0 out '
 run ckpt ls in-gpt2;                    check "variables have their names" 0 out 'transformer/block_001/layer_000/SelfAttention/q  '
 cmp -s gpt2.gin in-gpt2/operative_config.gin && pass || lose "a configuration in the checkpoint" "$(cat gpt2.gin)" "$(ls in-gpt2)"
 grep -qxF 'd_ff = 48' gpt2.gin && pass || lose "--gin" 'd_ff = 48' "$(cat gpt2.gin)"
+# A config.json that describes another model with weights of the same shapes is refused; what only training knows is not.
+contradicts() {                         # contradicts MODEL EDIT MESSAGE: sed's EDIT makes another config.json
+    sed "$2" "$published/$1/config.json" >other.json
+    run ckpt export in-$1 out-other --force --config other.json; check "export $1 with $2" 1 err "\"other.json\": $3 \"in-$1/operative_config.gin\""
+}
+contradicts mixtral 's/experts_per_tok": 2/experts_per_tok": 1/' '"num_experts_per_tok" is 1, but 2 in'
+contradicts mixtral 's/experts_per_tok": 2/experts_per_tok": 3/' '"num_experts_per_tok" is 3, but 2 in'
+contradicts mixtral 's/attention_heads": 6/attention_heads": 12/; s/head_dim": 4/head_dim": 2/; s/value_heads": 3/value_heads": 6/' '"num_attention_heads" is 12, but 6 in'
+contradicts mixtral 's/rope_theta": 100.0/rope_theta": 10000.0/' '"rope_theta" is 10000, but 100 in'
+contradicts mixtral '/rms_norm_eps/d; s/hidden_act": "silu"/hidden_act": "gelu"/' '"hidden_act" is "gelu", but "silu" in'
+contradicts mixtral 's/rms_norm_eps": 1e-05/rms_norm_eps": 1e-06/' '"rms_norm_eps" is 1e-06, but 1e-05 in'
+contradicts t5_1_1 's/gated-gelu/gated-silu/' '"feed_forward_proj" is "gated-silu", but "gated-gelu" in'
+contradicts mt5 's/max_distance": 128/max_distance": 64/' '"relative_attention_max_distance" is 64, but 128 in'
+contradicts gpt2 's/n_head": 3/n_head": 2/' '"n_head" is 2, but 3 in'
+contradicts gpt2 's/layer_norm_epsilon": 1e-05/layer_norm_epsilon": 1e-06/' '"layer_norm_epsilon" is 1e-06, but 1e-05 in'
+contradicts gpt2 '/activation_function/d; s/"scale_attn_weights": true/"scale_attn_weights": false/' '"scale_attn_weights" is false, but true in'
+sed 's/pdrop": 0.0/pdrop": 0.1/; /activation_function/d' "$published/gpt2/config.json" >other.json
+run ckpt export in-gpt2 out-other --config other.json; check "export with another dropout" 0 out 'out-other: '
+sed 's/router_aux_loss_coef": 0.001/router_aux_loss_coef": 0.1/; s/output_router_logits": false/output_router_logits": true/' "$published/mixtral/config.json" >other.json
+run ckpt export in-mixtral out-other --force --config other.json; check "export with another loss of experts" 0 out 'out-other: '
+
 run ckpt import "$published/gpt2" in-gpt2; check "import onto something" 1 err '"in-gpt2" already exists; give a new name, or --force'
 run ckpt import "$published/t5" in-gpt2 --force; check "import --force" 0 out 'in-gpt2: 47 tensors'
 run ckpt export one out-one;            check "export without a configuration" 1 err 'give its config.json with --config'
@@ -332,20 +353,36 @@ chmod 644 whole/step_00000008/manifest.json
 # ---- variables of another model ------------------------------------------------------------------
 
 from=(train net.mtf "${data[@]}" --steps 1 --optimizer adam --init-from)
-run "${from[@]}" whole;            check "trainable variables" 0 out 'loaded 2 of 2 trainable variables from "whole/step_00000008"'
+run "${from[@]}" whole;            check "trainable variables" 0 out 'loaded 2 of 2 variables of the model from "whole/step_00000008"'
 run "${from[@]}" whole --init-all; check "all variables" 0 out 'loaded 7 of 7 variables from "whole/step_00000008"'
-run "${from[@]}" whole --init-only v; check "some" 0 out 'loaded 1 of 1 trainable variable from'
+cat >fixed.mtf <<'END'
+x: f32[batch=2, a=3] = input
+w: f32[a=3] = variable()
+table: f32[a=3] = variable(init="normal(0, 1)", trainable=false)
+n: f32[] = variable(init="zeros", trainable=false)
+n2 = assign(n, n + 1)
+y = x * w
+z = y * table
+loss = reduce_mean(z * z)
+END
+echo 'x: f32[example=4, a=3] = random_uniform(low=-1, high=1, key=9)' >fixed_data.mtf
+run run fixed_data.mtf --fetch x=fixed.npy && run train fixed.mtf --data x=fixed.npy --steps 3 --checkpoint-dir fixed
+run train fixed.mtf --data x=fixed.npy --steps 0 --seed 5 --init-from fixed --checkpoint-dir refixed
+check "what the loss of a file reads, not its counter" 0 out 'loaded 2 of 2 variables of the model from "fixed/step_00000003"'
+run ckpt diff fixed refixed;       check "the fixed table is loaded, the counter is not" 1 out 'n: 1 of 1 elements differ'
+if grep -q '^table' out; then lose "the fixed table is loaded" "no difference" "$(cat out)"; else pass; fi
+run "${from[@]}" whole --init-only v; check "some" 0 out 'loaded 1 of 1 variable of the model from'
 run ckpt convert whole other.safetensors --only '^[wv]$' --rename '^w$=layer/w'
-run "${from[@]}" other.safetensors; check "one is not found" 0 out 'loaded 1 of 2 trainable variables from "other.safetensors"; not found: "w"'
-run "${from[@]}" other.safetensors --init-rename '^w$=layer/w'; check "renamed" 0 out 'loaded 2 of 2 trainable variables'
+run "${from[@]}" other.safetensors; check "one is not found" 0 out 'loaded 1 of 2 variables of the model from "other.safetensors"; not found: "w"'
+run "${from[@]}" other.safetensors --init-rename '^w$=layer/w'; check "renamed" 0 out 'loaded 2 of 2 variables of the model'
 refuses "a rename of nothing" 'nothing is renamed by "^u$=w": the pattern matches the name of none of the 2 variables' "${from[@]}" whole --init-rename '^u$=w'
-refuses "nothing of that name" 'no trainable variable has a name that "global" matches' "${from[@]}" whole --init-only global
+refuses "nothing of that name" 'no variable of the model has a name that "global" matches' "${from[@]}" whole --init-only global
 refuses "the file has none"   '"w.npy" is not a safetensors file'       "${from[@]}" w.npy
 refuses "none of them"        '"hostile.safetensors" has none of the 2 variables' "${from[@]}" hostile.safetensors
 run ckpt convert whole short --type all=bf16
 refuses "another type"        '"short/weights-00001-of-00001.safetensors": tensor "w" is bf16, but the variable "w" is kept as f32; ask for a conversion (--init-convert)' \
     "${from[@]}" short
-run "${from[@]}" short --init-convert; check "converted" 0 out 'loaded 2 of 2 trainable variables'
+run "${from[@]}" short --init-convert; check "converted" 0 out 'loaded 2 of 2 variables of the model'
 refuses "about --init-from"   'are about --init-from: add it' train net.mtf "${data[@]}" --steps 1 --init-convert
 
 # The same named dimensions in another order: the loss of the first step tells whether all came to its place.

@@ -306,7 +306,7 @@ else lose "saving as the files say" "steps 4 and 6" "$(ls of_files) $(cat err)";
 run decode --gin_file of_files/operative_config.gin --inputs prompts --max-tokens 3
 if [ $status = 0 ] && ! grep -q random err; then pass; else lose "the folder that the files name" "its weights" "$(cat err)"; fi
 run train --gin_file small.gin --text $book --steps 0 --checkpoint-dir begun --gin_param "run.init_checkpoint = 'of_files'"
-check "a start from another checkpoint" 0 out 'loaded 19 of 19 trainable variables from "of_files/step_00000006"'
+check "a start from another checkpoint" 0 out 'loaded 19 of 19 variables of the model from "of_files/step_00000006"'
 misused "evaluations twice" "leave one out" train --gin_file small.gin --text $book --eval-text $book --steps 1 --eval-every 1 --eval-steps 1
 misused "evaluations of nothing" "--eval-steps needs data to evaluate on: name it with --eval-text" train --gin_file small.gin --text $book --steps 1 --eval-steps 1
 
@@ -369,6 +369,18 @@ run train --gin_file pairs/operative_config.gin --gin_param "decoder/make_layer_
     --gin_param "MoE1D.balance_rate = 0.05" --text pairs.tsv --steps 20 --save-every 10 --checkpoint-dir balanced --threads 1
 check "experts balanced by biases" 0 out "step 20"
 run eval balanced --eval-text pairs.tsv --eval-checkpoints all && cp out plain
+again=(train --gin_file balanced/operative_config.gin --text pairs.tsv --steps 0 --seed 7 --threads 1)
+run ckpt convert balanced biases.safetensors --only gating/bias
+run "${again[@]}" --init-from balanced --checkpoint-dir anew
+check "a start with balanced experts" 0 out 'variables of the model from "balanced/step_00000020"'
+run ckpt convert anew anew.safetensors --only gating/bias && run ckpt diff biases.safetensors anew.safetensors
+check "it has their biases" 0 out "0 of "
+run "${again[@]}" --gin_param "run.init_checkpoint = 'balanced'" --checkpoint-dir by_name
+run ckpt convert by_name by_name.safetensors --only gating/bias && run ckpt diff biases.safetensors by_name.safetensors
+check "the same where the configuration names it" 0 out "0 of "
+printf 'a\n' >few_lines
+run decode balanced --inputs few_lines --max-tokens 2 --mesh x:2 --layout batch:x,batch_unsplit:x --threads 1
+check "answers by a layout of the training" 0 out ""
 run eval balanced --eval-text pairs.tsv --eval-checkpoints all --bleu
 if [ -s plain ] && cmp -s plain <(sed 's/   BLEU.*//' out); then pass
 else lose "the same loss beside decoded answers" "$(cat plain)" "$(cat out err)"; fi

@@ -24,6 +24,15 @@ done
 shape=(--batch 6 --depth 4 --filters 3 --levels 3 --convs 1)
 small=(unet "${shape[@]}" --size 8 --data-dir . --threads 1)
 
+# Running means belong to the model: they are loaded with the weights.
+run train "${small[@]}" --steps 2 --checkpoint-dir normed
+run train "${small[@]}" --steps 0 --seed 5 --init-from normed --checkpoint-dir started
+run ckpt diff normed started;       check "the optimizer starts anew" 1 out "global_step: 1 of 1 elements differ"
+if grep -q 'bn_moving' out; then lose "running means are loaded" "no difference" "$(cat out)"; else pass; fi
+
+mkdir empty && cp ./*.npy empty && : >empty/train-labels.npy
+run train "${small[@]/#./empty}" --steps 1; check "an empty file" 1 err 'train-labels.npy" is not a .npy file'
+
 # ---- layouts -------------------------------------------------------------------------------------
 
 losses() {                              # losses ARGUMENT...: those of three steps, to nine digits

@@ -1,4 +1,5 @@
 /* Datasets for BERT, from text, TSV or TFRecords. */
+#include <float.h>
 #include <string.h>
 
 #include "data/text/bert_texts.h"
@@ -41,6 +42,11 @@ bool bert_find_columns(const bert_texts *t, const bert_line *line, int least, in
         if (!tsv_find(line->text, line->size, name, &c->column[c->count++]))
             return fail(why, ERR_NAME, "\"%s\" has no column \"%s\"", line->path, name);
         c->header = c->header || !tsv_is_number(name);
+        for (int k = 0; k < c->count - 1; k++)
+            if (c->column[k] == c->column[c->count - 1])
+                return fail(why, ERR_USAGE,
+                            "the columns \"%s\" have \"%s\" twice; they are different ones",
+                            t->opts->columns, name);
     }
     return (!next && c->count >= least) ||
            fail(why, ERR_USAGE, "the columns \"%s\" should be %s", t->opts->columns,
@@ -216,6 +222,7 @@ static double most_of(const mtf_bert_data_opts *o, bert_view view)
     case BERT_FIRST_LABEL:
         if (o->task == MTF_BERT_PRETRAIN) return 1;
         return last_of(o->task == MTF_BERT_SPAN ? o->length : count_labels(o->labels));
+    case BERT_WEIGHTS: return FLT_MAX;
     default: return 0;
     }
 }

@@ -2,6 +2,7 @@
 #include "model/config/config_mesh.h"
 
 #include "model/config/configurable.h"
+#include "model/config/optional_rules.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -197,6 +198,23 @@ static const char *const dimensions[] = {"batch",       "outer_batch",
                                          "branch_d_ff", "batch_unsplit",
                                          "slots",       "outer_batch_unsplit",
                                          NULL};
+
+const char *mesh_optional_rules(arena *a, const char *rules)
+{
+    static const char between[] = ",.; \t\n";
+    textbuf           t = {.arena = a};
+    const char       *next = rules;
+    while (next && *(next += strspn(next, between))) {
+        size_t n = strcspn(next, between), name = strcspn(next, ":");
+        bool   known = false;
+        for (int k = 0; dimensions[k]; k++)
+            known |= strlen(dimensions[k]) == name && memcmp(dimensions[k], next, name) == 0;
+        known = known && name < n && !memchr(next, '?', n);
+        text_add(&t, "%s%.*s%s", t.used ? "," : "", (int)n, next, known ? "?" : "");
+        next += n;
+    }
+    return t.used ? text_done(&t) : rules;
+}
 
 static void check_dimension(mtf_config *c, const gin_value *v, const pair *rule)
 {

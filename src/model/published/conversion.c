@@ -220,6 +220,8 @@ static bool list_left_out(conversion *v)
             training++;
         else
             text_add(&list, "%s%s", list.used ? ", " : "", c->tensors[i]->shown);
+        v->unlike |=
+            pattern_matches("/top_k_gating/bias$", c->tensors[i]->name, &v->session->fault);
     }
     if (training)
         text_add(&list, "%s%d tensor%s of training (optimizer, averages, steps)",

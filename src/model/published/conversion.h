@@ -16,6 +16,7 @@ typedef struct conversion {
     reader                  reader; /* of `source` */
     /* tensors of `source` that no variable needs, or that published files have no place for; NULL: none */
     const char *spare;
+    bool        unlike; /* these have biases that choose among experts */
 } conversion;
 
 /* The tensor of the source with this weight; NULL where absent. */
@@ -26,5 +27,8 @@ bool conversion_settle_heads(conversion *v);
 /* Whether the source has every weight in its shape.  What else it has is listed in `spare`; of published
  * files only tensors that no variable needs are allowed. */
 bool conversion_check(conversion *v);
+/* Export: whether config.json, at this path, describes the model that the checkpoint's own configuration
+ * builds, as far as shapes do not tell; an error names a member that does not. */
+bool published_agrees(const conversion *v, const char *path);
 
 #endif

@@ -45,6 +45,9 @@ bool published_read(mtf_session *s, const char *path, published_config *c);
 /* The same for the text of the file at `path`. */
 bool published_parse(mtf_session *s, const char *path, const char *text, published_config *c);
 
+/* The word of config.json for an activation of this library; itself where there is none. */
+const char *published_activation(const char *ours);
+
 /* The options of a Transformer; `room` holds its layers. */
 typedef struct published_layers {
     mtf_transformer_layer encoder[3], decoder[4];
@@ -66,6 +69,7 @@ typedef struct published_done {
     int              tensors; /* how many were written */
     /* import: tensors that no variable needs, each with its reason; export: what is left out; NULL: none */
     const char *spare;
+    bool unlike; /* export: the model read some of these, the biases that choose among experts */
 } published_done;
 
 /* Converts Hugging Face's weights, a folder or one of its files, to a checkpoint of this library with a

@@ -88,6 +88,13 @@ static bool set_activation(const config_reader *r, const char *key, const char *
                 r->path, key, word);
 }
 
+const char *published_activation(const char *ours)
+{
+    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
+        if (strcmp(ours, activations[i].ours) == 0) return activations[i].theirs;
+    return ours;
+}
+
 /* T5's "relu", or "gated-gelu", whose gelu is the approximation. */
 static bool get_projection(const config_reader *r, const char *otherwise, published_config *c)
 {

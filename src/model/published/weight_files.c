@@ -193,10 +193,11 @@ static bool convert_open(conversion *v, const published_call *call, published_do
         v->config.family == PUBLISHED_T5 &&
         (v->imports ? !v->config.gated : contents_find(&v->source, legacy_sign) != NULL);
     v->weights = published_weights(&s->arena, &v->config, &v->nweights);
-    TRY(v->weights && conversion_check(v) &&
-        whole_may_replace(&s->arena, call->to, sign, call->force, &s->fault) &&
+    TRY(v->weights && conversion_check(v));
+    if (!v->imports) TRY(published_agrees(v, call->config ? call->config : v->source.path));
+    TRY(whole_may_replace(&s->arena, call->to, sign, call->force, &s->fault) &&
         write_folder(v, call->to));
-    if (done) *done = (published_done){v->config, v->target.ntensors, v->spare};
+    if (done) *done = (published_done){v->config, v->target.ntensors, v->spare, v->unlike};
     return true;
 }
 
